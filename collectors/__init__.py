@@ -1,0 +1,1 @@
+"""Gather: recordings and clusters become entries."""

@@ -1,0 +1,1 @@
+"""Draw: the Django project, its pages, API and push to the browser."""

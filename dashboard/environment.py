@@ -1,0 +1,68 @@
+"""Reads the process's environment strictly: a typing error stops the start and says which variable and why."""
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+
+class SettingError(Exception):
+    """A variable of the environment is missing or cannot be understood; the message says what to do."""
+
+
+def text(name: str, default: str | None = None) -> str:
+    """The variable, or the content of the file that `<name>_FILE` names (how containers hand over secrets)."""
+    if value := os.environ.get(name):
+        return value
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise SettingError(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from None
+    if default is None:
+        raise SettingError(f"{name} is not set. Set it, or {name}_FILE to a file that holds it.")
+    return default
+
+
+def flag(name: str, default: bool) -> bool:
+    """`1/true/yes/on` or `0/false/no/off`."""
+    value = text(name, "on" if default else "off").lower()
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise SettingError(f"{name} is {value!r}; write on or off.")
+
+
+def number(name: str, default: int) -> int:
+    """A whole number; underscores may group its digits."""
+    value = text(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise SettingError(f"{name} is {value!r}; write a whole number.") from None
+
+
+def words(name: str, default: str) -> list[str]:
+    """A list whose items are separated by commas."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def database(url: str) -> dict[str, object]:
+    """Django's description of the PostgreSQL database that a libpq URL names.
+
+    `postgresql://user:password@host:5432/name?sslmode=require`; a socket folder goes into `?host=/folder`.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise SettingError(f"DATABASE_URL begins with {parts.scheme!r}; Causeline needs postgresql://.")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")) or "causeline",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", parts.hostname or ""),
+        "PORT": str(parts.port or options.pop("port", "")),
+        "OPTIONS": options,
+        "CONN_HEALTH_CHECKS": True,
+    }

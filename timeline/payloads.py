@@ -1,0 +1,195 @@
+"""The shapes of everything that leaves Causeline as JSON. Times in columns are whole microseconds since 1970, UTC."""
+
+from typing import Literal, TypedDict
+
+Severity = Literal["error", "warning", "info"]
+
+
+class ObjectPayload(TypedDict):
+    group: str  # "" for core
+    version: str
+    kind: str
+    namespace: str  # "" for cluster-scoped objects
+    name: str
+    uid: str  # "" where the recording never told it
+
+
+class ProofPayload(TypedDict):
+    role: str  # "Service deleted"
+    resource_version: str | None
+    time: str  # ISO 8601 UTC, with the precision of its clock
+    earliest: str | None  # the interval in which it was surely committed, where the clock gives one
+    latest: str | None
+    actor: str | None
+    user_agent: str | None
+    audit_id: str | None
+    file: str | None
+    line: int | None
+
+
+class FindingPayload(TypedDict):
+    """One violation, as in the findings document `causeline.findings/v1`."""
+
+    id: str
+    rule: str
+    severity: Severity
+    verdict: Literal["exact", "bounded", "inconclusive"]
+    status: Literal["suspected", "confirmed", "withdrawn"]
+    subject: ObjectPayload
+    other: ObjectPayload | None
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str
+    affects: list[ObjectPayload]
+    first_time: str
+    last_time: str
+    delay_seconds: float | None
+    delay_bounds: list[float] | None  # [least, most] seconds, where only an interval is known
+    count: int
+    summary: str
+    why: str  # why the verdict is that sure, in a sentence or two
+    proof: list[ProofPayload]
+    advice: list[str]
+
+
+class FindingGroupPayload(TypedDict):
+    """Findings that say one thing of several subjects: one row of the list, which opens."""
+
+    key: str
+    summary: str  # "Service ring was away for 53 ms under 3 running Pods"
+    severity: Severity
+    rule: str
+    start: int
+    end: int
+    in_window: bool
+    findings: list[FindingPayload]
+
+
+class GroupPayload(TypedDict):
+    """A heading over lanes: a root owner, a kind or a namespace."""
+
+    key: str
+    short: str  # "vcj"; "" where the grouping is not by owner
+    label: str  # "ring"
+    namespace: str
+    lanes: int  # all lanes of the group that match the filter, shown or not
+    track: int | None  # the root owner's track, where there is one
+
+
+class LanePayload(TypedDict):
+    """One name of one kind in one namespace; its incarnations are bars one after the other."""
+
+    key: str  # "Pod/vol-restart/ring-weak-0", with ".group" behind the kind for custom resources
+    group: str  # GroupPayload.key
+    number: int  # creation number, in the group, of the first incarnation shown
+    short: str  # "pod"
+    family: str  # colour: Jobs, Services, Pods, Claims, Leases, Endpoints, Workloads, Config, Nodes, Events, Other
+    kind: str
+    namespace: str
+    name: str
+    subtitle: str  # "Pod · node-003 · 2 incarnations shown"
+
+
+class Bars(TypedDict):
+    """Phases, column-wise. `lane` is an index into WindowPayload.lanes."""
+
+    lane: list[int]
+    start: list[int]
+    end: list[int]
+    text: list[str]  # "Running"
+    tone: list[str]  # strong | pale | muted | ended (hatched): how far along, one colour family a lane
+    open_start: list[bool]  # the life began before anything was observed: draw as unknown
+    open_end: list[bool]  # still alive at the end of what was observed: fade
+    track: list[int]
+
+
+class Births(TypedDict):
+    lane: list[int]
+    time: list[int]
+    number: list[int]
+    track: list[int]
+
+
+class Marks(TypedDict):
+    lane: list[int]
+    time: list[int]
+    mark: list[str]  # scheduled | started | ready | finished | deleting | deleted | finalizer | status | taken | released
+    text: list[str]  # "scheduled to node-003"
+    resource_version: list[str | None]
+    track: list[int]
+
+
+class Holes(TypedDict):
+    """A name without an object between two incarnations, that a finding is about."""
+
+    lane: list[int]
+    start: list[int]
+    end: list[int]
+    text: list[str]  # "none · 53 ms"
+    finding: list[str]  # FindingGroupPayload.key
+
+
+class Shades(TypedDict):
+    """The part of a subject's bar in which it was exposed to the violation."""
+
+    lane: list[int]
+    start: list[int]
+    end: list[int]
+    finding: list[str]
+
+
+class Arrows(TypedDict):
+    """From the too-early event to the too-late one; an end outside the lanes shown is -1."""
+
+    from_lane: list[int]
+    from_time: list[int]
+    to_lane: list[int]
+    to_time: list[int]
+    text: list[str]  # "Service 31 ms late"
+    finding: list[str]  # FindingGroupPayload.key
+
+
+class WindowPayload(TypedDict):
+    source: int
+    start: int  # what bars and marks cover: the asked range padded by its own width on both sides
+    end: int
+    first: int  # what the whole source covers
+    last: int
+    offset: int  # index of lanes[0] among all matching lanes
+    lanes_total: int
+    groups: list[GroupPayload]
+    lanes: list[LanePayload]
+    bars: Bars
+    births: Births
+    marks: Marks
+    holes: Holes
+    shades: Shades
+    arrows: Arrows
+    findings: list[FindingGroupPayload]  # of the whole source, errors first; `in_window` tells which lie in it
+    merged: int  # marks and bars that were merged into neighbours to stay under the limit
+
+
+class OverviewPayload(TypedDict):
+    """The minimap: counts of entries in equal slices of the source, ticks for findings."""
+
+    first: int
+    last: int
+    counts: list[int]
+    ticks: list[int]
+    severities: list[Severity]
+    families: list[tuple[str, int]]  # family, number of lanes
+    namespaces: list[tuple[str, int]]
+
+
+class UploadPayload(TypedDict):
+    id: int
+    source: int | None
+    name: str
+    state: Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
+    bytes_total: int
+    bytes_read: int
+    entries: int
+    skipped: int
+    skipped_examples: list[str]  # "audit.jsonl.zst line 17: not JSON (…)"
+    findings: int
+    error: str
+    url: str  # of the timeline, once there is one

@@ -1,0 +1,50 @@
+# `make` alone lists the targets. Needs python3 (3.11 or newer), git and make; all else is installed into .venv.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+export CAUSELINE_DATA_DIR ?= $(CURDIR)/.causeline
+
+# mypy's Django plugin loads the settings, which insist on these; nothing connects to them.
+CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=check DATABASE_URL=postgresql:///check REDIS_URL=redis://check
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+
+.PHONY: help demo test check lock vendor-check clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
+
+demo: .venv/runtime ## start Causeline with a sample recording and its own servers; Ctrl-C ends it
+	@exec $(BIN)/causeline demo $(DEMO_ARGS)
+
+test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
+	@deploy/install-browser.sh
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+check: .venv/dev ## lint, format, types, layers, vendored files
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(CHECK_ENVIRONMENT) $(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python deploy/check_vendor.py --offline
+
+lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
+	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock
+
+vendor-check: .venv/dev ## compare the vendored files with what their projects published
+	$(BIN)/python deploy/check_vendor.py
+
+clean: ## remove what was built and installed (.causeline, the demo's data, stays)
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/runtime: requirements.lock deploy/bootstrap.sh
+	deploy/bootstrap.sh requirements.lock
+	touch $@
+
+.venv/dev: requirements-dev.lock deploy/bootstrap.sh
+	deploy/bootstrap.sh requirements-dev.lock
+	touch $@ .venv/runtime

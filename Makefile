@@ -23,18 +23,17 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
 	$(BIN)/pytest $(PYTEST_ARGS)
 
-check: .venv/dev ## lint, format, types, layers, vendored files
+check: .venv/dev ## lint, format, types, layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python deploy/check_vendor.py --offline
 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock
 
-vendor-check: .venv/dev ## compare the vendored files with what their projects published
+vendor-check: .venv/runtime ## compare the vendored files with what their projects published (needs npm)
 	$(BIN)/python deploy/check_vendor.py
 
 clean: ## remove what was built and installed (.causeline, the demo's data, stays)

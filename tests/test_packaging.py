@@ -1,0 +1,183 @@
+"""The wheel holds all that runs and nothing else, the locks agree, and the repository's top level stays tidy."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.variables import ROOT
+
+TOP_LEVEL = {
+    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "bench",
+    "collectors", "dashboard", "deploy", "docker-compose.yml", "docs", "manage.py", "pyproject.toml",
+    "requirements-dev.lock", "requirements.lock", "templates", "tests", "timeline",
+}  # fmt: skip
+BUILT_FROM = ("collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml")
+
+
+def tracked() -> list[str]:
+    return subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+
+
+def run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs it where no checkout is, with nothing of this process's environment but the path to programs."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), **environment}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, since building leaves a folder behind."""
+    source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    for name in BUILT_FROM:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source)
+    build: list[str | Path] = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist, source]
+    result = run(build, dist)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (built,) = dist.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has the wheel, and sees this one's packages without the checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "venv", with_pip=True)
+    programs = folder / "venv/bin"
+    pip: list[str | Path] = [programs / "python", "-m", "pip", "install", "--no-deps", "--no-index", wheel]
+    result = run(pip, folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    site = sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")})
+    # A path that a .pth file adds is not searched for .pth files itself: the checkout stays out of sight.
+    Path(site, "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return programs
+
+
+def in_installed(programs: Path, code: str) -> str:
+    """What the code prints there, once Django is set up."""
+    settings = {"CAUSELINE_SECRET_KEY": "x", "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
+    result = run(
+        [programs / "python", "-c", f"import django\ndjango.setup()\n{code}"],
+        programs.parent.parent,
+        DJANGO_SETTINGS_MODULE="dashboard.settings",
+        **settings,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == {"collectors", "dashboard", "timeline"}
+
+
+def test_every_tracked_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    shipped = re.compile(r"(collectors|dashboard|timeline|templates)/(?!.*README\.md$)")
+    ours = {name for name in tracked() if shipped.match(name) and (ROOT / name).exists()}
+    assert {re.sub("^templates/", "dashboard/templates/", name) for name in ours} - inside == set()
+
+
+def test_the_wheel_carries_its_licences(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
+    for about in vendored():
+        licence = (about.parent / "LICENSE").relative_to(ROOT)
+        assert any(name.endswith(f".dist-info/licenses/{licence}") for name in names), licence
+
+
+def test_the_installed_command_explains_itself(installed: Path) -> None:
+    result = run([installed / "causeline", "--help"], installed.parent.parent)
+    assert result.returncode == 0, result.stderr
+    assert "demo" in result.stdout
+
+
+def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
+    where = in_installed(installed, "import dashboard, timeline, collectors\nprint(dashboard.__file__)")
+    assert where.startswith(str(installed.parent))
+
+
+def test_the_installed_templates_are_found(installed: Path) -> None:
+    code = "from django.template.loader import get_template\nprint(get_template('home.html').origin.name)"
+    assert in_installed(installed, code).startswith(str(installed.parent))
+
+
+def test_the_installed_static_files_are_found(installed: Path) -> None:
+    files = [str((about.parent / file).relative_to(ROOT / "dashboard/static")) for about, file, _ in vendored_files()]
+    code = f"from django.contrib.staticfiles import finders\nfor name in {files!r}: print(finders.find(name))"
+    found = in_installed(installed, code).splitlines()
+    assert len(found) == len(files)
+    assert all(path.startswith(str(installed.parent)) for path in found)
+
+
+def test_the_installed_sample_is_the_one_we_ship(installed: Path) -> None:
+    code = "import importlib.resources as r\nfor file in (r.files('dashboard') / 'samples').iterdir(): print(file.name)"
+    names = sorted(path.name for path in (ROOT / "dashboard/samples").iterdir())
+    assert names
+    assert sorted(in_installed(installed, code).splitlines()) == names
+
+
+def vendored() -> list[Path]:
+    return sorted((ROOT / "dashboard/static/dashboard/vendor").glob("*/VENDOR.json"))
+
+
+def vendored_files() -> list[tuple[Path, str, str]]:
+    read = [(about, json.loads(about.read_text(encoding="utf-8"))) for about in vendored()]
+    return [(about, said["file"], said["sha256"]) for about, said in read]
+
+
+def test_the_vendored_files_are_what_their_notes_say() -> None:
+    assert vendored()
+    for about, file, digest in vendored_files():
+        assert hashlib.sha256((about.parent / file).read_bytes()).hexdigest() == digest, file
+
+
+def test_the_top_level_is_tidy() -> None:
+    tops = {name.split("/")[0] for name in tracked() if name}
+    assert tops | {"bench"} == TOP_LEVEL
+
+
+def pins(lock: str) -> dict[str, str]:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9-]+)==([^\s;]+)", text, re.MULTILINE))
+
+
+def test_the_two_locks_agree() -> None:
+    runtime, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    assert runtime.items() <= dev.items()
+    assert "pytest" in dev.keys() - runtime.keys()
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_pins_every_file_and_names_no_index(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    assert "://" not in text
+    blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(pins(lock))
+    assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_the_locks_hold_what_pyproject_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for lock, asked in (
+        ("requirements.lock", project["project"]["dependencies"]),
+        ("requirements-dev.lock", project["project"]["dependencies"] + project["dependency-groups"]["dev"]),
+    ):
+        locked = pins(lock)
+        for requirement in map(Requirement, asked):
+            assert requirement.specifier.contains(locked[requirement.name], prereleases=True), requirement

@@ -1,0 +1,60 @@
+"""docs/settings.md says of each variable what the code does, and leaves none out."""
+
+import re
+
+import pytest
+
+from tests import variables
+from tests.variables import ROOT, Variable
+
+DOCS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh")
+
+
+def table(heading: str) -> dict[str, tuple[str, str]]:
+    """Default and meaning by variable, from the table below a heading."""
+    section = DOCS.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
+    assert len(rows) == len(dict.fromkeys(name for name, _, _ in rows)) == section.count("\n| `")
+    return {name: (default, meaning) for name, default, meaning in rows}
+
+
+def interpolated() -> dict[str, str]:
+    """What docker-compose.yml asks its user for: `:-default` or `:?message`, by name."""
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    return dict(re.findall(r"\$\{(\w+)(:[-?][^}]*)\}", text))
+
+
+def test_every_variable_is_documented_and_every_documented_one_is_read() -> None:
+    assert set(table("Causeline")) == set(variables.settings()) | variables.elsewhere()
+
+
+@pytest.mark.parametrize("variable", variables.settings().values(), ids=lambda variable: variable.name)
+def test_the_documented_default_is_the_one_in_the_code(variable: Variable) -> None:
+    default, _ = table("Causeline")[variable.name]
+    if variable.required:
+        assert default == "required"
+    elif variable.default is not None:
+        assert default == (f"`{variable.default}`" if variable.default else "empty")
+    else:
+        assert default not in {"required", "empty"}
+
+
+def test_what_compose_asks_for_is_documented_with_its_default() -> None:
+    own = {name: given for name, given in interpolated().items() if name not in variables.settings()}
+    documented = table("docker-compose.yml")
+    assert set(documented) == set(own)
+    for name, given in own.items():
+        default, _ = documented[name]
+        assert default == ("required" if given.startswith(":?") else f"`{given[2:]}`")
+
+
+def test_what_is_documented_for_development_is_read_there() -> None:
+    code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in DEVELOPMENT)
+    read = set(re.findall(r"\$[({](PYTHON|\w+_ARGS|CAUSELINE_BROWSER)\b", code))
+    assert set(table("Development")) == read
+
+
+def test_the_tables_are_found() -> None:
+    assert {"CAUSELINE_SECRET_KEY", "DATABASE_URL", "REDIS_URL"} <= set(table("Causeline"))
+    assert variables.settings()["CAUSELINE_UPLOAD_LIMIT_BYTES"].default == "4294967296"

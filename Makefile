@@ -4,7 +4,6 @@
 .DELETE_ON_ERROR:
 
 BIN := .venv/bin
-export CAUSELINE_DATA_DIR ?= $(CURDIR)/.causeline
 
 # mypy's Django plugin loads the settings, which insist on these; nothing connects to them.
 CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=check DATABASE_URL=postgresql:///check REDIS_URL=redis://check
@@ -17,7 +16,7 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
 
 demo: .venv/runtime ## start Causeline with a sample recording and its own servers; Ctrl-C ends it
-	@exec $(BIN)/causeline demo $(DEMO_ARGS)
+	@CAUSELINE_DATA_DIR="$${CAUSELINE_DATA_DIR:-$(CURDIR)/.causeline}" exec $(BIN)/causeline demo $(DEMO_ARGS)
 
 test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh

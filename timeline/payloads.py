@@ -52,15 +52,24 @@ class FindingPayload(TypedDict):
 
 
 class FindingGroupPayload(TypedDict):
-    """Findings that say one thing of several subjects: one row of the list, which opens."""
+    """One occurrence, for all whom it befell alike: one row of the list, which opens."""
 
     key: str
     summary: str  # "Service ring was away for 53 ms under 3 running Pods"
     severity: Severity
+    verdict: Literal["exact", "bounded", "inconclusive"]
+    status: Literal["suspected", "confirmed", "withdrawn"]
     rule: str
+    namespace: str
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str  # "ring-steady-0, -1, -2 ran meanwhile; no failure seen in the minute after"
+    why: str
+    proof: list[ProofPayload]
+    advice: list[str]
     start: int
     end: int
     in_window: bool
+    focus: int  # WindowPayload's `focus` parameter that brings the lanes of its first subject to the top
     findings: list[FindingPayload]
 
 

@@ -1,0 +1,41 @@
+import shutil
+import time
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from collectors import importing
+from collectors.formats import NotARecording
+from timeline.models import Source, Upload
+
+
+class Command(BaseCommand):
+    help = "Import a recording through the worker, and wait until its timeline can be opened."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--name", help="what the recording is called; else the file's name")
+        parser.add_argument("--once", action="store_true", help="leave a recording of this name as it is")
+
+    def handle(self, *, file: Path, name: str | None, once: bool, **options: object) -> None:
+        name = name or file.name
+        known = Source.objects.filter(name=name, ready=True).first()
+        if known and once:
+            self.stdout.write(f"timeline: /sources/{known.pk}/")
+            return
+        try:
+            importing.check(file, file.name)
+        except (NotARecording, OSError) as error:
+            raise CommandError(str(error)) from None
+        upload = Upload.objects.create(name=name, bytes_total=file.stat().st_size)
+        settings.UPLOAD_DIR.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, importing.path_of(upload))
+        importing.queue(upload)
+        while upload.state in {Upload.State.WAITING, Upload.State.IMPORTING}:
+            time.sleep(0.2)
+            upload.refresh_from_db()
+        if upload.state != Upload.State.DONE:
+            raise CommandError(upload.error or f"the import was {upload.state}")
+        self.stderr.write(f"{upload.entries} entries of {name}, {upload.skipped} lines skipped")
+        self.stdout.write(f"timeline: /sources/{upload.source_id}/")

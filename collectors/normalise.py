@@ -1,0 +1,252 @@
+"""Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from collectors.redact import redact_json
+from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, Place, microseconds
+from timeline.kinds import Kind, Metadata, kind_of
+
+
+class _User(msgspec.Struct, gc=False):
+    username: str = ""
+
+
+class _ObjectReference(msgspec.Struct, gc=False):
+    resource: str = ""
+    apiGroup: str = ""
+    apiVersion: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    subresource: str = ""
+
+
+class _Code(msgspec.Struct, gc=False):
+    code: int | None = None
+
+
+class AuditEvent(msgspec.Struct, gc=False):
+    """The part of `audit.k8s.io/v1` Event that matters; bodies stay raw until a fact needs them."""
+
+    kind: str = ""
+    apiVersion: str = ""
+    level: str = ""
+    auditID: str = ""
+    stage: str = ""
+    verb: str = ""
+    requestURI: str = ""
+    user: _User = msgspec.field(default_factory=_User)
+    userAgent: str = ""
+    objectRef: _ObjectReference | None = None
+    responseStatus: _Code | None = None
+    requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    requestReceivedTimestamp: datetime | None = None
+    stageTimestamp: datetime | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+class _Answer(msgspec.Struct, gc=False):
+    """What any answer shows before it is known what it is."""
+
+    kind: str = ""
+    apiVersion: str = ""
+    details: _Details | None = None
+    metadata: Metadata | None = None
+
+
+class _Target(msgspec.Struct, gc=False):
+    name: str = ""
+
+
+class _Binding(msgspec.Struct, gc=False):
+    metadata: Metadata | None = None
+    target: _Target | None = None
+
+
+_answer = msgspec.json.Decoder(_Answer)
+_binding = msgspec.json.Decoder(_Binding)
+_shapes: dict[type, msgspec.json.Decoder[Any]] = {}
+_CHANGES = {"create": Change.CREATED, "update": Change.MODIFIED, "patch": Change.MODIFIED, "delete": Change.DELETED}
+_NOTHING = (b"", b"null")
+_NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}
+_BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
+
+
+def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
+    """The change that an audit event tells of an object; None where it changed none.
+
+    Raises ValueError (msgspec.ValidationError is one) with a reason where the event cannot be used.
+    """
+    ref, change = event.objectRef, _CHANGES.get(event.verb)
+    if change is None or ref is None or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
+        return None
+    if event.responseStatus is None or not 200 <= (event.responseStatus.code or 0) < 300:
+        return None
+    if event.requestReceivedTimestamp is None or event.stageTimestamp is None:
+        raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
+    if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
+        return None  # eviction, scale, token, log, …: their effect shows in the object's own writes
+    answer = _answer.decode(event.responseObject) if bytes(event.responseObject) not in _NOTHING else _Answer()
+    kind_name = answer.kind
+    kind = kind_of(ref.apiGroup, KINDS.get((ref.apiGroup, ref.resource)) or _singular(ref.resource, kind_name))
+    common = {
+        "clock": Clock.AUDIT,
+        "received": microseconds(event.requestReceivedTimestamp),
+        "staged": microseconds(event.stageTimestamp),
+        "action": ref.subresource,
+        "actor": event.user.username,
+        "user_agent": event.userAgent,
+        "identity": event.auditID,
+        "place": place,
+    }
+    if ref.subresource == "binding":
+        return _bound(event, ref, kind, common)
+    if answer.metadata is None or kind_name in _NOT_OBJECTS:
+        return _bare(ref, kind, change, answer, common)
+    return _whole(event, ref, kind, change, bodies, common)
+
+
+def _whole(
+    event: AuditEvent, ref: _ObjectReference, kind: Kind, change: Change, bodies: bool, common: dict[str, Any]
+) -> Entry:
+    """The answer is the object after the change."""
+    shape = _decoder(kind).decode(event.responseObject)
+    metadata: Metadata = shape.metadata
+    revision = _revision(metadata.resourceVersion)
+    going = metadata.deletionTimestamp is not None
+    held = bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
+    if change is Change.DELETED and going and held:
+        change = Change.MODIFIED  # the deletion was asked for; the object stays for now
+    elif change is Change.MODIFIED and going and not held:
+        change, revision = Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
+    return Entry(
+        ref=_object(ref, kind, metadata),
+        change=change,
+        resource_version=revision,
+        facts=kind.facts(shape),
+        owner=_owner(metadata),
+        body=redact_json(bytes(event.responseObject)) if bodies else b"",
+        **common,
+    )
+
+
+def _bare(
+    ref: _ObjectReference, kind: Kind, change: Change, answer: _Answer, common: dict[str, Any]
+) -> Entry | None:
+    """No object in the answer: level Metadata or Request, a Status, or metadata alone."""
+    metadata = Metadata()
+    sets: tuple[tuple[str, Any], ...] = ()
+    if answer.kind == "PartialObjectMetadata" and answer.metadata:
+        metadata = answer.metadata
+        sets = tuple(metadata.common.items())
+    elif answer.details:
+        metadata = Metadata(uid=answer.details.uid)
+    target = _object(ref, kind, metadata)
+    if not target.name:
+        return None  # deletecollection, and creates by generateName whose answer was not logged
+    return Entry(
+        ref=target,
+        change=change,
+        resource_version=_revision(metadata.resourceVersion),
+        sets=sets,
+        owner=_owner(metadata),
+        **common,
+    )
+
+
+def _bound(event: AuditEvent, ref: _ObjectReference, kind: Kind, common: dict[str, Any]) -> Entry | None:
+    """A binding is a write of the Pod whose answer does not show the Pod."""
+    body = _binding.decode(event.requestObject) if bytes(event.requestObject) not in _NOTHING else _Binding()
+    target = _object(ref, kind, body.metadata or Metadata())
+    if not target.name or kind.kind != "Pod":
+        return None
+    node = body.target.name if body.target else ""
+    return Entry(
+        ref=target,
+        change=Change.MODIFIED,
+        resource_version=None,
+        sets=(("node", node),) if node else (),
+        **common,
+    )
+
+
+def _decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
+    if kind.shape not in _shapes:
+        _shapes[kind.shape] = msgspec.json.Decoder(kind.shape)
+    return _shapes[kind.shape]
+
+
+def _object(ref: _ObjectReference, kind: Kind, metadata: Metadata) -> ObjectRef:
+    return ObjectRef(
+        group=ref.apiGroup,
+        version=ref.apiVersion,
+        kind=kind.kind,
+        namespace=ref.namespace,
+        name=ref.name or metadata.name or "",
+        uid=metadata.uid or ref.uid,
+    )
+
+
+def _owner(metadata: Metadata) -> Owner | None:
+    references = metadata.ownerReferences or ()
+    chosen = next((each for each in references if each.controller), references[0] if len(references) == 1 else None)
+    if chosen is None:
+        return None
+    group, _, version = chosen.apiVersion.rpartition("/")
+    return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
+
+
+def _revision(text: str | None) -> int | None:
+    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
+    return int(text) if text and text.isascii() and text.isdecimal() and not text.startswith("0") else None
+
+
+def _singular(resource: str, kind: str) -> str:
+    """The kind of a resource that is not built in: what the answer says, else the resource's own word."""
+    return kind if kind and kind not in _NOT_OBJECTS else resource
+
+
+KINDS = {
+    ("", "pods"): "Pod",
+    ("", "services"): "Service",
+    ("", "endpoints"): "Endpoints",
+    ("", "events"): "Event",
+    ("", "configmaps"): "ConfigMap",
+    ("", "secrets"): "Secret",
+    ("", "serviceaccounts"): "ServiceAccount",
+    ("", "namespaces"): "Namespace",
+    ("", "nodes"): "Node",
+    ("", "persistentvolumes"): "PersistentVolume",
+    ("", "persistentvolumeclaims"): "PersistentVolumeClaim",
+    ("", "replicationcontrollers"): "ReplicationController",
+    ("", "resourcequotas"): "ResourceQuota",
+    ("apps", "deployments"): "Deployment",
+    ("apps", "replicasets"): "ReplicaSet",
+    ("apps", "statefulsets"): "StatefulSet",
+    ("apps", "daemonsets"): "DaemonSet",
+    ("apps", "controllerrevisions"): "ControllerRevision",
+    ("batch", "jobs"): "Job",
+    ("batch", "cronjobs"): "CronJob",
+    ("batch.volcano.sh", "jobs"): "Job",
+    ("scheduling.volcano.sh", "podgroups"): "PodGroup",
+    ("scheduling.volcano.sh", "queues"): "Queue",
+    ("coordination.k8s.io", "leases"): "Lease",
+    ("discovery.k8s.io", "endpointslices"): "EndpointSlice",
+    ("events.k8s.io", "events"): "Event",
+    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
+    ("networking.k8s.io", "ingresses"): "Ingress",
+    ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
+    ("storage.k8s.io", "storageclasses"): "StorageClass",
+    ("rbac.authorization.k8s.io", "roles"): "Role",
+    ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
+    ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): "ClusterRoleBinding",
+}
+"""The kinds of resources whose writes may answer without naming a kind (deletions, level Metadata)."""

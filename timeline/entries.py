@@ -1,0 +1,95 @@
+"""Pure: one observed change of one object, and the words it is told in.
+
+Times are whole microseconds since 1970, UTC. Resource versions are Python integers: they may exceed 64 bits.
+"""
+
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """Since 1970; whole, without the rounding of a float."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(since_1970: int) -> datetime:
+    """The inverse of `microseconds`."""
+    return _EPOCH + timedelta(microseconds=since_1970)
+
+
+class ObjectRef(msgspec.Struct, frozen=True, gc=False):
+    """Which object, as the findings document names it. `group` is "" for core, `namespace` "" for cluster scope."""
+
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+
+class Change(StrEnum):
+    CREATED = "created"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+class Clock(StrEnum):
+    """Who wrote an entry's times."""
+
+    AUDIT = "audit"  # the API server, microseconds, around the commit
+
+
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What every object tells by its metadata; a kind adds the fields that its rules and its drawing need."""
+
+    deleting: bool = False  # deletionTimestamp is set
+    finalizers: tuple[str, ...] = ()
+    generation: int = 0
+
+
+class Owner(msgspec.Struct, frozen=True, gc=False):
+    """The controlling ownerReference (or the only one)."""
+
+    group: str
+    version: str
+    kind: str
+    name: str
+    uid: str
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where an entry stands in what was read: the file as the user knows it, and the line (1 is the first)."""
+
+    file: str
+    line: int
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One observed change of one object.
+
+    It was committed between `received` and `staged`. `resource_version` is the revision of this very change, or None
+    where the observation does not tell it (level Metadata, a Status answer, a deletion that repeats the old revision).
+    `facts` is the whole state after the change; `sets` are single facts that a partial body told; both may be missing.
+    """
+
+    ref: ObjectRef
+    change: Change
+    resource_version: int | None
+    clock: Clock
+    received: int
+    staged: int
+    facts: Facts | None = None
+    sets: tuple[tuple[str, Any], ...] = ()
+    owner: Owner | None = None
+    action: str = ""  # the subresource written: "status", "binding", …
+    actor: str = ""
+    user_agent: str = ""
+    identity: str = ""  # the observation's own id (auditID)
+    place: Place | None = None
+    body: bytes = b""  # the redacted object as JSON, where bodies are kept

@@ -1,0 +1,36 @@
+"""Pure: which subjects a change touches, and what the rules say of them."""
+
+from collections.abc import Iterable
+
+from timeline import rules
+from timeline.rulebook import Finding, Rule, load
+from timeline.world import Track, World
+
+
+def rulebook() -> tuple[Rule, ...]:
+    """All rules, by id."""
+    return load(rules)
+
+
+def touched(world: World, changed: Iterable[Track]) -> list[Track]:
+    """The changed tracks, and all whose judgement may rest on them: those that refer to their names, and their kin."""
+    found: dict[object, Track] = {}
+    for track in changed:
+        found[track.key] = track
+        related = [*world.referrers(track.name), *world.children(track)]
+        if owner := world.owner_of(track):
+            related.append(owner)
+        for each in related:
+            found[each.key] = each
+    return [found[key] for key in sorted(found, key=repr)]
+
+
+def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
+    """What holds of these subjects now; the findings in the order of the document."""
+    by_kind: dict[str, list[Rule]] = {}
+    for rule in rulebook():
+        by_kind.setdefault(rule.subject, []).append(rule)
+    found = [
+        finding for track in subjects for rule in by_kind.get(track.ref.kind, ()) for finding in rule.judge(track, world)
+    ]
+    return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))

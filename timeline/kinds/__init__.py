@@ -1,0 +1,160 @@
+"""Pure: what Causeline remembers of an object of each kind, which phases its bar shows, and what it refers to."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from timeline.entries import Facts
+
+
+class OwnerReference(msgspec.Struct, gc=False):
+    apiVersion: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(msgspec.Struct, gc=False):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resourceVersion: str | None = None
+    generation: int | None = None
+    creationTimestamp: str | None = None
+    deletionTimestamp: str | None = None
+    deletionGracePeriodSeconds: int | None = None
+    finalizers: tuple[str, ...] | None = None
+    ownerReferences: tuple[OwnerReference, ...] | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The facts of every kind."""
+        return {
+            "deleting": self.deletionTimestamp is not None,
+            "finalizers": self.finalizers or (),
+            "generation": self.generation or 0,
+        }
+
+
+class Shape(msgspec.Struct, gc=False):
+    """The part of an object that is decoded. Kinds extend it by the fields they need."""
+
+    kind: str = ""
+    apiVersion: str = ""
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class Phase(NamedTuple):
+    text: str  # what stands on the bar
+    tone: str  # strong, pale, muted, or ended: how far along, within the colour of the family
+
+
+class Mark(NamedTuple):
+    mark: str  # the shape: scheduled, started, ready, finished, deleting, finalizer, status, …
+    text: str
+
+
+class Reference(NamedTuple):
+    """An object needs another by name, in its own namespace."""
+
+    group: str
+    kind: str
+    name: str
+    role: str  # "hostname", "claim", "config"
+
+
+def _facts(shape: Any) -> Facts:
+    return Facts(**shape.metadata.common)
+
+
+def _phase(facts: Any) -> Phase:
+    return Phase("Terminating", "ended") if facts.deleting else Phase("Live", "strong")
+
+
+def _marks(before: Any, after: Any) -> Iterable[Mark]:
+    return ()
+
+
+def _references(facts: Any) -> Iterable[Reference]:
+    return ()
+
+
+def _subtitle(facts: Any) -> str:
+    return ""
+
+
+class Kind(NamedTuple):
+    """How one kind is read, drawn and joined to others. The functions take the kind's own Shape and Facts."""
+
+    group: str
+    kind: str
+    short: str
+    family: str  # which colour and which filter
+    shape: type[Shape] = Shape
+    facts_type: type[Facts] = Facts
+    facts: Callable[[Any], Facts] = _facts
+    phase: Callable[[Any], Phase] = _phase
+    marks: Callable[[Any, Any], Iterable[Mark]] = _marks
+    references: Callable[[Any], Iterable[Reference]] = _references
+    subtitle: Callable[[Any], str] = _subtitle
+
+
+NOISE = ("Events", "Cluster")  # families folded until asked for
+_PLAIN = {
+    ("", "ConfigMap"): ("cm", "Config"),
+    ("", "Secret"): ("sec", "Config"),
+    ("", "ServiceAccount"): ("sa", "Config"),
+    ("", "Namespace"): ("ns", "Cluster"),
+    ("", "Node"): ("node", "Cluster"),
+    ("", "Event"): ("ev", "Events"),
+    ("events.k8s.io", "Event"): ("ev", "Events"),
+    ("", "PersistentVolume"): ("pv", "Claims"),
+    ("networking.k8s.io", "NetworkPolicy"): ("netpol", "Network"),
+    ("networking.k8s.io", "Ingress"): ("ing", "Network"),
+    ("policy", "PodDisruptionBudget"): ("pdb", "Config"),
+    ("apps", "Deployment"): ("deploy", "Workloads"),
+    ("apps", "ReplicaSet"): ("rs", "Workloads"),
+    ("apps", "StatefulSet"): ("sts", "Workloads"),
+    ("apps", "DaemonSet"): ("ds", "Workloads"),
+    ("batch", "CronJob"): ("cj", "Jobs"),
+    ("scheduling.volcano.sh", "Queue"): ("queue", "Groups"),
+}
+_CLUSTER_GROUPS = (
+    "rbac.authorization.k8s.io",
+    "apiregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "admissionregistration.k8s.io",
+    "networking.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "node.k8s.io",
+)
+
+
+@cache
+def registry() -> dict[tuple[str, str], Kind]:
+    """Every KIND of this package by (group, kind)."""
+    found = {}
+    for module in pkgutil.iter_modules(__path__):
+        kind: Kind = importlib.import_module(f"{__name__}.{module.name}").KIND
+        found[kind.group, kind.kind] = kind
+    return found
+
+
+@cache
+def kind_of(group: str, kind: str) -> Kind:
+    """The kind's own description, or a plain one that knows only metadata."""
+    if known := registry().get((group, kind)):
+        return known
+    if plain := _PLAIN.get((group, kind)):
+        return Kind(group, kind, *plain)
+    initials = "".join(letter for letter in kind if letter.isupper()).lower() or kind[:3].lower()
+    return Kind(group, kind, initials, "Cluster" if group in _CLUSTER_GROUPS else "Other")

@@ -1,0 +1,67 @@
+from collections.abc import Iterable
+
+import msgspec
+
+from timeline.entries import Facts
+from timeline.kinds import Kind, Mark, Phase, Reference, Shape
+
+
+class _Conditions(msgspec.Struct, gc=False):
+    ready: bool | None = None
+
+
+class _Endpoint(msgspec.Struct, gc=False):
+    conditions: _Conditions | None = None
+
+
+class EndpointSliceShape(Shape):
+    endpoints: tuple[_Endpoint, ...] | None = None
+
+
+class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    service: str = ""
+    endpoints: int = 0
+    ready: int = 0
+
+
+def _facts(endpoint_slice: EndpointSliceShape) -> EndpointSliceFacts:
+    endpoints = endpoint_slice.endpoints or ()
+    return EndpointSliceFacts(
+        **endpoint_slice.metadata.common,
+        service=(endpoint_slice.metadata.labels or {}).get("kubernetes.io/service-name", ""),
+        endpoints=len(endpoints),
+        # the API's own words: an unknown readiness is to be taken as ready
+        ready=sum(each.conditions is None or each.conditions.ready is not False for each in endpoints),
+    )
+
+
+def _phase(endpoint_slice: EndpointSliceFacts) -> Phase:
+    if endpoint_slice.deleting:
+        return Phase("Terminating", "ended")
+    ready, total = endpoint_slice.ready, endpoint_slice.endpoints
+    text = f"{ready} ready" if ready == total else f"{ready} of {total} ready"
+    return Phase(text, "strong" if ready else "pale")
+
+
+def _marks(before: EndpointSliceFacts, after: EndpointSliceFacts) -> Iterable[Mark]:
+    if (before.ready, before.endpoints) != (after.ready, after.endpoints):
+        yield Mark("ready", f"{after.ready} of {after.endpoints} ready")
+
+
+def _references(endpoint_slice: EndpointSliceFacts) -> Iterable[Reference]:
+    if endpoint_slice.service:
+        yield Reference("", "Service", endpoint_slice.service, "service")
+
+
+KIND = Kind(
+    "discovery.k8s.io",
+    "EndpointSlice",
+    "eps",
+    "Endpoints",
+    EndpointSliceShape,
+    EndpointSliceFacts,
+    _facts,
+    _phase,
+    _marks,
+    _references,
+)

@@ -1,0 +1,301 @@
+"""Pure: lifelines become lanes, bars and marks; findings become holes, shades and arrows. Times in microseconds."""
+
+from collections.abc import Iterable
+from os.path import commonprefix
+from typing import Any, NamedTuple
+
+import msgspec
+
+from timeline.kinds import Kind, Mark, Phase, kind_of
+from timeline.payloads import (
+    Arrows,
+    Bars,
+    Births,
+    FindingGroupPayload,
+    GroupPayload,
+    Holes,
+    LanePayload,
+    Marks,
+    Shades,
+)
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+class LaneRow(NamedTuple):
+    lane: int
+    heading: str
+    number: int
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    phase: Phase
+    open_end: bool
+
+
+class Event(NamedTuple):
+    time: int
+    mark: str
+    text: str
+    resource_version: str | None
+
+
+def spans_and_events(kind: Kind, lifeline: list[list[Any]], last: int) -> tuple[list[Span], list[Event], Any]:
+    """The phases of one life until `last`, its marks, and the facts it ended with."""
+    spans: list[Span] = []
+    events: list[Event] = []
+    before: Any = None
+    for time, revision, change, action, told in lifeline:
+        facts = before if told is None else msgspec.convert(told, kind.facts_type)
+        facts = facts if facts is not None else kind.facts_type()
+        phase = kind.phase(facts)
+        if change == "deleted":
+            events.append(Event(time, "deleted", "deleted", revision))
+        else:
+            if spans and spans[-1].phase != phase:
+                spans[-1] = spans[-1]._replace(end=time, open_end=False)
+            if not spans or spans[-1].phase != phase:
+                spans.append(Span(time, time, phase, True))
+            if before is not None:
+                events += [Event(time, mark.mark, mark.text, revision) for mark in _marks(kind, before, facts)]
+        before = facts
+    ended = bool(lifeline) and lifeline[-1][2] == "deleted"
+    if spans:
+        spans[-1] = spans[-1]._replace(end=lifeline[-1][0] if ended else max(last, spans[-1].start), open_end=not ended)
+    return spans, events, before
+
+
+def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
+    yield from kind.marks(before, after)
+    if after.deleting and not before.deleting:
+        yield Mark("deleting", "deletion asked for")
+    gone = set(before.finalizers) - set(after.finalizers)
+    if gone:
+        yield Mark("finalizer", f"finalizer removed: {', '.join(sorted(gone))}")
+
+
+def _qualified(group: str, kind: str) -> str:
+    """The kind, with its group where that is not one of Kubernetes itself."""
+    return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind
+
+
+class Drawing:
+    """Fills the columns of a window. What is smaller than a pixel merges into its neighbour; deletions never do."""
+
+    def __init__(self, rows: list[LaneRow], span: tuple[int, int], last: int, pixel: int) -> None:
+        self._span = span
+        self._last = last
+        self._pixel = pixel
+        self._index = {(row.lane, row.heading): index for index, row in enumerate(rows)}
+        self._rows = rows
+        self._lanes: list[LanePayload | None] = [None] * len(rows)
+        self._lives = [0] * len(rows)
+        self._lane_of_track: dict[int, int] = {}
+        self._merged = 0
+        self._bars = Bars(lane=[], start=[], end=[], text=[], tone=[], open_start=[], open_end=[], track=[])
+        self._births = Births(lane=[], time=[], number=[], track=[])
+        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], track=[])
+        self._holes = Holes(lane=[], start=[], end=[], text=[], finding=[])
+        self._shades = Shades(lane=[], start=[], end=[], finding=[])
+        self._arrows = Arrows(from_lane=[], from_time=[], to_lane=[], to_time=[], text=[], finding=[])
+
+    def add_track(
+        self,
+        track: int,
+        lane_key: int,
+        heading: str,
+        group: str,
+        kind_name: str,
+        namespace: str,
+        name: str,
+        family: str,
+        number: int,
+        lifeline: list[list[Any]],
+    ) -> None:
+        lane = self._index.get((lane_key, heading))
+        if lane is None:
+            return
+        kind = kind_of(group, kind_name)
+        spans, events, facts = spans_and_events(kind, lifeline, self._last)
+        self._lane_of_track[track] = lane
+        self._lives[lane] += 1
+        note = kind.subtitle(facts) if facts is not None else ""
+        self._lanes[lane] = {
+            "key": f"{kind_name}{'.' + group if group else ''}/{namespace}/{name}",
+            "group": heading,
+            "number": self._rows[lane].number,
+            "short": kind.short,
+            "family": family,
+            "kind": kind_name,
+            "namespace": namespace,
+            "name": name,
+            "subtitle": " · ".join(filter(None, [_qualified(group, kind_name), note])),
+        }
+        created = bool(lifeline) and lifeline[0][2] == "created"
+        if created and self._inside(lifeline[0][0]):
+            self._births["lane"].append(lane)
+            self._births["time"].append(lifeline[0][0])
+            self._births["number"].append(number)
+            self._births["track"].append(track)
+        self._add_bars(lane, track, spans, created)
+        self._add_marks(lane, track, events)
+
+    def _inside(self, time: int) -> bool:
+        return self._span[0] <= time <= self._span[1]
+
+    def _add_bars(self, lane: int, track: int, spans: list[Span], created: bool) -> None:
+        bars = self._bars
+        drawn = False
+        for index, span in enumerate(spans):
+            if span.end < self._span[0] or span.start > self._span[1]:
+                continue
+            if drawn and span.end - span.start < self._pixel and not span.open_end:
+                bars["end"][-1] = span.end
+                self._merged += 1
+                continue
+            drawn = True
+            bars["lane"].append(lane)
+            bars["start"].append(span.start)
+            bars["end"].append(span.end)
+            bars["text"].append(span.phase.text)
+            bars["tone"].append(span.phase.tone)
+            bars["open_start"].append(index == 0 and not created)
+            bars["open_end"].append(span.open_end)
+            bars["track"].append(track)
+
+    def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
+        marks = self._marks
+        previous = None
+        for event in events:
+            if not self._inside(event.time):
+                continue
+            if previous is not None and event.time - previous < self._pixel and event.mark != "deleted":
+                marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
+                self._merged += 1
+                continue
+            previous = event.time
+            marks["lane"].append(lane)
+            marks["time"].append(event.time)
+            marks["mark"].append(event.mark)
+            marks["text"].append(event.text)
+            marks["resource_version"].append(event.resource_version)
+            marks["track"].append(track)
+
+    def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]]) -> None:
+        """`findings` are their subjects' tracks and occurrences. A hole or arrow of several findings is drawn once."""
+        seen = set()
+        for subject, occurrences in findings:
+            for each in occurrences:
+                if each["last"] < self._span[0] or each["first"] > self._span[1]:
+                    continue
+                lane = self._lane_of_track.get(subject, -1)
+                if lane >= 0 and each["hole"]:
+                    self._shades["lane"].append(lane)
+                    self._shades["start"].append(each["first"])
+                    self._shades["end"].append(each["last"])
+                    self._shades["finding"].append(each["group"])
+                if each["hole"] and each["group"] not in seen:
+                    self._add_hole(each)
+                if each["arrow"]:
+                    self._add_arrow(each)
+                seen.add(each["group"])
+
+    def _add_hole(self, each: dict[str, Any]) -> None:
+        lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
+        if lane < 0:
+            return
+        self._holes["lane"].append(lane)
+        self._holes["start"].append(each["first"])
+        self._holes["end"].append(each["last"])
+        self._holes["text"].append(each["hole"])
+        self._holes["finding"].append(each["group"])
+
+    def _add_arrow(self, each: dict[str, Any]) -> None:
+        start, end = each["proof"][0], each["proof"][-1]
+        self._arrows["from_lane"].append(self._lane_of_track.get(start["track"], -1))
+        self._arrows["from_time"].append(start["at"])
+        self._arrows["to_lane"].append(self._lane_of_track.get(end["track"], -1))
+        self._arrows["to_time"].append(end["at"])
+        self._arrows["text"].append(each["arrow"])
+        self._arrows["finding"].append(each["group"])
+
+    def columns(self) -> dict[str, Any]:
+        for lane, lives in zip(self._lanes, self._lives, strict=True):
+            if lane and lives > 1:
+                lane["subtitle"] += f" · {lives} incarnations shown"
+        return {
+            "lanes": self._lanes,
+            "bars": self._bars,
+            "births": self._births,
+            "marks": self._marks,
+            "holes": self._holes,
+            "shades": self._shades,
+            "arrows": self._arrows,
+            "merged": self._merged,
+        }
+
+
+def group_payload(heading: str, lanes: int, root: int, roots: dict[int, tuple[Any, ...]]) -> GroupPayload:
+    if root not in roots:
+        return {"key": heading, "short": "", "label": heading or "cluster", "namespace": "", "lanes": lanes, "track": None}
+    group, kind, namespace, name, track = roots[root]
+    return {
+        "key": heading,
+        "short": kind_of(group, kind).short,
+        "label": name,
+        "namespace": namespace,
+        "lanes": lanes,
+        "track": track,
+    }
+
+
+def finding_groups(
+    findings: Iterable[tuple[dict[str, Any], list[dict[str, Any]], int]], start: int, end: int
+) -> list[FindingGroupPayload]:
+    """From (document, occurrences, root of the subject): one row an occurrence, errors first, then in order of time."""
+    members: dict[str, list[tuple[dict[str, Any], dict[str, Any], int]]] = {}
+    for document, occurrences, root in findings:
+        for each in occurrences:
+            members.setdefault(each["group"], []).append((each, document, root))
+    groups = [_finding_group(key, alike, start, end) for key, alike in members.items()]
+    return sorted(groups, key=lambda group: (_SEVERITIES.index(group["severity"]), group["start"], group["key"]))
+
+
+def _finding_group(
+    key: str, alike: list[tuple[dict[str, Any], dict[str, Any], int]], start: int, end: int
+) -> FindingGroupPayload:
+    alike.sort(key=lambda member: (member[1]["subject"]["name"], member[1]["id"]))
+    each, document, root = alike[0]
+    several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
+    subjects = f"{len(alike)} {each['plural']}" if len(alike) > 1 else f"Pod {document['subject']['name']}"
+    names = listed([member["subject"]["name"] for _, member, _ in alike])
+    return {
+        "key": key,
+        "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
+        "severity": document["severity"],
+        "verdict": document["verdict"],
+        "status": document["status"],
+        "rule": document["rule"],
+        "namespace": document["subject"]["namespace"],
+        "effect": each["effect"],
+        "effect_text": each["effect_text"].replace("{names}", names),
+        "why": each["why"],
+        "proof": each["proof"],
+        "advice": document["advice"],
+        "start": each["first"],
+        "end": each["last"],
+        "in_window": each["last"] >= start and each["first"] <= end,
+        "focus": root,
+        "findings": [member for _, member, _ in alike],
+    }
+
+
+def listed(names: list[str]) -> str:
+    """ring-steady-0, -1, -2: what the names share is said once; more than six are counted."""
+    shared = commonprefix(names)
+    shared = shared[: shared.rfind("-")] if "-" in shared else ""
+    shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(shown) + more

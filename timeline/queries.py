@@ -1,0 +1,233 @@
+"""Reads for screens. A window reads tracks, not entries, and its answer is bounded whatever the source's size."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from django.db import connection
+
+from timeline import lanes
+from timeline.entries import microseconds, moment
+from timeline.kinds import NOISE
+from timeline.models import Finding, Source, Upload
+from timeline.payloads import (
+    FindingGroupPayload,
+    GroupPayload,
+    OverviewPayload,
+    UploadPayload,
+    WindowPayload,
+)
+
+Grouping = Literal["owner", "kind", "namespace"]
+LANES = 40
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    id: int
+    name: str
+    created: datetime
+    entries: int
+    skipped: int
+    first: datetime | None
+    last: datetime | None
+    errors: int
+    warnings: int
+    infos: int
+
+
+def recent_sources(limit: int = 100) -> list[SourceRow]:
+    return _sources("TRUE ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
+
+
+def source(source_id: int) -> SourceRow | None:
+    return next(iter(_sources("source.id = %s", [source_id])), None)
+
+
+def _sources(which: str, values: list[object]) -> list[SourceRow]:
+    query = f"""
+        SELECT id, name, created, entries, skipped, first, last, errors, warnings, infos
+        FROM timeline_source source
+        CROSS JOIN LATERAL (
+            SELECT count(*) FILTER (WHERE severity = 'error') AS errors,
+                   count(*) FILTER (WHERE severity = 'warning') AS warnings,
+                   count(*) FILTER (WHERE severity = 'info') AS infos
+            FROM timeline_finding WHERE source_id = source.id
+        ) AS found
+        WHERE ready AND {which}"""  # noqa: S608 (`which` is one of the two constants above)
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return [SourceRow(*row) for row in cursor]
+
+
+def upload_payload(upload: Upload) -> UploadPayload:
+    found = Finding.objects.filter(source_id=upload.source_id).count() if upload.state == Upload.State.DONE else 0
+    return {
+        "id": upload.pk,
+        "source": upload.source_id,
+        "name": upload.name,
+        "state": Upload.State(upload.state).value,
+        "bytes_total": upload.bytes_total,
+        "bytes_read": upload.bytes_read,
+        "entries": upload.entries,
+        "skipped": upload.skipped,
+        "skipped_examples": upload.skipped_examples,
+        "findings": found,
+        "error": upload.error,
+        "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and upload.source_id else "",
+    }
+
+
+def overview(source_id: int) -> OverviewPayload:
+    shown = Source.objects.get(pk=source_id)
+    first, last = _extent(shown)
+    groups = finding_groups(source_id, first, last)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT family, count(DISTINCT lane) FROM timeline_track WHERE source_id = %s GROUP BY 1 ORDER BY 2 DESC",
+            [source_id],
+        )
+        families = [(family, count) for family, count in cursor]
+        cursor.execute(
+            "SELECT namespace, count(DISTINCT lane) FROM timeline_track"
+            " WHERE source_id = %s AND namespace <> '' AND NOT family = ANY(%s) GROUP BY 1 ORDER BY 1",
+            [source_id, list(NOISE)],
+        )
+        namespaces = [(namespace, count) for namespace, count in cursor]
+    return {
+        "first": first,
+        "last": last,
+        "counts": shown.histogram,
+        "ticks": [group["start"] for group in groups],
+        "severities": [group["severity"] for group in groups],
+        "families": families,
+        "namespaces": namespaces,
+    }
+
+
+def window(
+    source_id: int,
+    start: int | None = None,
+    end: int | None = None,
+    *,
+    offset: int = 0,
+    limit: int = LANES,
+    families: Iterable[str] = (),
+    namespace: str = "",
+    grouping: Grouping = "owner",
+    focus: int | None = None,
+) -> WindowPayload:
+    """What a screen shows of [start, end] (microseconds; the whole source if left out), padded by its width.
+
+    `focus` is the key of a root owner whose group is to come first. Raises Source.DoesNotExist.
+    """
+    shown = Source.objects.get(pk=source_id)
+    first, last = _extent(shown)
+    start, end = first if start is None else start, last if end is None else end
+    width = max(end - start, 1)
+    padded = max(first, start - width), min(last, end + width)
+    choice = _Choice(source_id, tuple(families), namespace, grouping, -1 if focus is None else focus)
+    rows, total = choice.lane_rows(start, end, offset, limit)
+    groups = choice.groups(rows)
+    drawing = lanes.Drawing(rows, padded, last, pixel=max(1, width // 1200))
+    for track in choice.tracks(rows, *padded):
+        drawing.add_track(*track)
+    found = finding_groups(source_id, start, end)
+    drawing.add_findings(_occurrences(source_id))
+    return {
+        "source": source_id,
+        "start": padded[0],
+        "end": padded[1],
+        "first": first,
+        "last": last,
+        "offset": offset,
+        "lanes_total": total,
+        "groups": groups,
+        "findings": found,
+        **drawing.columns(),
+    }
+
+
+class _Choice:
+    """Which lanes a window is about. The heading of a lane depends on the grouping; its order within is creation order."""
+
+    def __init__(self, source_id: int, families: tuple[str, ...], namespace: str, grouping: Grouping, focus: int) -> None:
+        self._heading = {"owner": "root::text", "kind": "family", "namespace": "namespace"}[grouping]
+        self._grouping = grouping
+        self._where = "source_id = %(source)s AND " + (
+            "family = ANY(%(families)s)" if families else "NOT family = ANY(%(noise)s)"
+        )
+        if namespace:
+            self._where += " AND namespace = %(namespace)s"
+        self._values: dict[str, Any] = {
+            "source": source_id,
+            "families": list(families),
+            "noise": list(NOISE),
+            "namespace": namespace,
+            "focus": focus,
+        }
+
+    def lane_rows(self, start: int, end: int, offset: int, limit: int) -> tuple[list[lanes.LaneRow], int]:
+        query = f"""
+            SELECT lane, {self._heading} AS heading, min(lane_number), count(*) OVER ()
+            FROM timeline_track
+            WHERE {self._where} AND life && tstzrange(%(start)s, %(end)s, '[]')
+            GROUP BY lane, heading
+            ORDER BY bool_or(root = %(focus)s) DESC,
+                     {"min(root_rank)" if self._grouping == "owner" else "heading, min(root_rank)"},
+                     min(lane_number), lane
+            LIMIT %(limit)s OFFSET %(offset)s"""
+        values = {**self._values, "start": moment(start), "end": moment(end), "limit": limit, "offset": offset}
+        with connection.cursor() as cursor:
+            cursor.execute(query, values)
+            rows = cursor.fetchall()
+        if not rows and offset:  # past the end: the total is still wanted
+            return [], self.lane_rows(start, end, 0, 1)[1]
+        return [lanes.LaneRow(lane, heading, number) for lane, heading, number, _ in rows], rows[0][3] if rows else 0
+
+    def groups(self, rows: list[lanes.LaneRow]) -> list[GroupPayload]:
+        headings = list(dict.fromkeys(row.heading for row in rows))
+        query = f"""
+            SELECT {self._heading} AS heading, count(DISTINCT lane),
+                   (array_agg(root))[1], (array_agg(root_rank))[1]
+            FROM timeline_track WHERE {self._where} AND {self._heading} = ANY(%(headings)s) GROUP BY heading"""
+        with connection.cursor() as cursor:
+            cursor.execute(query, {**self._values, "headings": headings})
+            counts = {heading: (count, root) for heading, count, root, _ in cursor}
+            roots: dict[int, tuple[Any, ...]] = {}
+            if self._grouping == "owner":
+                cursor.execute(
+                    'SELECT DISTINCT ON (key) key, "group", kind, namespace, name, id FROM timeline_track'
+                    " WHERE source_id = %(source)s AND key = ANY(%(keys)s) ORDER BY key, number",
+                    {**self._values, "keys": [root for _, root in counts.values()]},
+                )
+                roots = {row[0]: row[1:] for row in cursor}
+        return [lanes.group_payload(heading, *counts[heading], roots) for heading in headings]
+
+    def tracks(self, rows: list[lanes.LaneRow], start: int, end: int) -> list[tuple[Any, ...]]:
+        query = f"""
+            SELECT id, lane, {self._heading}, "group", kind, namespace, name, family, number, lifeline
+            FROM timeline_track
+            WHERE {self._where} AND lane = ANY(%(lanes)s) AND life && tstzrange(%(start)s, %(end)s, '[]')
+            ORDER BY lower(life), number"""
+        values = {**self._values, "lanes": [row.lane for row in rows], "start": moment(start), "end": moment(end)}
+        with connection.cursor() as cursor:
+            cursor.execute(query, values)
+            return cursor.fetchall()
+
+
+def finding_groups(source_id: int, start: int, end: int) -> list[FindingGroupPayload]:
+    """All findings of a source; those that say one thing of several subjects together, an occurrence a row."""
+    rows = Finding.objects.filter(source_id=source_id).select_related("subject").defer("subject__lifeline")
+    return lanes.finding_groups([(row.document, row.occurrences, row.subject.root) for row in rows], start, end)
+
+
+def _occurrences(source_id: int) -> list[tuple[int, list[dict[str, Any]]]]:
+    return list(Finding.objects.filter(source_id=source_id).values_list("subject_id", "occurrences"))
+
+
+def _extent(shown: Source) -> tuple[int, int]:
+    if shown.first is None or shown.last is None:
+        return 0, 1
+    return microseconds(shown.first), microseconds(shown.last)

@@ -1,0 +1,188 @@
+"""Pure: what a rule is, and what it finds."""
+
+import hashlib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from functools import cache
+from types import ModuleType
+
+import msgspec
+
+from timeline.entries import ObjectRef
+from timeline.order import delay_bounds, precedes
+from timeline.payloads import Severity
+from timeline.world import Moment, Track, World, public_uid
+
+
+class Verdict(StrEnum):
+    """How sure the order of a finding is."""
+
+    EXACT = "exact"  # both events carry a revision of one space, or one audit log orders them
+    BOUNDED = "bounded"  # whole-second clocks at least a second apart
+    INCONCLUSIVE = "inconclusive"  # no clock tells
+
+
+class Status(StrEnum):
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    WITHDRAWN = "withdrawn"
+
+
+class Effect(StrEnum):
+    """What harm is seen."""
+
+    NONE = "none"
+    POSSIBLE = "possible"
+    OBSERVED = "observed"
+
+    @property
+    def severity(self) -> Severity:
+        return _SEVERITY[self]
+
+
+_SEVERITY: dict[Effect, Severity] = {Effect.NONE: "info", Effect.POSSIBLE: "warning", Effect.OBSERVED: "error"}
+
+
+class Proof(msgspec.Struct, frozen=True, gc=False):
+    """One event that proves a finding, and whose it is."""
+
+    role: str
+    ref: ObjectRef
+    moment: Moment
+
+
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """Once that a violation happened. `first` and `last` are drawn times, microseconds; proof is in commit order."""
+
+    first: int
+    last: int
+    headline: str  # the sentence for all whom it befell alike; {subjects} stands for "Pod a" or "3 running Pods"
+    plural: str  # "running Pods"
+    why: str
+    effect: Effect
+    effect_text: str  # {names} stands for their names
+    proof: tuple[Proof, ...]
+    arrow: str = ""  # drawn from the first proof to the last, with these words
+    hole: str = ""  # drawn between the two, on the lane of the first
+
+    @property
+    def length(self) -> int:
+        return self.last - self.first
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One violation, however often it happened."""
+
+    rule: str
+    subject: ObjectRef
+    other: ObjectRef | None
+    verdict: Verdict
+    summary: str
+    occurrences: tuple[Occurrence, ...]  # at least one, in order
+    advice: tuple[str, ...]
+    delay: int | None  # microseconds, drawn
+    bounds: tuple[float, float] | None = None  # seconds
+    affects: tuple[ObjectRef, ...] = ()
+    status: Status = Status.CONFIRMED
+
+    @property
+    def worst(self) -> Occurrence:
+        """The occurrence with the most harm; the longest of them."""
+        harm = list(Effect)
+        return max(self.occurrences, key=lambda each: (harm.index(each.effect), each.length, -each.first))
+
+    @property
+    def severity(self) -> Severity:
+        return "info" if self.verdict is Verdict.INCONCLUSIVE else self.worst.effect.severity
+
+    @property
+    def id(self) -> str:
+        """Stable: the same violation seen again, or counted on, keeps it."""
+        return digest(self.rule, self.subject, f"{self.other.kind}/{self.other.name}" if self.other else "")
+
+
+def digest(*parts: str | ObjectRef | None) -> str:
+    """A short key of words and objects, the same in every process."""
+    words = [
+        "/".join((part.group, part.kind, part.namespace, part.name, public_uid(part)))
+        if isinstance(part, ObjectRef)
+        else part or ""
+        for part in parts
+    ]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+
+
+Judge = Callable[[Track, World], Iterable[Finding]]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A rule judges subjects of one kind from their lifelines and those they relate to."""
+
+    id: str
+    subject: str  # the kind judged
+    title: str
+    page: str  # the docstring of its module: its page in the catalogue
+    judge: Judge
+
+
+def rule(identity: str, *, subject: str) -> Callable[[Judge], Judge]:
+    """Enter a judge into the rulebook. Its module's docstring is its page; the first line is its title."""
+
+    def enter(judge: Judge) -> Judge:
+        module = inspect.getmodule(judge)
+        page = inspect.cleandoc((module and module.__doc__) or "")
+        _rules[identity] = Rule(identity, subject, page.partition("\n")[0].rstrip("."), page, judge)
+        return judge
+
+    return enter
+
+
+_rules: dict[str, Rule] = {}
+
+
+@cache
+def load(package: ModuleType) -> tuple[Rule, ...]:
+    """Import every module of the package of rules; what they entered, by id."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(_rules[identity] for identity in sorted(_rules))
+
+
+def order_of(a: Moment, b: Moment) -> Verdict | None:
+    """How surely a was committed before b; None where b surely came first."""
+    match precedes(a.stamp, b.stamp):
+        case True:
+            return Verdict.EXACT
+        case False:
+            return None
+        case _:
+            return Verdict.INCONCLUSIVE if a.time <= b.time else None
+
+
+def why(verdict: Verdict, a: Moment, b: Moment) -> str:
+    """The sentence that says why the order is that sure, and within what the delay is known to lie."""
+    least, most = delay_bounds(a.stamp, b.stamp)
+    known = f" The delay is known to lie between {duration(round(least * 1e6))} and {duration(round(most * 1e6))}."
+    if verdict is Verdict.INCONCLUSIVE:
+        return "Inconclusive: the two requests overlapped and no revision orders them." + known
+    if a.stamp.resource_version is not None and b.stamp.resource_version is not None:
+        return "Exact: both revisions come from one audit log of one API server, and revisions count commits." + known
+    return "Exact: the first request was answered before the second was received." + known
+
+
+def duration(microseconds: int) -> str:
+    """A length of time as a person says it: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
+    if microseconds < 1_000:
+        return f"{microseconds} µs"
+    if microseconds < 999_500:
+        return f"{round(microseconds / 1e3)} ms"
+    if microseconds < 59_950_000:
+        return f"{microseconds / 1e6:.1f} s".replace(".0 s", " s")
+    minutes, seconds = divmod(round(microseconds / 1e6), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

@@ -1,0 +1,1 @@
+"""The rules, one a file. They are loaded by `timeline.judge`."""

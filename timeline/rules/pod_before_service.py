@@ -1,0 +1,127 @@
+"""Pods created before the headless Service that names them.
+
+## What it sees
+
+A Pod with `spec.subdomain` was created while no Service of that name stood in its namespace, and the Service was created
+afterwards. Whoever owns the Pod: a Volcano job, a StatefulSet, an operator.
+
+## Why it matters
+
+The Pod's DNS name exists only once the Service does. A container that starts before it looks up its peers in vain and
+fails, or hangs until its resolver forgets the negative answer. Volcano re-creates Service and Pods together when a policy
+restarts a Pod (volcano-sh/volcano#3753), and nothing in the API orders the two.
+
+## Proof
+
+The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it, for no
+deletion of that name lies between the two. The effect follows the container: it started first and then failed or
+restarted within a minute of the Service (error), it started first (warning), it started later (info).
+
+## Looks alike but is benign
+
+A Pod that was asked to end, or had succeeded, before the Service came; a Pod of an earlier attempt of its Volcano job; a
+`subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced later (that is
+service-gap); a Service or Pod whose creation was not observed.
+
+## What to do
+
+Create the Service before the Pods. Let the workload retry its lookups when it starts. Where a controller writes the
+Service, let it publish addresses that are not ready yet: in a Volcano job, `svc: ["--publish-not-ready-addresses=true"]`;
+in a Service of your own, `publishNotReadyAddresses: true`.
+"""
+
+from collections.abc import Iterator
+
+from timeline.order import delay_bounds
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, duration, order_of, rule, why
+from timeline.world import Moment, Name, Track, World
+
+FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
+
+
+@rule("pod-before-service", subject="Pod")
+def judge(pod: Track, world: World) -> Iterator[Finding]:
+    born = pod.created
+    subdomain = getattr(pod.first.facts, "subdomain", "")
+    if not born or not subdomain:
+        return
+    name = Name("", "Service", pod.ref.namespace, subdomain)
+    later: list[tuple[Track, Moment]] = []
+    for service in world.incarnations(name):
+        came = service.created
+        if came is None or order_of(came, born):
+            stood_until = service.ended
+            if stood_until is None or not order_of(stood_until, born):
+                return  # it stood when the Pod was created, or may have stood
+        elif order_of(born, came):
+            later.append((service, came))
+    if not later:
+        return
+    service, came = later[0]
+    if (verdict := order_of(born, came)) is None or _out_of_it(pod, came, world):
+        return
+    effect, text = _effect(pod, came)
+    delay = came.time - born.time
+    yield Finding(
+        rule="pod-before-service",
+        subject=pod.ref,
+        other=service.ref,
+        verdict=verdict,
+        summary=f"Pod {pod.ref.name} was created {duration(delay)} before its Service {subdomain}",
+        occurrences=(
+            Occurrence(
+                first=born.time,
+                last=came.time,
+                headline=f"{{subjects}} created before Service {subdomain}",
+                plural="Pods",
+                why=why(verdict, born, came),
+                effect=effect,
+                effect_text=text,
+                proof=(Proof("Pod created", pod.ref, born), Proof("Service created", service.ref, came)),
+                arrow=f"Service {duration(delay)} late",
+            ),
+        ),
+        advice=_advice(service, world),
+        delay=delay,
+        bounds=delay_bounds(born.stamp, came.stamp),
+    )
+
+
+def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
+    """Whether the Pod no longer waited for anything when the Service came."""
+    ended = pod.ended
+    if ended and order_of(ended, came):
+        return True
+    held = pod.facts_at(came.time)
+    if held.deleting or held.phase == "Succeeded":
+        return True
+    owner = world.owner_of(pod)
+    owner_facts = owner.facts_at(came.time) if owner else None
+    return held.terminal and 0 <= held.attempt < getattr(owner_facts, "version", 0)
+
+
+def _effect(pod: Track, came: Moment) -> tuple[Effect, str]:
+    reported = next((moment for moment in pod.moments if moment.facts.started), None)
+    if reported is None:
+        return Effect.NONE, "no container of it has started"
+    if reported.time >= came.time and reported.facts.started + 1_000_000 > came.time:
+        return Effect.NONE, "its container started later"
+    for before, after in zip(pod.moments, pod.moments[1:], strict=False):
+        in_time = reported.time <= after.time <= came.time + FAILURE_WITHIN
+        if in_time and after.facts.failed_since(before.facts):
+            return Effect.OBSERVED, f"its container started first and failed {_from(came, after)}"
+    return Effect.POSSIBLE, "its container started first; no failure seen in the minute after"
+
+
+def _from(came: Moment, failed: Moment) -> str:
+    away = duration(abs(failed.time - came.time))
+    return f"{away} after the Service came" if failed.time >= came.time else f"{away} before the Service came"
+
+
+def _advice(service: Track, world: World) -> tuple[str, ...]:
+    owner = world.owner_of(service)
+    if owner and owner.ref.group == "batch.volcano.sh":
+        publish = 'Give the plugin its argument in the job: svc: ["--publish-not-ready-addresses=true"].'
+    else:
+        publish = "Set publishNotReadyAddresses: true in the Service, and create it before the Pods."
+    return ("Let the workload retry its DNS lookups when it starts, or wait for them in an init container.", publish)

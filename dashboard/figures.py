@@ -31,17 +31,18 @@ FAMILIES = (
 )
 # How much of the family's colour is left over the paper; `ended` bars of all families are hatched.
 TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
+# Mark → the shape that tells it, and its size in pixels; sizes differ so that the shapes weigh the same.
 SYMBOLS = {
-    "status": "square",
-    "scheduled": "triangle-up",
-    "started": "circle",
-    "ready": "diamond",
-    "finished": "star-square",
-    "deleting": "triangle-down",
-    "deleted": "x",
-    "finalizer": "pentagon",
-    "taken": "triangle-right",
-    "released": "triangle-left",
+    "status": ("square", 6),
+    "scheduled": ("triangle-up", 9),
+    "started": ("circle", 8),
+    "ready": ("diamond", 9),
+    "finished": ("star-square", 8),
+    "deleting": ("triangle-down", 9),
+    "deleted": ("x", 8),
+    "finalizer": ("pentagon", 8),
+    "taken": ("triangle-right", 9),
+    "released": ("triangle-left", 9),
 }
 CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
 PALETTE_FILE = Path(__file__).parent / "static/dashboard/css/palette.css"
@@ -105,17 +106,17 @@ def bars(theme: Theme) -> list[go.Scatter]:
 
 
 def marks(theme: Theme) -> list[go.Scatter]:
-    marker = {"size": 9, "color": palette(theme)["mark"], "line": {"width": 0}}
+    marker = {"color": palette(theme)["mark"], "line": {"width": 0}, "opacity": 1}
     return [
-        go.Scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol}, cliponaxis=True)
-        for mark, symbol in SYMBOLS.items()
+        go.Scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol, "size": size})
+        for mark, (symbol, size) in SYMBOLS.items()
     ]
 
 
 def violations(theme: Theme) -> list[go.Scatter]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
-    head = {"symbol": "arrow", "angleref": "previous", "color": colours["violation"], "line": {"width": 0}}
+    head = {"symbol": "arrow-wide", "angleref": "previous", "opacity": 1, "color": colours["violation"], "line": {"width": 0}}
     return [
         area("hole area", colours["paper"]),
         go.Scatter(name="hole outlines", mode="lines", line=dashed),

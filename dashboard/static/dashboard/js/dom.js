@@ -1,0 +1,26 @@
+// Makes elements without markup: every text is a text node, so no name can become HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+export const byId = (id) => document.getElementById(id);
+
+const SEVERITY_PATHS = { error: "M7 .8 13.2 7 7 13.2.8 7z", warning: "M7 1.2 13.4 12.6H.6z", info: "M7 1.2a5.8 5.8 0 1 0 .01 0z" };
+
+/** The shape that goes with a severity, so that colour is never alone. */
+export const severityShape = (severity) =>
+  svg("svg", { viewBox: "0 0 14 14", class: `shape ${severity}`, "aria-hidden": "true" }, svg("path", { d: SEVERITY_PATHS[severity] }));
+
+/** Text in which `backticks` become code. */
+export const withCode = (text) =>
+  text.split(/(`[^`]+`)/).filter(Boolean).map((part) => (part.length > 2 && part[0] === "`" ? el("code", {}, part.slice(1, -1)) : part));

@@ -1,0 +1,118 @@
+// The lanes' labels and where each lane lies. About 40 lanes are in the page at once; spaces stand for the others.
+
+import { byId, el } from "./dom.js";
+
+export const ROW = 34, HEADING = 30, MARGIN = 12, BLOCK = 40;
+
+/** Runs of lanes under one heading, and the y of each lane's middle: null where its group is collapsed. */
+export function layOut(payload, closed) {
+  const runs = [];
+  const centres = [];
+  let y = 0;
+  payload.lanes.forEach((lane, index) => {
+    if (runs.at(-1)?.key !== lane.group) {
+      runs.push({ key: lane.group, lanes: [], y });
+      y += HEADING;
+    }
+    runs.at(-1).lanes.push(index);
+    if (closed.has(lane.group)) return centres.push(null);
+    centres.push(y + ROW / 2);
+    y += ROW;
+  });
+  return { runs, centres, height: y };
+}
+
+const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
+
+const label = (lane) =>
+  el("li", { class: "lane", "data-lane": lane.key },
+    el("span", { class: "lane-number" }, String(lane.number)), badge(lane),
+    el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}` },
+      el("span", { class: "lane-name" }, lane.name), el("span", { class: "lane-about" }, lane.subtitle)));
+
+function heading(group, shown, open, first) {
+  const about = [group.namespace, shown === group.lanes ? `${shown} lane${shown === 1 ? "" : "s"}` : `${shown} of ${group.lanes} lanes`];
+  return el("h2", { class: "group" },
+    el("button", { type: "button", class: "group-toggle", "data-group": group.key, "aria-expanded": String(open) },
+      el("span", { class: "group-arrow", "aria-hidden": "true" }, open ? "▾" : "▸"),
+      el("span", { class: "group-name" }, [group.short, group.label].filter(Boolean).join(" ")),
+      el("span", { class: "group-about" }, about.filter(Boolean).join(" · "))),
+    first ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
+}
+
+export class Lanes {
+  #payload = null;
+
+  /** `onScroll(firstLane, lastLane)`: the indices, among all lanes, that are in sight; `onToggle(groupKey)`. */
+  constructor({ onScroll, onToggle }) {
+    this.bench = byId("bench");
+    this.labels = byId("labels");
+    this.bench.addEventListener("scroll", () => this.#payload && onScroll(...this.inSight()), { passive: true });
+    this.labels.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-group]");
+      if (button) onToggle(button.dataset.group);
+    });
+  }
+
+  /** Draws the labels and returns the layout. What was at the top of the screen stays there. */
+  draw(payload, closed) {
+    const anchor = this.#anchor();
+    const layout = layOut(payload, closed);
+    const groups = new Map(payload.groups.map((group) => [group.key, group]));
+    const focused = document.activeElement?.dataset?.group;
+    const seen = new Map();
+    for (const lane of payload.lanes) seen.set(lane.group, (seen.get(lane.group) ?? 0) + 1);
+    this.labels.replaceChildren(...layout.runs.map((run, index) => {
+      const open = !closed.has(run.key);
+      const group = groups.get(run.key) ?? { key: run.key, short: "", label: run.key, namespace: "", lanes: run.lanes.length };
+      return el("section", { class: "run" }, heading(group, seen.get(run.key), open, index === 0),
+        open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane]))) : null);
+    }));
+    if (focused) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
+    byId("block").style.height = `${layout.height}px`;
+    byId("space-above").style.height = `${payload.offset * ROW}px`;
+    byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - payload.lanes.length) * ROW}px`;
+    this.#payload = payload;
+    this.layout = layout;
+    if (anchor) this.#restore(anchor);
+    return layout;
+  }
+
+  inSight() {
+    const { offset, lanes } = this.#payload;
+    const top = this.bench.scrollTop - offset * ROW, bottom = top + this.bench.clientHeight;
+    const shown = this.layout.centres.flatMap((y, i) => (y !== null && y + ROW / 2 > top + HEADING && y - ROW / 2 < bottom ? [i] : []));
+    if (shown.length) return [offset + shown[0], offset + shown.at(-1)];
+    const guess = top < 0 ? Math.floor(this.bench.scrollTop / ROW) : offset + lanes.length + Math.floor((top - this.layout.height) / ROW);
+    return [Math.max(0, guess), Math.max(0, guess) + Math.ceil(this.bench.clientHeight / ROW)];
+  }
+
+  /** Scrolls so that the middle of these lanes (indices in the payload) is in sight. */
+  reveal(indices) {
+    const ys = indices.map((index) => this.layout.centres[index]).filter((y) => y !== null && y !== undefined);
+    if (!ys.length) return;
+    const top = Math.min(...ys) - ROW / 2 - HEADING, bottom = Math.max(...ys) + ROW / 2 + 24;
+    const shift = this.#payload.offset * ROW, height = this.bench.clientHeight;
+    const inside = this.bench.scrollTop <= top + shift && this.bench.scrollTop + height >= bottom + shift;
+    if (!inside) this.bench.scrollTop = shift + Math.max(0, bottom - top > height ? top : (top + bottom - height) / 2);
+  }
+
+  scrollToLane(index) {
+    const y = this.layout.centres[index - this.#payload.offset];
+    if (y) this.bench.scrollTop = this.#payload.offset * ROW + y - ROW / 2 - HEADING;
+  }
+
+  #anchor() {
+    if (!this.#payload || this.bench.scrollTop === 0) return null;
+    const [first] = this.inSight();
+    const index = first - this.#payload.offset;
+    const y = this.layout.centres[index];
+    return y === null || y === undefined ? null : { key: this.#payload.lanes[index].key, at: this.#payload.offset * ROW + y - this.bench.scrollTop };
+  }
+
+  #restore({ key, at }) {
+    const index = this.#payload.lanes.findIndex((lane) => lane.key === key);
+    const y = this.layout.centres[index];
+    if (y !== null && y !== undefined) this.bench.scrollTop = this.#payload.offset * ROW + y - at;
+  }
+}

@@ -1,0 +1,128 @@
+// What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels.
+
+import { HALF_BAR, arrowsOf, scaleOf } from "./columns.js";
+import { svg } from "./dom.js";
+
+const measure = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+function widthOf(text, font) {
+  const key = font + text;
+  if (!widths.has(key)) {
+    measure.font = font;
+    widths.set(key, measure.measureText(text).width);
+  }
+  return widths.get(key);
+}
+const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
+document.fonts?.ready.then(() => widths.clear());
+
+const DEFINITIONS = () =>
+  svg("defs", {},
+    svg("pattern", { id: "unknown", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      svg("rect", { width: 6, height: 6, class: "hatch-paper" }), svg("path", { d: "M0 0V6", class: "hatch-line" })),
+    svg("linearGradient", { id: "alive" }, svg("stop", { offset: 0, class: "fade-from" }), svg("stop", { offset: 1, class: "fade-to" })));
+
+/** Positions on each lane that words must not cover, left to right. */
+function obstacles({ payload }, toPixel, births) {
+  const found = payload.lanes.map(() => []);
+  payload.marks.lane.forEach((lane, i) => found[lane].push([toPixel(payload.marks.time[i]), 6]));
+  for (const { lane, x, half } of births) found[lane].push([x, half]);
+  return found.map((list) => list.sort((a, b) => a[0] - b[0]));
+}
+
+function barText({ payload, centres, width, inks }, toPixel, taken) {
+  const { lane, start, end, text, tone } = payload.bars;
+  const words = [];
+  for (let i = 0; i < lane.length; i++) {
+    const y = centres[lane[i]];
+    const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
+    if (y === null || !text[i] || tone[i] === "ended" || right - left < 24) continue;
+    const length = widthOf(text[i], BAR_FONT);
+    let x = left + 8;
+    for (const [middle, half] of taken[lane[i]]) if (middle + half > x - 4 && middle - half < x + length + 4) x = middle + half + 6;
+    if (x + length > right - 4) continue;
+    const ink = inks[`bars ${payload.lanes[lane[i]].family} ${tone[i]}`];
+    words.push(svg("text", { x, y: y + 4, class: "bar-text", style: `fill:${ink}` }, text[i]));
+  }
+  return words;
+}
+
+function unknownEnds({ payload, centres, width }, toPixel) {
+  const { lane, start, end, open_start, open_end } = payload.bars;
+  const shapes = [];
+  for (let i = 0; i < lane.length; i++) {
+    const y = centres[lane[i]];
+    if (y === null || !(open_start[i] || open_end[i])) continue;
+    const left = toPixel(start[i]), right = toPixel(end[i]);
+    if (open_start[i] && left > 0 && left < width + 14) shapes.push(svg("rect", { x: left - 14, y: y - HALF_BAR, width: 14, height: 2 * HALF_BAR, fill: "url(#unknown)" }));
+    if (open_end[i] && right > 0 && right < width + 40) {
+      const fade = Math.min(40, right - left);
+      shapes.push(svg("rect", { x: right - fade, y: y - HALF_BAR - 1, width: fade + 1, height: 2 * HALF_BAR + 2, fill: "url(#alive)" }));
+    }
+  }
+  return shapes;
+}
+
+function visibleBirths({ payload, centres, width }, toPixel) {
+  const last = new Map();
+  const found = [];
+  payload.births.lane.forEach((lane, i) => {
+    const x = toPixel(payload.births.time[i]);
+    const number = String(payload.births.number[i]);
+    const half = number.length < 3 ? 9.5 : 5 + number.length * 3.2;
+    if (centres[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
+    last.set(lane, x);
+    found.push({ lane, x, half, number, y: centres[lane] });
+  });
+  return found;
+}
+
+const birthShape = ({ x, y, half, number }) =>
+  svg("g", { class: "birth", transform: `translate(${x} ${y})`, "data-number": number },
+    svg("rect", { x: -half, y: -9.5, width: 2 * half, height: 19, rx: 9.5 }), svg("text", { y: 3.6 }, number));
+
+function holeText({ payload, centres, width }, toPixel) {
+  const { lane, start, end, text } = payload.holes;
+  return lane.flatMap((row, i) => {
+    const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
+    const room = right - left - 12; // the next birth's circle covers the end
+    const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room - 4);
+    return centres[row] === null || !fitting ? [] : [svg("text", { x: left + 5, y: centres[row] + 3.5, class: "hole-text" }, fitting)];
+  });
+}
+
+/** A pill beside the arrow's middle, on the line between two lanes, where it hides least. */
+function pills(scene, toPixel) {
+  const { centres, width, row } = scene;
+  const shown = centres.filter((y) => y !== null);
+  const placed = [];
+  return arrowsOf(scene).flatMap(({ words, from, to, y0, y1, finding }) => {
+    const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
+    const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
+    if (right < 0 || left > width) return [];
+    const middle = (y0 + y1) / 2;
+    const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0]);
+    let y = nearest + (middle < nearest ? -row / 2 : row / 2);
+    let x = right + 11 + length < width ? right + 11 : left - 11 - length;
+    x = Math.min(Math.max(x, 4), width - length - 4);
+    while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;
+    placed.push({ x, y, length });
+    return [svg("g", { class: "pill-label", transform: `translate(${x} ${y})`, "data-finding": finding },
+      svg("rect", { y: -10, width: length, height: 20, rx: 10 }), svg("text", { x: 11, y: 4 }, words))];
+  });
+}
+
+export function drawOverlay(host, scene) {
+  const { toPixel } = scaleOf(scene);
+  const births = visibleBirths(scene, toPixel);
+  host.setAttribute("width", scene.width);
+  host.setAttribute("height", scene.height);
+  host.replaceChildren(
+    DEFINITIONS(),
+    ...unknownEnds(scene, toPixel),
+    ...barText(scene, toPixel, obstacles(scene, toPixel, births)),
+    ...holeText(scene, toPixel),
+    ...births.map(birthShape),
+    ...pills(scene, toPixel),
+  );
+}

@@ -1,0 +1,26 @@
+// Light or dark: the system's wish until the reader chooses. A classic script in the head, so that no page flashes.
+(() => {
+  const KEY = "causeline-theme";
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+
+  const chosen = () => {
+    try { return localStorage.getItem(KEY); } catch { return null; } // storage can be forbidden
+  };
+  const apply = (theme) => {
+    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+    else delete root.dataset.theme;
+  };
+  const tell = () => document.dispatchEvent(new Event("themechange"));
+
+  apply(chosen());
+  system.addEventListener("change", tell);
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-theme-switch]")) return;
+    const shown = root.dataset.theme ?? (system.matches ? "dark" : "light");
+    const next = shown === "dark" ? "light" : "dark";
+    apply(next);
+    try { localStorage.setItem(KEY, next); } catch { /* the choice then lasts for this page */ }
+    tell();
+  });
+})();

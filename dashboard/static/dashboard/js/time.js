@@ -1,0 +1,66 @@
+// Whole microseconds since 1970 (UTC) into what people read. Free of the DOM.
+
+export const MS = 1000, SECOND = 1e6, MINUTE = 60e6, HOUR = 3600e6, DAY = 86400e6;
+
+const two = (n) => String(n).padStart(2, "0");
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const fraction = (time, digits) => (digits ? "." + String(((time % SECOND) + SECOND) % SECOND).padStart(6, "0").slice(0, digits) : "");
+
+/** "07:52:00.740" */
+export function clock(time, digits = 3) {
+  const whole = Math.floor(time);
+  const date = new Date(Math.floor(whole / 1000));
+  return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}${fraction(whole, digits)}`;
+}
+
+/** "21 Nov" */
+export function day(time) {
+  const date = new Date(Math.floor(time / 1000));
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+}
+
+/** As many digits of a second as a range of this width needs. */
+export const digitsFor = (width) => (width < 10 * MS ? 6 : width < 5 * MINUTE ? 3 : 0);
+
+/** "53 ms", "1.2 s", "2 min 5 s" */
+export function duration(length) {
+  if (length < MS) return `${Math.round(length)} µs`;
+  if (length < 10 * MS) return `${(length / MS).toFixed(1)} ms`;
+  if (length < SECOND) return `${Math.round(length / MS)} ms`;
+  if (length < MINUTE) return `${(length / SECOND).toFixed(length < 10 * SECOND ? 1 : 0)} s`;
+  const [unit, small, names] = length < HOUR ? [MINUTE, SECOND, ["min", "s"]] : length < DAY ? [HOUR, MINUTE, ["h", "min"]] : [DAY, HOUR, ["d", "h"]];
+  const rest = Math.floor((length % unit) / small);
+  return `${Math.floor(length / unit)} ${names[0]}${rest ? ` ${rest} ${names[1]}` : ""}`;
+}
+
+/** An ISO 8601 instant as whole microseconds; Date alone would cut it to milliseconds. */
+export function fromIso(text) {
+  const [, seconds, digits = ""] = /^(.{19})(?:\.(\d+))?/.exec(text) ?? [];
+  return seconds ? Date.parse(`${seconds}Z`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)) : NaN;
+}
+
+const STEPS = [
+  ...[1, 10, 100, 1000, 1e4, 1e5].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+  ...[1, 2, 7, 14, 30].map((n) => n * DAY),
+];
+
+/** Ticks for an axis of `pixels`: [{time, text, full}]; `text` may only continue the tick before it (".850"). */
+export function ticks(start, end, pixels) {
+  const least = ((end - start) / pixels) * 82;
+  const step = STEPS.find((candidate) => candidate >= least) ?? STEPS.at(-1);
+  const digits = step >= SECOND ? 0 : step >= MS ? 3 : 6;
+  const write = (time) => (step >= DAY ? day(time) : step >= MINUTE ? clock(time, 0).slice(0, 5) : clock(time, digits));
+  const found = [];
+  for (let time = Math.ceil(start / step) * step; time <= end; time += step) {
+    const before = time - step;
+    const newDay = step < DAY && Math.floor(time / DAY) !== Math.floor(before / DAY);
+    const newSecond = Math.floor(time / SECOND) !== Math.floor(before / SECOND);
+    const full = newDay ? day(time) : write(time);
+    found.push({ time, full, text: digits && !newSecond ? fraction(time, digits) : full });
+  }
+  return found;
+}

@@ -1,0 +1,292 @@
+// The timeline's page: holds the parts together. State lives in the store, drawing follows from it.
+
+import { Windows, overview } from "./api.js";
+import { drawAxis } from "./axis.js";
+import { Chart } from "./chart.js";
+import { byId, el } from "./dom.js";
+import { Findings } from "./findings.js";
+import { handle } from "./hands.js";
+import { listen } from "./keys.js";
+import { BLOCK, Lanes, MARGIN, ROW } from "./lanes.js";
+import { Minimap } from "./minimap.js";
+import { drawOverlay } from "./overlay.js";
+import { birthsOf, lanesOf, rangeAround, relatedTo, worst } from "./selection.js";
+import { Store } from "./store.js";
+import { clock, digitsFor, ticks as ticksOf } from "./time.js";
+import { showTip, whatIsAt } from "./tip.js";
+import { Toolbar } from "./toolbar.js";
+
+const DEBOUNCE = 100; // ms before a window is asked for
+const PAGES = 8; // blocks searched for the lanes of a finding
+
+const figure = byId("figure");
+const skeletons = JSON.parse(byId("skeletons").textContent);
+const inks = Object.fromEntries(Object.entries(skeletons).map(([theme, { data }]) => [theme, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
+
+const store = new Store(addressBar());
+const windows = new Windows(document.body.dataset.source);
+const chart = new Chart(byId("plot"), skeletons);
+const lanes = new Lanes({ onScroll, onToggle: toggle });
+const findings = new Findings({ onSelect: select });
+const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
+const toolbar = new Toolbar({ store, onReset: reset, onFit: fit });
+
+let loaded = null; // {payload, question}
+let scene = null;
+let reveal = ""; // finding whose lanes are to be scrolled in once they are there
+let pages = 0;
+
+function addressBar() {
+  let timer = 0;
+  const replace = (search) => history.replaceState(null, "", location.pathname + search);
+  return {
+    read: () => location.search,
+    write(search, push) {
+      clearTimeout(timer);
+      if (push) history.pushState(null, "", location.pathname + search);
+      else timer = setTimeout(replace, 150, search); // browsers limit how often an address may change
+    },
+  };
+}
+
+const theme = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+const announce = (text) => (byId("announce").textContent = text);
+const groupOf = (key) => loaded?.payload.findings.find((group) => group.key === key);
+
+// -- windows ----------------------------------------------------------------------------------------------------------
+
+function question() {
+  const { start, end } = store.view();
+  const hidden = loaded ? loaded.payload.groups.reduce((sum, group) => sum + (store.closed.has(group.key) ? group.lanes : 0), 0) : 0;
+  const inSight = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
+  return {
+    start, end, kinds: store.kinds, namespace: store.namespace,
+    offset: Math.max(0, store.offset - MARGIN), limit: Math.min(400, Math.max(BLOCK, inSight) + hidden),
+  };
+}
+
+/** Whether what is loaded does not show what the store asks for. */
+function stale() {
+  if (!loaded) return true;
+  const { payload, question: asked } = loaded;
+  const view = store.view();
+  const { first, last } = store.bounds;
+  const outside = Math.max(view.start, first) < payload.start || Math.min(view.end, last) > payload.end;
+  const zoomed = (asked.end - asked.start) / (view.end - view.start);
+  if (outside || zoomed > 2 || zoomed < 0.5) return true;
+  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace) return true;
+  if (scene === null || figure.clientWidth === 0) return false;
+  const [from, to] = lanes.inSight();
+  const end = payload.offset + payload.lanes.length;
+  return (from < payload.offset + 3 && payload.offset > 0) || (to > end - 3 && end < payload.lanes_total);
+}
+
+let debounce = 0;
+function askSoon() {
+  clearTimeout(debounce);
+  debounce = setTimeout(() => stale() && load(), DEBOUNCE);
+}
+
+async function load() {
+  const asked = question();
+  figure.setAttribute("aria-busy", "true");
+  let payload;
+  try {
+    payload = await windows.ask(asked);
+  } catch (error) {
+    if (error.name !== "AbortError") failed(error);
+    return;
+  }
+  figure.removeAttribute("aria-busy");
+  if (!payload.lanes.length && payload.offset > 0 && payload.lanes_total > 0) {
+    store.set({ offset: Math.max(0, payload.lanes_total - MARGIN) });
+    return void load();
+  }
+  loaded = { payload, question: asked };
+  lanes.draw(payload, store.closed);
+  notice();
+  draw();
+  if (reveal) bringIn(reveal);
+}
+
+function failed(error) {
+  figure.removeAttribute("aria-busy");
+  const again = el("button", { type: "button", class: "button" }, "Try again");
+  again.addEventListener("click", () => (store.bounds ? load() : start()));
+  byId("notice").replaceChildren(error.message, " ", again);
+  byId("notice").hidden = false;
+  announce(error.message);
+}
+
+function notice() {
+  const { payload } = loaded;
+  const filtered = store.kinds.length || store.namespace;
+  byId("notice").hidden = payload.lanes.length > 0;
+  byId("notice").replaceChildren(filtered ? "No object of these kinds and this namespace lived in this range." : "No object lived in this range.");
+}
+
+/** Scrolls the lanes of a finding in; asks for more of them while they are not there. */
+function bringIn(key) {
+  const { payload } = loaded;
+  const group = groupOf(key);
+  const indices = group ? lanesOf(payload, group) : [];
+  const closed = new Set(indices.map((index) => payload.lanes[index].group).filter((name) => store.closed.has(name)));
+  if (closed.size) {
+    for (const name of closed) store.closed.delete(name);
+    lanes.draw(payload, store.closed);
+    draw();
+  }
+  const next = payload.offset + payload.lanes.length;
+  if (group && !indices.length && next < payload.lanes_total && pages++ < PAGES) {
+    store.set({ offset: next + MARGIN });
+    return void load();
+  }
+  reveal = "";
+  lanes.reveal(indices);
+}
+
+// -- drawing ----------------------------------------------------------------------------------------------------------
+
+let frame = 0;
+const drawSoon = () => (frame ||= requestAnimationFrame(draw));
+
+function draw() {
+  cancelAnimationFrame(frame);
+  frame = 0;
+  if (!store.bounds) return;
+  toolbar.draw();
+  minimap.move(store.view());
+  if (!loaded) return;
+  const { payload } = loaded;
+  const view = store.view();
+  const selected = groupOf(store.finding);
+  findings.draw(payload.findings, store.finding, birthsOf(payload, selected), view);
+  const width = figure.clientWidth;
+  if (width === 0) return; // the phone shows the findings
+  const ticks = ticksOf(view.start, view.end, width);
+  scene = {
+    payload, view, width, ticks, row: ROW, theme: theme(), height: Math.max(1, lanes.layout.height), centres: lanes.layout.centres,
+    selected: store.finding, related: relatedTo(payload.findings, store.finding), inks: inks[theme()],
+  };
+  const took = chart.draw(scene);
+  drawOverlay(byId("overlay"), scene);
+  drawAxis(ticks, view, width);
+  figure.dataset.took = took.toFixed(1);
+  figure.setAttribute("aria-label", summary(view, selected));
+}
+
+function summary(view, selected) {
+  const { payload } = loaded;
+  const digits = digitsFor(view.end - view.start);
+  const inView = payload.findings.filter((group) => group.end >= view.start && group.start <= view.end).length;
+  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${payload.lanes_total} lanes, ${inView} findings in view.`
+    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words.";
+}
+
+// -- what people do ---------------------------------------------------------------------------------------------------
+
+function onScroll(first) {
+  showTip(null);
+  if (first !== store.offset) store.set({ offset: first });
+}
+
+function toggle(key) {
+  if (!store.closed.delete(key)) store.closed.add(key);
+  redrawLanes();
+}
+
+function toggleAll(close) {
+  store.closed = new Set(close ? loaded?.payload.groups.map((group) => group.key) : []);
+  redrawLanes();
+}
+
+function redrawLanes() {
+  if (!loaded) return;
+  lanes.draw(loaded.payload, store.closed);
+  draw();
+  askSoon();
+}
+
+function select(key) {
+  const group = groupOf(key);
+  if (!group) return;
+  reveal = key;
+  pages = 0;
+  store.set({ finding: key, offset: 0, ...rangeAround(group) }, { push: store.finding !== key });
+  announce(group.summary);
+  if (!stale()) bringIn(key);
+}
+
+function step(by) {
+  const groups = loaded?.payload.findings ?? [];
+  if (!groups.length) return;
+  const at = groups.findIndex((group) => group.key === store.finding);
+  select(groups[(at < 0 ? (by > 0 ? 0 : -1) : at + by + groups.length) % groups.length].key);
+}
+
+function fit() {
+  if (store.finding) select(store.finding);
+}
+
+function reset() {
+  store.set({ start: null, end: null, offset: 0 }, { push: true });
+}
+
+listen({
+  n: () => step(1), p: () => step(-1), f: fit, r: reset,
+  ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
+  ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
+  "[": () => toggleAll(true), "]": () => toggleAll(false),
+});
+handle(figure, {
+  store, bench: lanes.bench,
+  onHover: (pointer) => showTip(pointer && scene ? whatIsAt(scene, pointer.x, pointer.y) : null, pointer),
+});
+document.querySelector(".tabs").addEventListener("click", ({ target }) => {
+  if (!target.dataset.tab) return;
+  document.body.dataset.tab = target.dataset.tab;
+  for (const tab of document.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", String(tab === target));
+  draw();
+  if (store.finding && loaded) bringIn(store.finding);
+});
+document.addEventListener("themechange", drawSoon);
+addEventListener("popstate", () => {
+  store.read();
+  drawSoon();
+  askSoon();
+});
+new ResizeObserver(() => {
+  drawSoon();
+  if (loaded) askSoon();
+}).observe(lanes.bench);
+store.subscribe((changed) => {
+  if (changed.some((name) => name !== "offset")) drawSoon();
+  if (store.bounds) askSoon();
+});
+
+// -- start ------------------------------------------------------------------------------------------------------------
+
+async function start() {
+  try {
+    const whole = await overview(document.body.dataset.source);
+    store.bounds = { first: whole.first, last: whole.last };
+    toolbar.fill(whole);
+    minimap.draw(whole);
+    if (store.start === null && !store.finding) {
+      const { findings: groups } = await windows.ask({ ...question(), start: null, end: null, offset: 0, limit: 1 });
+      const first = worst(groups);
+      if (first) {
+        reveal = first.key;
+        store.set({ finding: first.key, ...rangeAround(first) });
+      }
+    }
+  } catch (error) {
+    return failed(error);
+  }
+  clearTimeout(debounce);
+  const offset = store.offset;
+  await load();
+  if (offset && loaded) lanes.scrollToLane(offset);
+}
+
+start();

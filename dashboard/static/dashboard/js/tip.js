@@ -1,0 +1,49 @@
+// What the pointer rests on, in words.
+
+import { scaleOf } from "./columns.js";
+import { byId, el } from "./dom.js";
+import { clock, digitsFor, duration } from "./time.js";
+
+const NEAR = 7; // px
+
+/** Lines of text about what lies at (x, y) of the plot, or null. Pure. */
+export function whatIsAt(scene, x, y) {
+  const { payload, centres, view } = scene;
+  const { toPixel } = scaleOf(scene);
+  const lane = centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= 12);
+  if (lane < 0) return null;
+  const about = payload.lanes[lane];
+  const title = `${about.kind} ${about.name}`;
+  const digits = Math.max(3, digitsFor(view.end - view.start));
+
+  let nearest = null;
+  payload.marks.lane.forEach((row, i) => {
+    const far = Math.abs(toPixel(payload.marks.time[i]) - x);
+    if (row === lane && far <= NEAR && far < (nearest?.far ?? 99)) nearest = { i, far };
+  });
+  if (nearest) {
+    const { text, time, resource_version: revisions } = payload.marks;
+    const revision = revisions[nearest.i];
+    return [title, text[nearest.i], `${clock(time[nearest.i], 6)}${revision === null ? "" : ` · RV ${revision}`}`];
+  }
+  const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
+  if (birth >= 0) return [title, `created as number ${payload.births.number[birth]} of its group`, clock(payload.births.time[birth], 6)];
+
+  const { lane: rows, start, end, text, tone, open_start, open_end } = payload.bars;
+  const bar = rows.findIndex((row, i) => row === lane && toPixel(start[i]) <= x && Math.max(toPixel(end[i]), toPixel(start[i]) + 3) >= x);
+  if (bar < 0) return null;
+  const from = open_start[bar] ? "since before the recording" : clock(start[bar], digits);
+  const until = open_end[bar] ? "still there at its end" : clock(end[bar], digits);
+  const length = open_start[bar] || open_end[bar] ? "" : ` · ${duration(end[bar] - start[bar])}`;
+  return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), `${from} – ${until}${length}`].filter(Boolean);
+}
+
+export function showTip(lines, pointer) {
+  const tip = byId("tip");
+  tip.hidden = !lines;
+  if (!lines) return;
+  tip.replaceChildren(...lines.map((line, i) => el(i ? "div" : "strong", { class: i === lines.length - 1 && i ? "mono" : null }, line)));
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.min(pointer.clientX + 14, innerWidth - width - 8)}px`;
+  tip.style.top = `${pointer.clientY + 18 + height > innerHeight ? pointer.clientY - height - 10 : pointer.clientY + 18}px`;
+}

@@ -1,0 +1,18 @@
+"""Where everything is found."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from dashboard.api import api
+from dashboard.views.health import health
+from dashboard.views.home import home
+from dashboard.views.timeline import timeline
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("sources/<int:source_id>/", timeline, name="timeline"),
+    path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("healthz", health, name="health"),
+    path("api/", api.urls),
+]

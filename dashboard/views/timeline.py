@@ -1,0 +1,21 @@
+"""The timeline of one source: the page's frame; its JavaScript fetches windows from the API."""
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard import figures
+from timeline import queries
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_safe
+def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    return render(request, "timeline.html", {"source": source, "skeletons": figures.skeletons()})

@@ -180,6 +180,13 @@ def test_every_service_tells_whether_it_is_well() -> None:
             assert all(shlex.split(part) for part in test)
 
 
+def test_the_check_of_beat_looks_where_beat_writes_and_a_disk_keeps_times() -> None:
+    command, (_, check) = command_of("beat"), services()["beat"]["healthcheck"]["test"]
+    schedule = command[command.index("--schedule") + 1]
+    assert schedule.startswith(services()["beat"]["environment"]["CAUSELINE_DATA_DIR"] + "/")
+    assert f"find {schedule}*" in check
+
+
 def test_ours_wait_for_healthy_servers_and_the_migrations() -> None:
     healthy, done = "service_healthy", "service_completed_successfully"
     assert services()["migrate"]["depends_on"] == {"postgres": {"condition": healthy}}

@@ -1,5 +1,6 @@
 """An upload becomes a recording: read, counted, reported while it runs, and taken in by the pipeline as one."""
 
+import json
 import logging
 import threading
 from collections.abc import Iterator
@@ -181,9 +182,9 @@ class Progress:
         done = self._recording.bytes_read if self._recording else 0
         with connection.cursor() as cursor:
             cursor.execute(
-                "UPDATE timeline_upload SET bytes_read = %s, entries = %s, skipped = %s, skipped_examples = to_jsonb(%s),"
+                "UPDATE timeline_upload SET bytes_read = %s, entries = %s, skipped = %s, skipped_examples = %s::jsonb,"
                 " seen = now() WHERE id = %s AND attempt = %s AND state = 'importing'",
-                [done, self.read, self.skipped, self.examples, self._upload.pk, self._upload.attempt],
+                [done, self.read, self.skipped, json.dumps(self.examples), self._upload.pk, self._upload.attempt],
             )
             if not cursor.rowcount:
                 self._stopped = True

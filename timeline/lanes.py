@@ -42,8 +42,10 @@ class Event(NamedTuple):
     resource_version: str | None
 
 
-def spans_and_events(kind: Kind, lifeline: list[list[Any]], last: int) -> tuple[list[Span], list[Event], Any]:
-    """The phases of one life until `last`, its marks, and the facts it ended with."""
+def spans_and_events(
+    kind: Kind, lifeline: list[list[Any]], until: int | None, last: int
+) -> tuple[list[Span], list[Event], Any]:
+    """The phases of one life, its marks, and the facts it ended with; open until `last` where it has no end."""
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
@@ -61,9 +63,9 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], last: int) -> tuple[
             if before is not None:
                 events += [Event(time, mark.mark, mark.text, revision) for mark in _marks(kind, before, facts)]
         before = facts
-    ended = bool(lifeline) and lifeline[-1][2] == "deleted"
     if spans:
-        spans[-1] = spans[-1]._replace(end=lifeline[-1][0] if ended else max(last, spans[-1].start), open_end=not ended)
+        end = max(last, spans[-1].start) if until is None else until
+        spans[-1] = spans[-1]._replace(end=end, open_end=until is None)
     return spans, events, before
 
 
@@ -112,13 +114,14 @@ class Drawing:
         name: str,
         family: str,
         number: int,
+        until: int | None,
         lifeline: list[list[Any]],
     ) -> None:
         lane = self._index.get((lane_key, heading))
         if lane is None:
             return
         kind = kind_of(group, kind_name)
-        spans, events, facts = spans_and_events(kind, lifeline, self._last)
+        spans, events, facts = spans_and_events(kind, lifeline, until, self._last)
         self._lane_of_track[track] = lane
         self._lives[lane] += 1
         note = kind.subtitle(facts) if facts is not None else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import orjson
 from django.db import connection
 
 from timeline import lanes
@@ -207,14 +208,14 @@ class _Choice:
 
     def tracks(self, rows: list[lanes.LaneRow], start: int, end: int) -> list[tuple[Any, ...]]:
         query = f"""
-            SELECT id, lane, {self._heading}, "group", kind, namespace, name, family, number, lifeline
+            SELECT id, lane, {self._heading}, "group", kind, namespace, name, family, number, upper(life), lifeline
             FROM timeline_track
             WHERE {self._where} AND lane = ANY(%(lanes)s) AND life && tstzrange(%(start)s, %(end)s, '[]')
             ORDER BY lower(life), number"""
         values = {**self._values, "lanes": [row.lane for row in rows], "start": moment(start), "end": moment(end)}
         with connection.cursor() as cursor:
             cursor.execute(query, values)
-            return cursor.fetchall()
+            return [(*row[:-2], row[-2] and microseconds(row[-2]), orjson.loads(row[-1])) for row in cursor]
 
 
 def finding_groups(source_id: int, start: int, end: int) -> list[FindingGroupPayload]:

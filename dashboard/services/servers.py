@@ -1,0 +1,136 @@
+"""Serves one data directory: PostgreSQL and Valkey together, once, and known to those who want to use them.
+
+In the data directory: `postgres/` and `valkey/` (the servers' own), `logs/`, `lock` (held while served) and
+`services.json` (who serves it, and the addresses; it holds a password, so only its owner reads it).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dashboard.services import binaries, postgres, valkey
+from dashboard.services.accounts import account_for, give
+from dashboard.services.errors import AlreadyServed, ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dashboard.services.supervise import Supervisor
+
+START_SECONDS = 60
+SOCKETS_PREFIX = "causeline-"
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the servers of a data directory listen."""
+
+    database_url: str
+    redis_url: str
+
+
+@contextmanager
+def serving(data_dir: Path, supervisor: Supervisor, *, durable: bool = True) -> Iterator[Addresses]:
+    """Run both servers under the supervisor for the time of the context; everything is stopped at its end.
+
+    Raises AlreadyServed when another process does it, and ServiceError when it cannot be done.
+    """
+    data_dir = data_dir.absolute()
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ServiceError(
+            f"{data_dir} cannot be used: {error.strerror}. Choose another folder with --data-dir, "
+            "or run as the user who owns it."
+        ) from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyServed(data_dir, _read(data_dir).get("pid")) from None
+        with _sockets(data_dir) as sockets:
+            try:
+                yield _start(data_dir, sockets, supervisor, durable=durable)
+            finally:
+                supervisor.stop()
+    finally:
+        os.close(lock)
+
+
+def addresses_of(data_dir: Path) -> Addresses | None:
+    """The addresses that the process serving this data directory has published, once its servers answer."""
+    state = _read(data_dir)
+    return Addresses(state["database_url"], state["redis_url"]) if "redis_url" in state else None
+
+
+def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bool) -> Addresses:
+    cluster, cache, logs = data_dir / "postgres", data_dir / "valkey", data_dir / "logs"
+    account = account_for(cluster)
+    programs = binaries.find(account)
+    logs.mkdir(mode=0o700, exist_ok=True)
+    cache.mkdir(mode=0o700, exist_ok=True)
+    give(cache, account)
+    give(sockets, account)
+    postgres_log, valkey_log = logs / "postgres.log", logs / "valkey.log"
+    postgres.make_cluster(cluster, programs, account, postgres_log)
+    addresses = Addresses(postgres.url(sockets), valkey.new_url())
+    supervisor.start(
+        postgres.program(cluster, sockets, programs, account, postgres_log, durable=durable),
+        valkey.program(cache, addresses.redis_url, programs, account, valkey_log),
+    )
+
+    def answer() -> bool:
+        supervisor.refuse_deaths()
+        return postgres.answers(addresses.database_url) and valkey.answers(addresses.redis_url)
+
+    supervisor.wait(answer, START_SECONDS, f"The servers do not answer within {START_SECONDS} s; see {logs}.")
+    _write(data_dir, {"pid": os.getpid(), "sockets": str(sockets), **asdict(addresses)})
+    return addresses
+
+
+@contextmanager
+def _sockets(data_dir: Path) -> Iterator[Path]:
+    """A private folder with a short name: a socket's whole path may have about 100 bytes, a data directory has more.
+
+    Its name is written down before it is used, so that the next run can remove what a killed one left.
+    """
+    _forget(data_dir)
+    base = "/tmp" if os.access("/tmp", os.W_OK | os.X_OK) else tempfile.gettempdir()
+    sockets = Path(tempfile.mkdtemp(prefix=SOCKETS_PREFIX, dir=base))
+    try:
+        _write(data_dir, {"pid": os.getpid(), "sockets": str(sockets)})
+        yield sockets
+    finally:
+        _forget(data_dir)
+
+
+def _forget(data_dir: Path) -> None:
+    if left := _read(data_dir).get("sockets"):
+        sockets = Path(left)
+        if sockets.name.startswith(SOCKETS_PREFIX) and not sockets.is_symlink():
+            shutil.rmtree(sockets, ignore_errors=True)
+    (data_dir / "services.json").unlink(missing_ok=True)
+
+
+def _read(data_dir: Path) -> dict[str, Any]:
+    try:
+        state: dict[str, Any] = json.loads((data_dir / "services.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return state
+
+
+def _write(data_dir: Path, state: dict[str, object]) -> None:
+    descriptor, name = tempfile.mkstemp(dir=data_dir, prefix="services.json.")  # mode 0600
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(state, file)
+    Path(name).replace(data_dir / "services.json")

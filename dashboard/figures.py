@@ -23,10 +23,12 @@ FAMILIES = (
     "Claims",
     "Leases",
     "Endpoints",
+    "Groups",
     "Workloads",
     "Config",
-    "Nodes",
+    "Network",
     "Events",
+    "Cluster",
     "Other",
 )
 # How much of the family's colour is left over the paper; `ended` bars of all families are hatched.

@@ -34,7 +34,7 @@ export class Windows {
     this.source = source;
   }
 
-  async ask({ start, end, offset, limit, kinds, namespace }) {
+  async ask({ start, end, offset, limit, kinds, namespace, focus }) {
     this.#controller?.abort();
     this.#controller = new AbortController();
     const parameters = new URLSearchParams({ offset, limit, group: "owner" });
@@ -42,6 +42,7 @@ export class Windows {
       parameters.set("start", start);
       parameters.set("end", end);
     }
+    if (focus !== undefined) parameters.set("focus", focus);
     if (kinds.length) parameters.set("kinds", kinds.join(","));
     if (namespace) parameters.set("namespace", namespace);
     return request(`/api/sources/${this.source}/window?${parameters}`, { signal: this.#controller.signal });

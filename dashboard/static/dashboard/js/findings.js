@@ -1,72 +1,53 @@
 // The list of findings: grouped rows, the selected one open with its proof. It is the chart's text alternative.
 
 import { byId, el, severityShape, withCode } from "./dom.js";
-import { clock, duration, fromIso } from "./time.js";
+import { clock, fromIso } from "./time.js";
 
 const pill = (text, kind = "") => el("span", { class: `pill ${kind}` }, text);
 
 /** 07:52:00.841, with as many digits as its clock gave, six at most. */
 const clockOf = (iso) => clock(fromIso(iso), Math.min(6, Math.max(3, (/\.(\d+?)0*(?:Z|\+|$)/.exec(iso)?.[1] ?? "").length)));
 
-const unique = (items, key) => [...new Map(items.map((item) => [key(item), item])).values()];
 const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${proof.resource_version}`);
 
-function revisions(finding) {
-  const known = finding.proof.map((proof) => proof.resource_version).filter((revision) => revision !== null);
+function revisions({ proof }) {
+  const known = proof.map((each) => each.resource_version).filter((revision) => revision !== null);
   if (!known.length) return "";
-  return known.length === 1 || known[0] === known.at(-1) ? `RV ${known[0]}` : `RV ${known[0]} → ${known.at(-1)}`;
-}
-
-function bounds({ delay_bounds: known }) {
-  if (!known || known[0] === known[1]) return "";
-  const [least, most] = known.map((seconds) => duration(seconds * 1e6));
-  const [number, unit] = least.split(" ");
-  return ` Known to lie between ${most.endsWith(` ${unit}`) ? number : least} and ${most}.`;
+  return known[0] === known.at(-1) ? `RV ${known[0]}` : `RV ${known[0]} → ${known.at(-1)}`;
 }
 
 function proofRow(proof, births) {
-  const number = births.get(fromIso(proof.time));
-  const created = number && /creat/i.test(proof.role);
+  const number = /creat/i.test(proof.role) ? births.get(fromIso(proof.time)) : undefined;
   const where = proof.file && proof.line ? `${proof.file} line ${proof.line}` : null;
+  const agent = proof.user_agent?.split(/[/ ]/)[0];
+  const who = [proof.actor, agent].filter(Boolean).join(" · ");
   return el("div", { class: "proof" },
-    el("dt", {}, created ? [el("span", { class: "birth-number" }, String(number)), " "] : null, proof.role),
+    el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
       el("span", { class: "mono", title: [where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${clockOf(proof.time)}${revisionOf(proof)}`),
-      el("span", { class: "actor", title: proof.user_agent ?? "" }, proof.actor ?? "actor not recorded")));
-}
-
-function effects(findings) {
-  const told = unique(findings, (finding) => finding.effect + finding.effect_text);
-  const each = told.length > 1;
-  return told.map((finding) => el("span", { class: "effect" },
-    `${each ? `${finding.subject.name}: ` : ""}${finding.effect}${finding.effect_text ? `: ${finding.effect_text}` : ""}`));
+      el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 
 function body(group, births) {
-  const [first] = group.findings;
-  const proofs = unique(group.findings.flatMap((finding) => finding.proof), (proof) => `${proof.role} ${proof.time} ${proof.resource_version}`);
-  const shared = proofs.slice(0, 12);
-  const subjects = unique(group.findings.map((finding) => finding.subject), (subject) => `${subject.kind}/${subject.name}`);
-  const advice = unique(group.findings.flatMap((finding) => finding.advice), String);
+  const subjects = group.findings.map((finding) => finding.subject.name);
   return el("div", { class: "finding-body" },
     el("dl", { class: "facts" },
-      shared.map((proof) => proofRow(proof, births)),
-      subjects.length > 1 ? el("div", {}, el("dt", {}, `${subjects.length} ${subjects[0].kind}s`), el("dd", {}, subjects.map((subject) => subject.name).join(", "))) : null,
-      el("div", {}, el("dt", {}, "Effect"), el("dd", {}, effects(group.findings)))),
-    el("p", { class: "why" }, withCode(`${first.why}${bounds(first)}`)),
-    advice.length
+      group.proof.map((proof) => proofRow(proof, births)),
+      subjects.length > 6 ? el("div", {}, el("dt", {}, `${subjects.length} objects`), el("dd", {}, subjects.join(", "))) : null,
+      el("div", {}, el("dt", {}, "Effect"), el("dd", {}, [group.effect, group.effect_text].filter(Boolean).join(": ")))),
+    el("p", { class: "why" }, withCode(group.why)),
+    group.advice.length
       ? el("div", { class: "advice" }, el("h4", {}, "What to do"),
-          advice.length === 1 ? el("p", {}, withCode(advice[0])) : el("ul", {}, advice.map((line) => el("li", {}, withCode(line)))))
+          group.advice.length === 1 ? el("p", {}, withCode(group.advice[0])) : el("ul", {}, group.advice.map((line) => el("li", {}, withCode(line)))))
       : null);
 }
 
 function row(group, selected, births) {
-  const [first] = group.findings;
   const open = group.key === selected;
-  const meta = [revisions(first), first.effect_text].filter(Boolean).join(" · ");
+  const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
   return el("li", { class: `finding ${group.severity}${open ? " selected" : ""}`, "data-finding": group.key },
     el("h3", {}, el("button", { type: "button", "aria-expanded": String(open) }, severityShape(group.severity), el("span", {}, group.summary))),
-    el("p", { class: "verdicts" }, pill(group.severity), pill(first.verdict), open || first.status !== "confirmed" ? pill(first.status) : null,
+    el("p", { class: "verdicts" }, pill(group.severity), pill(group.verdict), open || group.status !== "confirmed" ? pill(group.status) : null,
       open ? null : el("span", { class: "meta" }, meta)),
     open ? body(group, births) : null);
 }

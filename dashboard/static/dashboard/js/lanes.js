@@ -4,18 +4,27 @@ import { byId, el } from "./dom.js";
 
 export const ROW = 34, HEADING = 30, MARGIN = 12, BLOCK = 40;
 
+const ALONE = ""; // the heading over objects that neither own nor are owned, in place of one heading each
+
+/** The key of the heading that each lane stands under. */
+function headings(payload) {
+  const alone = new Set(payload.groups.filter((group) => group.lanes === 1 && group.short).map((group) => group.key));
+  return payload.lanes.map((lane) => (alone.has(lane.group) ? ALONE : lane.group));
+}
+
 /** Runs of lanes under one heading, and the y of each lane's middle: null where its group is collapsed. */
 export function layOut(payload, closed) {
   const runs = [];
+  const keys = headings(payload);
   const centres = [];
   let y = 0;
-  payload.lanes.forEach((lane, index) => {
-    if (runs.at(-1)?.key !== lane.group) {
-      runs.push({ key: lane.group, lanes: [], y });
+  payload.lanes.forEach((_, index) => {
+    if (runs.at(-1)?.key !== keys[index]) {
+      runs.push({ key: keys[index], lanes: [], y });
       y += HEADING;
     }
     runs.at(-1).lanes.push(index);
-    if (closed.has(lane.group)) return centres.push(null);
+    if (closed.has(keys[index])) return centres.push(null);
     centres.push(y + ROW / 2);
     y += ROW;
   });
@@ -24,9 +33,9 @@ export function layOut(payload, closed) {
 
 const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
 
-const label = (lane) =>
+const label = (lane, alone) =>
   el("li", { class: "lane", "data-lane": lane.key },
-    el("span", { class: "lane-number" }, String(lane.number)), badge(lane),
+    el("span", { class: "lane-number" }, alone ? "" : String(lane.number)), badge(lane),
     el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}` },
       el("span", { class: "lane-name" }, lane.name), el("span", { class: "lane-about" }, lane.subtitle)));
 
@@ -60,13 +69,12 @@ export class Lanes {
     const layout = layOut(payload, closed);
     const groups = new Map(payload.groups.map((group) => [group.key, group]));
     const focused = document.activeElement?.dataset?.group;
-    const seen = new Map();
-    for (const lane of payload.lanes) seen.set(lane.group, (seen.get(lane.group) ?? 0) + 1);
     this.labels.replaceChildren(...layout.runs.map((run, index) => {
       const open = !closed.has(run.key);
-      const group = groups.get(run.key) ?? { key: run.key, short: "", label: run.key, namespace: "", lanes: run.lanes.length };
-      return el("section", { class: "run" }, heading(group, seen.get(run.key), open, index === 0),
-        open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane]))) : null);
+      const alone = run.key === ALONE;
+      const group = alone ? { key: ALONE, short: "", label: "without owner", namespace: "", lanes: run.lanes.length } : groups.get(run.key);
+      return el("section", { class: "run" }, heading(group, run.lanes.length, open, index === 0),
+        open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane], alone))) : null);
     }));
     if (focused) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
     byId("block").style.height = `${layout.height}px`;

@@ -17,7 +17,6 @@ import { showTip, whatIsAt } from "./tip.js";
 import { Toolbar } from "./toolbar.js";
 
 const DEBOUNCE = 100; // ms before a window is asked for
-const PAGES = 8; // blocks searched for the lanes of a finding
 
 const figure = byId("figure");
 const skeletons = JSON.parse(byId("skeletons").textContent);
@@ -33,8 +32,8 @@ const toolbar = new Toolbar({ store, onReset: reset, onFit: fit });
 
 let loaded = null; // {payload, question}
 let scene = null;
-let reveal = ""; // finding whose lanes are to be scrolled in once they are there
-let pages = 0;
+let groups = []; // findings of the source
+let reveal = false; // whether the selected finding's lanes are to be scrolled in once they are there
 
 function addressBar() {
   let timer = 0;
@@ -51,7 +50,7 @@ function addressBar() {
 
 const theme = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 const announce = (text) => (byId("announce").textContent = text);
-const groupOf = (key) => loaded?.payload.findings.find((group) => group.key === key);
+const selectedGroup = () => groups.find((group) => group.key === store.finding);
 
 // -- windows ----------------------------------------------------------------------------------------------------------
 
@@ -60,8 +59,8 @@ function question() {
   const hidden = loaded ? loaded.payload.groups.reduce((sum, group) => sum + (store.closed.has(group.key) ? group.lanes : 0), 0) : 0;
   const inSight = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
   return {
-    start, end, kinds: store.kinds, namespace: store.namespace,
-    offset: Math.max(0, store.offset - MARGIN), limit: Math.min(400, Math.max(BLOCK, inSight) + hidden),
+    start, end, kinds: store.kinds, namespace: store.namespace, focus: selectedGroup()?.focus,
+    offset: Math.max(0, store.offset - MARGIN), limit: Math.min(200, Math.max(BLOCK, inSight) + hidden),
   };
 }
 
@@ -74,7 +73,7 @@ function stale() {
   const outside = Math.max(view.start, first) < payload.start || Math.min(view.end, last) > payload.end;
   const zoomed = (asked.end - asked.start) / (view.end - view.start);
   if (outside || zoomed > 2 || zoomed < 0.5) return true;
-  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace) return true;
+  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace || asked.focus !== selectedGroup()?.focus) return true;
   if (scene === null || figure.clientWidth === 0) return false;
   const [from, to] = lanes.inSight();
   const end = payload.offset + payload.lanes.length;
@@ -103,10 +102,11 @@ async function load() {
     return void load();
   }
   loaded = { payload, question: asked };
+  groups = payload.findings;
   lanes.draw(payload, store.closed);
   notice();
   draw();
-  if (reveal) bringIn(reveal);
+  if (reveal) bringIn();
 }
 
 function failed(error) {
@@ -125,23 +125,18 @@ function notice() {
   byId("notice").replaceChildren(filtered ? "No object of these kinds and this namespace lived in this range." : "No object lived in this range.");
 }
 
-/** Scrolls the lanes of a finding in; asks for more of them while they are not there. */
-function bringIn(key) {
+/** Scrolls the lanes of the selected finding in, and opens their groups. */
+function bringIn() {
   const { payload } = loaded;
-  const group = groupOf(key);
-  const indices = group ? lanesOf(payload, group) : [];
-  const closed = new Set(indices.map((index) => payload.lanes[index].group).filter((name) => store.closed.has(name)));
-  if (closed.size) {
-    for (const name of closed) store.closed.delete(name);
+  const group = selectedGroup();
+  if (!group) return;
+  const indices = lanesOf(payload, group);
+  const closed = lanes.layout.runs.filter((run) => run.lanes.some((index) => indices.includes(index)) && store.closed.delete(run.key));
+  if (closed.length) {
     lanes.draw(payload, store.closed);
     draw();
   }
-  const next = payload.offset + payload.lanes.length;
-  if (group && !indices.length && next < payload.lanes_total && pages++ < PAGES) {
-    store.set({ offset: next + MARGIN });
-    return void load();
-  }
-  reveal = "";
+  reveal = false;
   lanes.reveal(indices);
 }
 
@@ -159,7 +154,7 @@ function draw() {
   if (!loaded) return;
   const { payload } = loaded;
   const view = store.view();
-  const selected = groupOf(store.finding);
+  const selected = selectedGroup();
   findings.draw(payload.findings, store.finding, birthsOf(payload, selected), view);
   const width = figure.clientWidth;
   if (width === 0) return; // the phone shows the findings
@@ -196,7 +191,7 @@ function toggle(key) {
 }
 
 function toggleAll(close) {
-  store.closed = new Set(close ? loaded?.payload.groups.map((group) => group.key) : []);
+  store.closed = new Set(close ? lanes.layout?.runs.map((run) => run.key) : []);
   redrawLanes();
 }
 
@@ -208,17 +203,15 @@ function redrawLanes() {
 }
 
 function select(key) {
-  const group = groupOf(key);
+  const group = groups.find((one) => one.key === key);
   if (!group) return;
-  reveal = key;
-  pages = 0;
+  reveal = true;
   store.set({ finding: key, offset: 0, ...rangeAround(group) }, { push: store.finding !== key });
   announce(group.summary);
-  if (!stale()) bringIn(key);
+  if (!stale()) bringIn();
 }
 
 function step(by) {
-  const groups = loaded?.payload.findings ?? [];
   if (!groups.length) return;
   const at = groups.findIndex((group) => group.key === store.finding);
   select(groups[(at < 0 ? (by > 0 ? 0 : -1) : at + by + groups.length) % groups.length].key);
@@ -247,7 +240,7 @@ document.querySelector(".tabs").addEventListener("click", ({ target }) => {
   document.body.dataset.tab = target.dataset.tab;
   for (const tab of document.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", String(tab === target));
   draw();
-  if (store.finding && loaded) bringIn(store.finding);
+  if (loaded) bringIn();
 });
 document.addEventListener("themechange", drawSoon);
 addEventListener("popstate", () => {
@@ -272,13 +265,11 @@ async function start() {
     store.bounds = { first: whole.first, last: whole.last };
     toolbar.fill(whole);
     minimap.draw(whole);
-    if (store.start === null && !store.finding) {
-      const { findings: groups } = await windows.ask({ ...question(), start: null, end: null, offset: 0, limit: 1 });
-      const first = worst(groups);
-      if (first) {
-        reveal = first.key;
-        store.set({ finding: first.key, ...rangeAround(first) });
-      }
+    if (store.start === null || store.finding) {
+      ({ findings: groups } = await windows.ask({ ...question(), start: null, end: null, offset: 0, limit: 1 }));
+      const shown = selectedGroup() ?? (store.start === null && !store.finding ? worst(groups) : null);
+      reveal = shown !== null && !store.offset;
+      if (shown && store.start === null) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
   } catch (error) {
     return failed(error);

@@ -4,6 +4,8 @@ import { byId, el } from "./dom.js";
 import { clock, day, digitsFor } from "./time.js";
 
 const SHOWN = 6;
+const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
+const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
 
 export class Toolbar {
   constructor({ store, onReset, onFit }) {
@@ -30,7 +32,7 @@ export class Toolbar {
 
   /** Once, with what the source holds. */
   fill({ families, namespaces }) {
-    const chips = families.map(([family, lanes]) =>
+    const chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
       el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: `${lanes} lane${lanes === 1 ? "" : "s"}` },
         el("span", { class: `swatch family-${family.toLowerCase()}`, "aria-hidden": "true" }), family));
     byId("chips").append(...chips.slice(0, SHOWN));

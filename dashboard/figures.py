@@ -41,7 +41,7 @@ SYMBOLS = {
     "ready": ("diamond", 9),
     "finished": ("star-square", 8),
     "deleting": ("triangle-down", 9),
-    "deleted": ("x", 8),
+    "deleted": ("x", 6),
     "finalizer": ("pentagon", 8),
     "taken": ("triangle-right", 9),
     "released": ("triangle-left", 9),
@@ -118,7 +118,7 @@ def marks(theme: Theme) -> list[go.Scatter]:
 def violations(theme: Theme) -> list[go.Scatter]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
-    head = {"symbol": "arrow-wide", "angleref": "previous", "opacity": 1, "color": colours["violation"], "line": {"width": 0}}
+    head = {"symbol": "triangle-up", "angleref": "previous", "opacity": 1, "color": colours["violation"], "line": {"width": 0}}
     return [
         area("hole area", colours["paper"]),
         go.Scatter(name="hole outlines", mode="lines", line=dashed),

@@ -5,7 +5,7 @@
 // shortest phase still has two pixels.
 
 export const HALF_BAR = 9;
-const CORNER = 3, LEAST = 2;
+const CORNER = 3, LEAST = 2, HEAD = 16;
 
 export const scaleOf = ({ payload, view, width }) => {
   const perPixel = (view.end - view.start) / width;
@@ -68,7 +68,7 @@ export function arrowsOf({ payload, centres, related }) {
 function arrow(column, { from, to, y0, y1 }, { toPixel, toX }) {
   const x0 = toPixel(from), x1 = toPixel(to);
   const way = Math.sign(y1 - y0) || 1;
-  const tip = y1 === y0 ? y1 : y1 - way * (HALF_BAR + 2); // the tip touches the circle of the later event
+  const tip = y1 - way * (HALF_BAR + 2 + HEAD / 2); // the head's own tip then touches the circle of the later event
   const middle = (y0 + tip) / 2;
   const size = column.marker.size;
   if (column.x.length) {
@@ -80,7 +80,7 @@ function arrow(column, { from, to, y0, y1 }, { toPixel, toX }) {
     const t = i / 24, u = 1 - t;
     column.x.push(toX(x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t)));
     column.y.push(y0 * u * u * u + 3 * middle * u * t + tip * t * t * t);
-    size.push(i === 24 ? 17 : 0);
+    size.push(i === 24 ? HEAD : 0);
   }
 }
 

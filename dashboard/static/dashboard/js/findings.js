@@ -5,9 +5,6 @@ import { clock, fromIso } from "./time.js";
 
 const pill = (text, kind = "") => el("span", { class: `pill ${kind}` }, text);
 
-/** 07:52:00.841, with as many digits as its clock gave, six at most. */
-const clockOf = (iso) => clock(fromIso(iso), Math.min(6, Math.max(3, (/\.(\d+?)0*(?:Z|\+|$)/.exec(iso)?.[1] ?? "").length)));
-
 const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${proof.resource_version}`);
 
 function revisions({ proof }) {
@@ -24,7 +21,7 @@ function proofRow(proof, births) {
   return el("div", { class: "proof" },
     el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
-      el("span", { class: "mono", title: [where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${clockOf(proof.time)}${revisionOf(proof)}`),
+      el("span", { class: "mono", title: [proof.time, where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${clock(fromIso(proof.time))}${revisionOf(proof)}`),
       el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 
@@ -74,7 +71,16 @@ export class Findings {
     this.list.replaceChildren(...(groups.length ? groups.map((group) => row(group, selected, births)) : [this.#none()]));
     const chosen = this.list.querySelector(".selected");
     if (hadFocus) chosen?.querySelector("button")?.focus({ preventScroll: true });
-    chosen?.scrollIntoView({ block: "nearest" });
+    if (chosen) this.#bringIn(chosen);
+  }
+
+  /** What it says begins at the top, so the top has to be in sight. */
+  #bringIn(item) {
+    const panel = byId("findings");
+    const head = panel.firstElementChild.offsetHeight;
+    const top = item.offsetTop - head, bottom = item.offsetTop + item.offsetHeight - panel.clientHeight;
+    if (panel.scrollTop > top) panel.scrollTop = top;
+    else if (panel.scrollTop < bottom) panel.scrollTop = Math.min(top, bottom);
   }
 
   #none() {

@@ -30,7 +30,7 @@ export class Minimap {
   draw(overview) {
     this.#overview = overview;
     const width = this.host.clientWidth;
-    const wanted = Math.max(40, Math.floor((width - 2 * this.#edge) / 6.6)); // bars of about five pixels
+    const wanted = Math.max(40, Math.floor((width - 2 * this.#edge) / 4)); // bars of three pixels at least
     const share = Math.max(1, Math.ceil(overview.counts.length / wanted));
     const counts = [];
     for (let i = 0; i < overview.counts.length; i += share) counts.push(overview.counts.slice(i, i + share).reduce((a, b) => a + b, 0));

@@ -85,9 +85,9 @@ function holeText({ payload, centres, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;
   return lane.flatMap((row, i) => {
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
-    const room = right - left - 12; // the next birth's circle covers the end
-    const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room - 4);
-    return centres[row] === null || !fitting ? [] : [svg("text", { x: left + 5, y: centres[row] + 3.5, class: "hole-text" }, fitting)];
+    const room = right - left - 16; // the deletion's mark covers the beginning, the next birth's circle the end
+    const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room);
+    return centres[row] === null || !fitting ? [] : [svg("text", { x: left + 8, y: centres[row] + 3.5, class: "hole-text" }, fitting)];
   });
 }
 

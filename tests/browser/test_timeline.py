@@ -1,0 +1,183 @@
+"""The timeline of the sample: its lanes, its findings, and the hands that move it."""
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Complaints
+
+AWAY = "Service ring was away for 53 ms under 3 running Pods"
+EARLY = "Pod ring-weak-0 was created 31 ms before its Service ring"
+
+
+@pytest.fixture
+def timeline(page: Page, recording: str) -> Page:
+    page.goto(recording)
+    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    return page
+
+
+def drawn_range(page: Page) -> str:
+    return page.locator("#range").inner_text()
+
+
+def bars(page: Page) -> int:
+    return page.locator("#plot .scatterlayer .fills path").count()
+
+
+def test_it_opens_on_the_gravest_finding(timeline: Page) -> None:
+    selected = timeline.locator(".finding.selected")
+    expect(selected.locator("h3")).to_have_text(AWAY)
+    expect(selected).to_contain_text("Service deleted")
+    expect(selected).to_contain_text("07:52:00.841 · RV 582")
+    expect(selected).to_contain_text("What to do")
+    expect(timeline).to_have_url(re.compile(r"start=\d+&end=\d+&finding=\w+"))
+    expect(timeline.get_by_role("img", name=re.compile("^Timeline from 07:52:00"))).to_have_attribute(
+        "aria-label", re.compile(re.escape(AWAY))
+    )
+
+
+def test_lanes_stand_in_the_order_of_creation(timeline: Page) -> None:
+    ring = timeline.locator(".run").first
+    expect(ring.locator(".group-name")).to_have_text("vcj ring")
+    numbers = [int(text) for text in ring.locator(".lane-number").all_inner_texts()]
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 1
+    names = ring.locator(".lane-name").all_inner_texts()
+    assert names[0] == "ring"
+    assert {"ring-svc", "ring-steady-0", "ring-steady-1", "ring-steady-2", "ring-weak-0"} <= set(names)
+    weak = ring.locator(".lane").filter(has=timeline.locator(".lane-name", has_text=re.compile("^ring-weak-0$")))
+    births = [int(text) for text in timeline.locator(".birth text").all_text_contents()]
+    assert any(birth > int(weak.locator(".lane-number").inner_text()) for birth in births)
+    assert bars(timeline) > 0
+
+
+def test_the_hole_and_the_arrow_are_drawn(timeline: Page) -> None:
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+    expect(timeline.locator(".hole-text")).to_have_text("none · 53 ms")
+    dashed = timeline.locator("#plot path[style*='stroke-dasharray: 4px']")
+    expect(dashed.first).to_be_attached()
+    timeline.get_by_role("button", name=EARLY).click()
+    expect(timeline.locator(".finding.selected h3")).to_have_text(EARLY)
+    expect(timeline.locator(".finding.selected")).to_contain_text("RV 588")
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+
+
+def test_kinds_and_namespaces_filter_the_lanes(timeline: Page) -> None:
+    timeline.locator("[data-kind=Pods]").click()
+    expect(timeline.locator(".lane .badge").filter(has_not_text="pod")).to_have_count(0)
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    expect(timeline.locator(".lane-name", has_text="vs-online").first).to_be_attached()
+    timeline.locator("#namespace").select_option("vol-restart")
+    expect(timeline.locator(".lane-name", has_text="vs-online")).to_have_count(0)
+    expect(timeline).to_have_url(re.compile("kinds=Pods&namespace=vol-restart"))
+    timeline.go_back()
+    expect(timeline.locator(".lane-name", has_text="vs-online").first).to_be_attached()
+    timeline.locator("[data-kind=Services]").click()
+    expect(timeline.locator(".lane .badge", has_text="svc").first).to_be_visible()
+
+
+def test_the_address_says_what_is_seen(timeline: Page, context: BrowserContext) -> None:
+    timeline.get_by_role("button", name=EARLY).click()
+    timeline.locator("[data-kind=Pods]").click()
+    timeline.keyboard.press("d")
+    timeline.wait_for_timeout(400)
+    other = context.new_page()
+    other.goto(timeline.url)
+    expect(other.locator(".finding.selected h3")).to_have_text(EARLY)
+    expect(other.locator("[data-kind=Pods]")).to_have_attribute("aria-pressed", "true")
+    expect(other.locator("#range")).to_have_text(drawn_range(timeline))
+    names = timeline.locator(".lane-name").all_inner_texts()
+    expect(other.locator(".lane-name")).to_have_text(names)
+
+
+def test_keys_step_pan_zoom_and_help(timeline: Page) -> None:
+    first = timeline.locator(".finding.selected h3").inner_text()
+    timeline.keyboard.press("n")
+    expect(timeline.locator(".finding.selected h3")).not_to_have_text(first)
+    timeline.keyboard.press("p")
+    expect(timeline.locator(".finding.selected h3")).to_have_text(first)
+    fitted = drawn_range(timeline)
+    for key in ("ArrowRight", "w"):
+        before = drawn_range(timeline)
+        timeline.keyboard.press(key)
+        expect(timeline.locator("#range")).not_to_have_text(before)
+    timeline.keyboard.press("f")
+    expect(timeline.locator("#range")).to_have_text(fitted)
+    timeline.keyboard.press("r")
+    expect(timeline.locator("#range")).to_contain_text("07:51:3")
+    timeline.keyboard.press("?")
+    expect(timeline.get_by_role("dialog", name="Keys")).to_be_visible()
+    timeline.keyboard.press("Escape")
+    expect(timeline.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_pointer_zooms_pans_and_tells(timeline: Page) -> None:
+    box = timeline.locator("#figure").bounding_box()
+    assert box
+    timeline.mouse.move(box["x"] + 300, box["y"] + 47)
+    expect(timeline.locator("#tip")).to_contain_text("Job ring")
+    before = drawn_range(timeline)
+    timeline.mouse.wheel(0, -200)
+    expect(timeline.locator("#range")).not_to_have_text(before)
+    before = drawn_range(timeline)
+    timeline.mouse.down()
+    timeline.mouse.move(box["x"] + 150, box["y"] + 47, steps=3)
+    timeline.mouse.up()
+    expect(timeline.locator("#range")).not_to_have_text(before)
+    before = drawn_range(timeline)
+    strip = timeline.locator("#minimap").bounding_box()
+    assert strip
+    timeline.mouse.click(strip["x"] + 900, strip["y"] + 30)
+    expect(timeline.locator("#range")).not_to_have_text(before)
+
+
+def test_groups_collapse(timeline: Page) -> None:
+    ring = timeline.get_by_role("button", name=re.compile("vcj ring"))
+    ring.click()
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
+    ring.click()
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+
+
+def test_scrolling_brings_further_lanes(timeline: Page) -> None:
+    timeline.set_viewport_size({"width": 1440, "height": 640})
+    timeline.keyboard.press("r")
+    timeline.wait_for_timeout(500)
+    first = timeline.locator(".lane-name").first.inner_text()
+    for _ in range(12):
+        timeline.locator("#bench").evaluate("bench => bench.scrollBy(0, 300)")
+        timeline.wait_for_timeout(150)
+    expect(timeline.locator(".lane-name").first).not_to_have_text(first)
+    expect(timeline).to_have_url(re.compile(r"offset=\d+"))
+    assert timeline.locator(".lane").count() <= 60
+
+
+def test_dark_mode_redraws_the_chart(timeline: Page) -> None:
+    pod = timeline.locator("#plot .fills path").first
+    light = pod.evaluate("path => getComputedStyle(path).fill")
+    timeline.get_by_role("button", name="Switch between light and dark").click()
+    expect(timeline.locator("html")).to_have_attribute("data-theme", "dark")
+    timeline.wait_for_timeout(300)
+    assert pod.evaluate("path => getComputedStyle(path).fill") != light
+    assert timeline.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+
+
+def test_on_a_phone_findings_come_first(page: Page, recording: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 720})
+    page.goto(recording)
+    expect(page.locator(".finding.selected h3")).to_have_text(AWAY)
+    expect(page.locator("#figure")).to_be_hidden()
+    page.get_by_role("button", name="Timeline").click()
+    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    expect(page.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_what_is_not_there_says_so(page: Page, complaints: Complaints) -> None:
+    complaints.expect("status of 404")
+    page.goto("/sources/999999/")
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    page.get_by_role("link", name="All recordings").click()
+    expect(page.get_by_role("heading", name="Recordings")).to_be_visible()

@@ -77,7 +77,9 @@ def contrast(one: str, other: str) -> float:
     """The contrast of two colours, 1 to 21 (WCAG 2.2)."""
 
     def luminance(colour: str) -> float:
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     darker, lighter = sorted((luminance(one), luminance(other)))
@@ -118,7 +120,13 @@ def marks(theme: Theme) -> list[go.Scatter]:
 def violations(theme: Theme) -> list[go.Scatter]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
-    head = {"symbol": "triangle-up", "angleref": "previous", "opacity": 1, "color": colours["violation"], "line": {"width": 0}}
+    head = {
+        "symbol": "triangle-up",
+        "angleref": "previous",
+        "opacity": 1,
+        "color": colours["violation"],
+        "line": {"width": 0},
+    }
     return [
         area("hole area", colours["paper"]),
         go.Scatter(name="hole outlines", mode="lines", line=dashed),

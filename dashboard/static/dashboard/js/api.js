@@ -20,7 +20,7 @@ export async function request(path, options = {}) {
   if (response.status === 204) return null;
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;
-  if (response.redirected || response.ok) throw new ApiError("You are signed out", "Load the page again to sign in.", 401);
+  if (response.redirected || response.ok || response.status === 401) throw new ApiError("You are signed out", "Load the page again to sign in.", 401);
   throw new ApiError(body?.title ?? "The server failed", body?.detail ?? `It answered ${response.status}.`, response.status);
 }
 

@@ -16,6 +16,9 @@ export const scaleOf = ({ payload, view, width }) => {
   };
 };
 
+/** The name of the trace that draws bar `i`. */
+export const traceOf = ({ lanes, bars }, i) => (bars.tone[i] === "ended" ? "bars ended" : `bars ${lanes[bars.lane[i]].family} ${bars.tone[i]}`);
+
 class Traces extends Map {
   column(name) {
     if (!this.has(name)) this.set(name, { x: [], y: [] });
@@ -97,13 +100,12 @@ export function columns(scene) {
     return right > left && right > -room && left < width + room ? [left, right] : null;
   };
 
-  const { lane, start, end, tone } = payload.bars;
+  const { lane, start, end } = payload.bars;
   for (let i = 0; i < lane.length; i++) {
     const y = centres[lane[i]];
     const across = y === null ? null : span(start[i], end[i]);
     if (!across) continue;
-    const name = tone[i] === "ended" ? "bars ended" : `bars ${payload.lanes[lane[i]].family} ${tone[i]}`;
-    box(traces.column(name), toX, ...across, y - HALF_BAR, y + HALF_BAR, CORNER);
+    box(traces.column(traceOf(payload, i)), toX, ...across, y - HALF_BAR, y + HALF_BAR, CORNER);
   }
 
   for (let i = 0; i < payload.marks.lane.length; i++) {

@@ -18,8 +18,9 @@ export function listen(acts) {
   byId("help-open").addEventListener("click", () => help.showModal());
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !box.checked || document.querySelector("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if ((event.target instanceof Element) && event.target.closest("input, select, textarea, [popover]")) return;
+    if (event.key.length === 1 && !box.checked) return;
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
     event.preventDefault();

@@ -36,7 +36,7 @@ const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerC
 const label = (lane, alone) =>
   el("li", { class: "lane", "data-lane": lane.key },
     el("span", { class: "lane-number" }, alone ? "" : String(lane.number)), badge(lane),
-    el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}` },
+    el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },
       el("span", { class: "lane-name" }, lane.name), el("span", { class: "lane-about" }, lane.subtitle)));
 
 function heading(group, shown, open, first) {
@@ -76,10 +76,11 @@ export class Lanes {
       return el("section", { class: "run" }, heading(group, run.lanes.length, open, index === 0),
         open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane], alone))) : null);
     }));
-    if (focused) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
+    if (focused !== undefined) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
     byId("block").style.height = `${layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;
     byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - payload.lanes.length) * ROW}px`;
+    this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then lies over lanes
     this.#payload = payload;
     this.layout = layout;
     if (anchor) this.#restore(anchor);

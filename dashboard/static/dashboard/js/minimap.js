@@ -3,7 +3,8 @@
 import { byId, svg } from "./dom.js";
 import { clock, digitsFor } from "./time.js";
 
-const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-3.4a3.4 3.4 0 1 0 .01 0z" };
+const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
+const ROWS = { error: 11, warning: 11, info: 21 }; // what is only told lies under what is wrong
 const HEIGHT = 64, BASE = 51, TOP = 14;
 
 export class Minimap {
@@ -42,7 +43,7 @@ export class Minimap {
     });
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
       .sort((a, b) => "iwe".indexOf(a.severity[0]) - "iwe".indexOf(b.severity[0]));
-    const ticks = ranked.map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} 11)`, class: `tick ${severity}` }));
+    const ticks = ranked.map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
     this.#rectangle = svg("rect", { class: "view", y: 6, height: 50, rx: 1.5 });
     this.host.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), ticks, this.#rectangle));
     this.move(this.store.view());

@@ -1,6 +1,6 @@
 // What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels.
 
-import { HALF_BAR, arrowsOf, scaleOf } from "./columns.js";
+import { HALF_BAR, arrowsOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 
 const measure = document.createElement("canvas").getContext("2d");
@@ -36,13 +36,13 @@ function barText({ payload, centres, width, inks }, toPixel, taken) {
   for (let i = 0; i < lane.length; i++) {
     const y = centres[lane[i]];
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
-    if (y === null || !text[i] || tone[i] === "ended" || right - left < 24) continue;
+    if (y === null || !text[i] || right - left < 24) continue;
     const length = widthOf(text[i], BAR_FONT);
     let x = left + 8;
     for (const [middle, half] of taken[lane[i]]) if (middle + half > x - 4 && middle - half < x + length + 4) x = middle + half + 6;
     if (x + length > right - 4) continue;
-    const ink = inks[`bars ${payload.lanes[lane[i]].family} ${tone[i]}`];
-    words.push(svg("text", { x, y: y + 4, class: "bar-text", style: `fill:${ink}` }, text[i]));
+    const trace = traceOf(payload, i);
+    words.push(svg("text", { x, y: y + 4, class: tone[i] === "ended" ? "on-hatch" : null, style: `fill:${inks[trace]}` }, text[i]));
   }
   return words;
 }

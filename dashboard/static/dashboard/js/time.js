@@ -14,6 +14,14 @@ export function clock(time, digits = 3) {
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}${fraction(whole, digits)}`;
 }
 
+/** "07:52:00.7–01.2": what both ends share is said once. */
+export function shortRange(start, end) {
+  const digits = Math.min(1, digitsFor(end - start));
+  const [from, to] = [clock(start, digits), clock(end, digits)];
+  const shared = from.slice(0, 6) === to.slice(0, 6) ? 6 : from.slice(0, 3) === to.slice(0, 3) ? 3 : 0;
+  return `${from}–${to.slice(shared)}`;
+}
+
 /** "21 Nov" */
 export function day(time) {
   const date = new Date(Math.floor(time / 1000));

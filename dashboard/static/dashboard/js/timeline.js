@@ -56,7 +56,7 @@ const selectedGroup = () => groups.find((group) => group.key === store.finding);
 
 function question() {
   const { start, end } = store.view();
-  const hidden = loaded ? loaded.payload.groups.reduce((sum, group) => sum + (store.closed.has(group.key) ? group.lanes : 0), 0) : 0;
+  const hidden = (lanes.layout?.runs ?? []).reduce((sum, run) => sum + (store.closed.has(run.key) ? run.lanes.length : 0), 0);
   const inSight = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
   return {
     start, end, kinds: store.kinds, namespace: store.namespace, focus: selectedGroup()?.focus,

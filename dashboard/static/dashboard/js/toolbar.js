@@ -1,7 +1,7 @@
 // The controls above the chart: range, namespace, kinds.
 
 import { byId, el } from "./dom.js";
-import { clock, day, digitsFor } from "./time.js";
+import { clock, day, digitsFor, shortRange } from "./time.js";
 
 const SHOWN = 6;
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
@@ -50,7 +50,7 @@ export class Toolbar {
     const { start, end } = store.view();
     const digits = digitsFor(end - start);
     byId("day").textContent = day(start);
-    byId("range").textContent = `${clock(start, digits)} – ${clock(end, digits)}`;
+    byId("range").textContent = innerWidth < 720 ? shortRange(start, end) : `${clock(start, digits)} – ${clock(end, digits)}`;
     byId("namespace").value = store.namespace;
     for (const chip of byId("chips").querySelectorAll("[data-kind]")) chip.setAttribute("aria-pressed", String(store.kinds.includes(chip.dataset.kind)));
     byId("fit").disabled = !store.finding;

@@ -1,0 +1,50 @@
+"""The pages without a browser: who may see them, and what they answer when something is wrong."""
+
+from unittest import mock
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from pytest_django import Settings
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def guarded(settings: Settings) -> Client:
+    """A visitor of a site that asks for sign-in."""
+    wanted = "django.contrib.auth.middleware.LoginRequiredMiddleware"
+    if wanted not in settings.MIDDLEWARE:
+        settings.MIDDLEWARE = [*settings.MIDDLEWARE, wanted]
+    return Client(raise_request_exception=False)
+
+
+def test_visitors_are_asked_to_sign_in(guarded: Client) -> None:
+    for address in ("/", "/sources/1/"):
+        assert guarded.get(address).headers["Location"] == f"/login/?next={address}"
+    page = guarded.get("/login/?next=/")
+    assert b"Sign in" in page.content
+    assert b'name="next" value="/"' in page.content
+
+
+def test_a_wrong_password_is_told(guarded: Client) -> None:
+    page = guarded.post("/login/", {"username": "nobody", "password": "x"})
+    assert b'role="alert"' in page.content
+
+
+def test_health_needs_no_sign_in_but_a_database(guarded: Client) -> None:
+    assert guarded.get("/healthz").content == b"ok"
+    with mock.patch.object(connection, "cursor", side_effect=OperationalError("gone")):
+        answer = guarded.get("/healthz")
+    assert (answer.status_code, answer.content) == (503, b"database: gone")
+
+
+def test_errors_have_pages_of_their_own(client: Client) -> None:
+    missing = client.get("/sources/999999/")
+    assert missing.status_code == 404
+    assert b"There is nothing here" in missing.content
+    client.raise_request_exception = False
+    with mock.patch("timeline.queries.recent_sources", side_effect=RuntimeError):
+        broken = client.get("/")
+    assert broken.status_code == 500
+    assert b"Something went wrong" in broken.content

@@ -8,6 +8,7 @@ The kernel ends the program when the supervisor dies (PR_SET_PDEATHSIG; a change
 Where there is no such call (macOS), a watcher process waits for the supervisor's end of a pipe to close.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -50,13 +51,19 @@ def watch(pipe: int, death_signal: int) -> None:
     os.closerange(0, pipe)  # the program's lock and output are not the watcher's to hold
     os.closerange(pipe + 1, MOST_DESCRIPTORS)
     if not os.read(pipe, 1):  # a byte would say that the program was seen to end in order
-        for number in (death_signal, signal.SIGKILL):
-            try:
-                os.killpg(program, number)
-            except ProcessLookupError:
-                break
-            time.sleep(GRACE_SECONDS)
+        end(program, death_signal)
     os._exit(0)
+
+
+def end(group: int, death_signal: int) -> None:
+    """Ask the group to end, and kill what has not after the grace."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, death_signal)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+            os.killpg(group, 0)
+        os.killpg(group, signal.SIGKILL)
 
 
 def main() -> None:

@@ -1,0 +1,171 @@
+"""The `causeline` command with real processes: it starts everything, refuses an open door, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from dashboard.environment import database
+from tests.test_services import CHECKOUT, descendants, eventually, processes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OWN_SERVERS = {"DATABASE_URL": "", "REDIS_URL": "", "CAUSELINE_SECRET_KEY": "", "CAUSELINE_LOGIN": ""}
+PUBLIC = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SECRET_KEY": "a secret", "CAUSELINE_HOSTS": "causeline.example"}
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        yield Path(folder) / "data"
+
+
+@pytest.fixture
+def empty_database() -> Iterator[str]:
+    """The address of a database without tables, on the server that the tests use."""
+    name = f"launcher_{uuid.uuid4().hex}"
+    server = os.environ["DATABASE_URL"]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.replace(f"/{database(server)['NAME']}?", f"/{name}?")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def causeline(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dashboard.cli", *arguments],
+        cwd=CHECKOUT,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a command that ends by itself."""
+    with causeline(*arguments, **variables) as process:
+        output, errors = process.communicate(timeout=60)
+    return process.returncode, output, errors
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_help_is_quick_because_it_needs_no_django() -> None:
+    code = "import sys, dashboard.cli; sys.exit(bool({'django', 'celery', 'psycopg'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, check=False).returncode == 0
+
+
+def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Path) -> None:
+    add_user = ("createuser", "ada", "--data-dir", str(data_dir))
+    status, _, errors = finished(*add_user, **OWN_SERVERS, CAUSELINE_PASSWORD="difference engine")
+    assert status == 0, errors
+
+    port = free_port()
+    with causeline("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **OWN_SERVERS) as up:
+        assert up.stdout and up.stderr
+        assert up.stdout.readline() == f"http://127.0.0.1:{port}\n", up.stderr.read()
+        assert page(port) == 200
+
+        assert (data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
+        ask = (
+            "from django.contrib.auth.models import User; print(User.objects.get().check_password('difference engine'))"
+        )
+        manage = ("manage", "--data-dir", str(data_dir), "shell", "--verbosity", "0", "--command", ask)
+        assert finished(*manage, **OWN_SERVERS) == (0, "ada\n", ""), "the command joins the running servers"
+
+        table = processes()
+        web = next(pid for pid in descendants(up.pid) if "uvicorn" in table[pid][1])
+        os.kill(web, signal.SIGKILL)
+        assert "web was ended by SIGKILL; starting it again" in "".join(iter_until(up, "again"))
+        eventually(lambda: page(port) == 200)
+
+        everything = descendants(up.pid)
+        assert len(everything) > 5
+        os.killpg(up.pid, signal.SIGINT)  # what a terminal does
+        assert up.wait(10) == 0
+    eventually(lambda: not everything & processes().keys(), 1)
+
+
+def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(data_dir: Path) -> None:
+    with causeline("up", "--port", str(free_port()), "--data-dir", str(data_dir), **OWN_SERVERS) as up:
+        assert up.stdout and up.stderr
+        assert up.stdout.readline().startswith("http://"), up.stderr.read()
+        everything = descendants(up.pid)
+        eventually(lambda: "ready" in (data_dir / "logs" / "worker.log").read_text())
+        everything |= descendants(up.pid)
+        up.kill()
+    eventually(lambda: not everything & processes().keys(), 8)
+    status, _, errors = finished("manage", "--data-dir", str(data_dir), "migrate", "--check", **OWN_SERVERS)
+    assert status == 0, errors
+
+
+def test_a_public_address_needs_login_a_secret_and_names(data_dir: Path) -> None:
+    arguments = ("up", "--host", "0.0.0.0", "--data-dir", str(data_dir))
+    status, _, errors = finished(*arguments, **(OWN_SERVERS | {"CAUSELINE_LOGIN": "off"}))
+    assert status == 1
+    for name in PUBLIC:
+        assert f"{name} is" in errors
+    assert not data_dir.exists()
+
+
+def test_a_public_address_needs_a_user_and_given_servers_are_used(data_dir: Path, empty_database: str) -> None:
+    arguments = ("up", "--host", "0.0.0.0", "--port", str(free_port()), "--data-dir", str(data_dir))
+    status, _, errors = finished(*arguments, **PUBLIC, DATABASE_URL=empty_database)
+    assert status == 1
+    assert "causeline createuser" in errors
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT count(*) FROM auth_user").fetchone() == (0,)
+    assert [path.name for path in data_dir.iterdir()] == ["logs"], "no server of its own was started"
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "REDIS_URL"])
+def test_one_server_without_the_other_is_a_mistake(data_dir: Path, name: str) -> None:
+    variables = OWN_SERVERS | {name: os.environ[name]}
+    status, _, errors = finished("up", "--data-dir", str(data_dir), **variables)
+    assert status == 1
+    assert errors.startswith(f"causeline: Only {name} is set. Set both")
+
+
+def test_a_port_that_was_asked_for_has_to_be_free(data_dir: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        status, _, errors = finished("up", "--port", port, "--data-dir", str(data_dir), **OWN_SERVERS)
+    assert status == 1
+    assert f"Cannot listen on 127.0.0.1 port {port}" in errors
+
+
+def page(port: int) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+            return int(answer.status)
+    except OSError:
+        return 0
+
+
+def iter_until(process: subprocess.Popen[str], word: str) -> Iterator[str]:
+    """What the command says, up to the line that has the word."""
+    assert process.stderr
+    for line in process.stderr:
+        yield line
+        if word in line:
+            return

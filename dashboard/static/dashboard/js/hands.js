@@ -1,6 +1,6 @@
 // The pointer on the plot: the wheel zooms at the cursor, dragging pans, two fingers pinch, hovering tells.
 
-/** `onMove` is told of each change while it lasts; `onHover({x, y} | null)` in pixels of the plot. */
+/** `onHover({x, y, clientX, clientY} | null)`: x and y in pixels of the plot. */
 export function handle(figure, { store, bench, onHover }) {
   const pointers = new Map();
   const at = (event) => {

@@ -1,6 +1,6 @@
-// What a selected finding means for the view and the lanes. Pure.
+// What findings mean for the view, the lanes and the summary. Pure.
 
-import { MS } from "./time.js";
+import { MS, clock, digitsFor } from "./time.js";
 
 const SEVERITIES = ["error", "warning", "info"];
 
@@ -39,4 +39,12 @@ export function birthsOf(payload, group) {
   const lanes = new Set(lanesOf(payload, group));
   const { lane, time, number } = payload.births;
   return new Map(lane.flatMap((row, i) => (lanes.has(row) ? [[time[i], number[i]]] : [])));
+}
+
+/** What the figure shows, in a sentence for those who do not see it. */
+export function summary(payload, view, selected) {
+  const digits = digitsFor(view.end - view.start);
+  const inView = payload.findings.filter((group) => group.end >= view.start && group.start <= view.end).length;
+  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${payload.lanes_total} lanes, ${inView} findings in view.`
+    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words.";
 }

@@ -1,5 +1,6 @@
 // The timeline's page: holds the parts together. State lives in the store, drawing follows from it.
 
+import { addressBar } from "./address.js";
 import { Windows, overview } from "./api.js";
 import { drawAxis } from "./axis.js";
 import { Chart } from "./chart.js";
@@ -10,9 +11,9 @@ import { listen } from "./keys.js";
 import { BLOCK, Lanes, MARGIN, ROW } from "./lanes.js";
 import { Minimap } from "./minimap.js";
 import { drawOverlay } from "./overlay.js";
-import { birthsOf, lanesOf, rangeAround, relatedTo, worst } from "./selection.js";
+import { birthsOf, lanesOf, rangeAround, relatedTo, summary, worst } from "./selection.js";
 import { Store } from "./store.js";
-import { clock, digitsFor, ticks as ticksOf } from "./time.js";
+import { ticks as ticksOf } from "./time.js";
 import { showTip, whatIsAt } from "./tip.js";
 import { Toolbar } from "./toolbar.js";
 
@@ -34,19 +35,6 @@ let loaded = null; // {payload, question}
 let scene = null;
 let groups = []; // findings of the source
 let reveal = false; // whether the selected finding's lanes are to be scrolled in once they are there
-
-function addressBar() {
-  let timer = 0;
-  const replace = (search) => history.replaceState(null, "", location.pathname + search);
-  return {
-    read: () => location.search,
-    write(search, push) {
-      clearTimeout(timer);
-      if (push) history.pushState(null, "", location.pathname + search);
-      else timer = setTimeout(replace, 150, search); // browsers limit how often an address may change
-    },
-  };
-}
 
 const theme = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 const announce = (text) => (byId("announce").textContent = text);
@@ -167,15 +155,7 @@ function draw() {
   drawOverlay(byId("overlay"), scene);
   drawAxis(ticks, view, width);
   figure.dataset.took = took.toFixed(1);
-  figure.setAttribute("aria-label", summary(view, selected));
-}
-
-function summary(view, selected) {
-  const { payload } = loaded;
-  const digits = digitsFor(view.end - view.start);
-  const inView = payload.findings.filter((group) => group.end >= view.start && group.start <= view.end).length;
-  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${payload.lanes_total} lanes, ${inView} findings in view.`
-    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words.";
+  figure.setAttribute("aria-label", summary(payload, view, selected));
 }
 
 // -- what people do ---------------------------------------------------------------------------------------------------

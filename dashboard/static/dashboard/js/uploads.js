@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { byId, el } from "./dom.js";
-import { clock, day, digitsFor, duration } from "./time.js";
+import { clock, day, duration } from "./time.js";
 
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const rows = new Map(); // upload id → Row
@@ -13,7 +13,7 @@ function bytes(count) {
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, count)) / 3)));
   return `${(count / 1000 ** power).toFixed(power ? 1 : 0)} ${units[power]}`;
 }
-const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+const count = (number, one, several = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
 
 class Row {
   constructor(name) {
@@ -54,8 +54,8 @@ class Row {
     else this.bar.removeAttribute("value");
     this.state.textContent = {
       receiving: "receiving…", waiting: "waiting for a worker…",
-      importing: `reading · ${count(upload.entries, "entry").replace("entrys", "entries")}`,
-      done: `${count(upload.entries, "entry").replace("entrys", "entries")} · ${count(upload.findings, "finding")}`,
+      importing: `reading · ${count(upload.entries, "entry", "entries")}`,
+      done: `${count(upload.entries, "entry", "entries")} · ${count(upload.findings, "finding")}`,
       failed: "", cancelled: "cancelled",
     }[upload.state];
     this.detail.replaceChildren(...skipped(upload));
@@ -164,8 +164,7 @@ async function refresh() {
 function localSpans() {
   for (const time of document.querySelectorAll("time[data-first]")) {
     const first = Number(time.dataset.first), last = Number(time.dataset.last);
-    const digits = Math.min(3, digitsFor(last - first));
-    time.replaceChildren(`${day(first)} ${clock(first, digits && 0)} – ${clock(last, 0)}`, " ", el("span", { class: "soft" }, duration(last - first)));
+    time.replaceChildren(`${day(first)} ${clock(first, 0)} – ${clock(last, 0)}`, " ", el("span", { class: "soft" }, duration(last - first)));
   }
 }
 

@@ -1,0 +1,14 @@
+// The browser's address as the store reads and writes it.
+
+export function addressBar() {
+  let timer = 0;
+  const replace = (search) => history.replaceState(null, "", location.pathname + search);
+  return {
+    read: () => location.search,
+    write(search, push) {
+      clearTimeout(timer);
+      if (push) history.pushState(null, "", location.pathname + search);
+      else timer = setTimeout(replace, 150, search); // browsers limit how often an address may change
+    },
+  };
+}

@@ -13,7 +13,7 @@ http = get_asgi_application()
 
 from dashboard.consumers import UploadsConsumer  # noqa: E402 (needs the applications that the line above loads)
 
-websocket = URLRouter([path("ws/uploads/", UploadsConsumer.as_asgi())])
+websocket = URLRouter([path("ws/uploads/", UploadsConsumer.as_asgi())])  # type: ignore[list-item, arg-type]
 application = ProtocolTypeRouter(
     {"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(websocket))}
 )

@@ -17,6 +17,7 @@ HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
+LINE_LIMIT_BYTES = environment.number("CAUSELINE_LINE_LIMIT_BYTES", 64 * 1024**2)
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
 
 INSTALLED_APPS = [
@@ -82,7 +83,6 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
 STATIC_URL = "static/"
-STATIC_ROOT = Path(environment.text("CAUSELINE_STATIC_DIR", str(DATA_DIR / "static")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -5,8 +5,9 @@ from typing import Any
 from timeline.entries import ObjectRef, moment
 from timeline.order import delay_bounds
 from timeline.payloads import FindingPayload, ObjectPayload, ProofPayload
-from timeline.rulebook import Finding, Occurrence, Proof, digest, public_uid
-from timeline.world import World
+from timeline.rulebook import Finding, Occurrence, Proof, digest
+from timeline.world import World, public_uid
+
 
 def timestamp(microseconds: int) -> str:
     """ISO 8601, UTC, with all six digits."""

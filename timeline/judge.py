@@ -31,6 +31,9 @@ def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
     for rule in rulebook():
         by_kind.setdefault(rule.subject, []).append(rule)
     found = [
-        finding for track in subjects for rule in by_kind.get(track.ref.kind, ()) for finding in rule.judge(track, world)
+        finding
+        for track in subjects
+        for rule in by_kind.get(track.ref.kind, ())
+        for finding in rule.judge(track, world)
     ]
     return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))

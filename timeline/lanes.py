@@ -1,7 +1,6 @@
 """Pure: lifelines become lanes, bars and marks; findings become holes, shades and arrows. Times in microseconds."""
 
 from collections.abc import Iterable
-from os.path import commonprefix
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +10,9 @@ from timeline.payloads import (
     Arrows,
     Bars,
     Births,
+    Columns,
     FindingGroupPayload,
+    FindingPayload,
     GroupPayload,
     Holes,
     LanePayload,
@@ -49,7 +50,7 @@ def spans_and_events(
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
-    for time, revision, change, action, told in lifeline:
+    for time, revision, change, _, told in lifeline:
         facts = before if told is None else msgspec.convert(told, kind.facts_type)
         facts = facts if facts is not None else kind.facts_type()
         phase = kind.phase(facts)
@@ -224,12 +225,12 @@ class Drawing:
         self._arrows["text"].append(each["arrow"])
         self._arrows["finding"].append(each["group"])
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         for lane, lives in zip(self._lanes, self._lives, strict=True):
             if lane and lives > 1:
                 lane["subtitle"] += f" · {lives} incarnations shown"
         return {
-            "lanes": self._lanes,
+            "lanes": [lane for lane in self._lanes if lane],
             "bars": self._bars,
             "births": self._births,
             "marks": self._marks,
@@ -242,7 +243,14 @@ class Drawing:
 
 def group_payload(heading: str, lanes: int, root: int, roots: dict[int, tuple[Any, ...]]) -> GroupPayload:
     if root not in roots:
-        return {"key": heading, "short": "", "label": heading or "cluster", "namespace": "", "lanes": lanes, "track": None}
+        return {
+            "key": heading,
+            "short": "",
+            "label": heading or "cluster",
+            "namespace": "",
+            "lanes": lanes,
+            "track": None,
+        }
     group, kind, namespace, name, track = roots[root]
     return {
         "key": heading,
@@ -255,10 +263,10 @@ def group_payload(heading: str, lanes: int, root: int, roots: dict[int, tuple[An
 
 
 def finding_groups(
-    findings: Iterable[tuple[dict[str, Any], list[dict[str, Any]], int]], start: int, end: int
+    findings: Iterable[tuple[FindingPayload, list[dict[str, Any]], int]], start: int, end: int
 ) -> list[FindingGroupPayload]:
     """From (document, occurrences, root of the subject): one row an occurrence, errors first, then in order of time."""
-    members: dict[str, list[tuple[dict[str, Any], dict[str, Any], int]]] = {}
+    members: dict[str, list[tuple[dict[str, Any], FindingPayload, int]]] = {}
     for document, occurrences, root in findings:
         for each in occurrences:
             members.setdefault(each["group"], []).append((each, document, root))
@@ -267,7 +275,7 @@ def finding_groups(
 
 
 def _finding_group(
-    key: str, alike: list[tuple[dict[str, Any], dict[str, Any], int]], start: int, end: int
+    key: str, alike: list[tuple[dict[str, Any], FindingPayload, int]], start: int, end: int
 ) -> FindingGroupPayload:
     alike.sort(key=lambda member: (member[1]["subject"]["name"], member[1]["id"]))
     each, document, root = alike[0]
@@ -297,7 +305,11 @@ def _finding_group(
 
 def listed(names: list[str]) -> str:
     """ring-steady-0, -1, -2: what the names share is said once; more than six are counted."""
-    shared = commonprefix(names)
+    shared = ""
+    for letters in zip(*names, strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared += letters[0]
     shared = shared[: shared.rfind("-")] if "-" in shared else ""
     shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""

@@ -22,7 +22,7 @@ class Source(models.Model):
 
 
 class Track(models.Model):
-    """One object's life. `key` numbers (name, UID) within its source, `lane` the name, `root` is its root owner's key."""
+    """One object's life. In its source `key` numbers (name, UID), `lane` the name; `root` is its root owner's key."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     key = models.BigIntegerField()
@@ -54,7 +54,7 @@ class Track(models.Model):
 
 
 class Entry(models.Model):
-    """One observed change. Partitioned by source, so that a recording goes with its partition (see the first migration)."""
+    """One observed change. Partitioned by source (see the first migration): a recording goes with its partition."""
 
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
@@ -102,7 +102,7 @@ class Finding(models.Model):
 
 
 class Upload(models.Model):
-    """A file on its way to become a recording. A worker that takes it up raises `attempt`, and only that attempt may end it."""
+    """A file on its way to become a recording. A worker that takes it up raises `attempt`; only that one may end it."""
 
     class State(models.TextChoices):
         RECEIVING = "receiving"

@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 Severity = Literal["error", "warning", "info"]
+UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
 
 
 class ObjectPayload(TypedDict):
@@ -121,7 +122,9 @@ class Births(TypedDict):
 class Marks(TypedDict):
     lane: list[int]
     time: list[int]
-    mark: list[str]  # scheduled | started | ready | finished | deleting | deleted | finalizer | status | taken | released
+    mark: list[
+        str
+    ]  # scheduled | started | ready | finished | deleting | deleted | finalizer | status | taken | released
     text: list[str]  # "scheduled to node-003"
     resource_version: list[str | None]
     track: list[int]
@@ -157,7 +160,20 @@ class Arrows(TypedDict):
     finding: list[str]  # FindingGroupPayload.key
 
 
-class WindowPayload(TypedDict):
+class Columns(TypedDict):
+    """What is drawn of a window."""
+
+    lanes: list[LanePayload]
+    bars: Bars
+    births: Births
+    marks: Marks
+    holes: Holes
+    shades: Shades
+    arrows: Arrows
+    merged: int  # marks and bars that were merged into neighbours to stay under the limit
+
+
+class WindowPayload(Columns):
     source: int
     start: int  # what bars and marks cover: the asked range padded by its own width on both sides
     end: int
@@ -166,15 +182,7 @@ class WindowPayload(TypedDict):
     offset: int  # index of lanes[0] among all matching lanes
     lanes_total: int
     groups: list[GroupPayload]
-    lanes: list[LanePayload]
-    bars: Bars
-    births: Births
-    marks: Marks
-    holes: Holes
-    shades: Shades
-    arrows: Arrows
     findings: list[FindingGroupPayload]  # of the whole source, errors first; `in_window` tells which lie in it
-    merged: int  # marks and bars that were merged into neighbours to stay under the limit
 
 
 class OverviewPayload(TypedDict):
@@ -193,7 +201,7 @@ class UploadPayload(TypedDict):
     id: int
     source: int | None
     name: str
-    state: Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
+    state: UploadState
     bytes_total: int
     bytes_read: int
     entries: int

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import orjson
 from django.db import connection
@@ -17,6 +17,7 @@ from timeline.payloads import (
     GroupPayload,
     OverviewPayload,
     UploadPayload,
+    UploadState,
     WindowPayload,
 )
 
@@ -46,7 +47,7 @@ def source(source_id: int) -> SourceRow | None:
     return next(iter(_sources("source.id = %s", [source_id])), None)
 
 
-def _sources(which: str, values: list[object]) -> list[SourceRow]:
+def _sources(which: str, values: list[int]) -> list[SourceRow]:
     query = f"""
         SELECT id, name, created, entries, skipped, first, last, errors, warnings, infos
         FROM timeline_source source
@@ -56,19 +57,19 @@ def _sources(which: str, values: list[object]) -> list[SourceRow]:
                    count(*) FILTER (WHERE severity = 'info') AS infos
             FROM timeline_finding WHERE source_id = source.id
         ) AS found
-        WHERE ready AND {which}"""  # noqa: S608 (`which` is one of the two constants above)
+        WHERE ready AND {which}"""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         return [SourceRow(*row) for row in cursor]
 
 
 def upload_payload(upload: Upload) -> UploadPayload:
-    found = Finding.objects.filter(source_id=upload.source_id).count() if upload.state == Upload.State.DONE else 0
+    found = Finding.objects.filter(source=upload.source).count() if upload.source else 0
     return {
         "id": upload.pk,
         "source": upload.source_id,
         "name": upload.name,
-        "state": Upload.State(upload.state).value,
+        "state": cast("UploadState", upload.state),
         "bytes_total": upload.bytes_total,
         "bytes_read": upload.bytes_read,
         "entries": upload.entries,
@@ -151,9 +152,11 @@ def window(
 
 
 class _Choice:
-    """Which lanes a window is about. The heading of a lane depends on the grouping; its order within is creation order."""
+    """Which lanes a window is about: the grouping gives each its heading; under it they stand in creation order."""
 
-    def __init__(self, source_id: int, families: tuple[str, ...], namespace: str, grouping: Grouping, focus: int) -> None:
+    def __init__(
+        self, source_id: int, families: tuple[str, ...], namespace: str, grouping: Grouping, focus: int
+    ) -> None:
         self._heading = {"owner": "root::text", "kind": "family", "namespace": "namespace"}[grouping]
         self._grouping = grouping
         self._where = "source_id = %(source)s AND " + (

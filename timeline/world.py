@@ -25,7 +25,7 @@ class Name(NamedTuple):
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
-    """One change in a lifeline. `time` is drawn, microseconds; `facts`, of the kind's own type, is the state from here on."""
+    """One change in a lifeline. `time` is drawn, microseconds; `facts`, of the kind's type, is the state from here."""
 
     time: int
     stamp: Stamp
@@ -141,7 +141,7 @@ class World:
                 yield number, entry
 
     def settle(self) -> list[Track]:
-        """Put what was learned since the last time into order; the tracks that changed, in order of their names."""
+        """Put what was learned since the last time into order; the tracks that changed."""
         known = [entry for entries in self._entries.values() for entry in entries.values()]
         if known:
             self.first = min(entry.received for entry in known)
@@ -159,19 +159,25 @@ class World:
             changed += tracks
         self._unsettled.clear()
         self._index(changed)
-        for track in changed:
-            self._bound(track)
+        known_changes = {track.key for track in changed}
+        for track in self.tracks():
+            if self._bound(track) and track.key not in known_changes:
+                changed.append(track)
         return changed
 
-    def _bound(self, track: Track) -> None:
-        """A name has one object at a time; and Endpoints go with their Service, which no line of an audit log tells."""
+    def _bound(self, track: Track) -> bool:
+        """Whether it became known by when the object had gone.
+
+        A name has one object at a time; and Endpoints go with their Service, which no line of an audit log tells.
+        """
         if track.ended:
-            return
+            return False
         bounds = [other.created.time for other in self.incarnations(track.name) if other.created]
         if track.ref.kind == "Endpoints":
             services = self.incarnations(Name("", "Service", track.ref.namespace, track.ref.name))
             bounds += [service.ended.time for service in services if service.ended]
-        track.gone_by = min((time for time in bounds if time > track.last.time), default=None)
+        before, track.gone_by = track.gone_by, min((time for time in bounds if time > track.last.time), default=None)
+        return before != track.gone_by
 
     def _index(self, tracks: list[Track]) -> None:
         for track in tracks:
@@ -256,7 +262,7 @@ def _identity(entry: Entry) -> object:
 
 
 def _precedence(entry: Entry) -> tuple[bool, int, int, str]:
-    """Of several observations of one change the first answered write stands; a later one with its revision wrote nothing."""
+    """Of several observations of one change the first stands: a later write that repeats its revision wrote nothing."""
     return entry.resource_version is None, entry.received, entry.staged, entry.identity
 
 

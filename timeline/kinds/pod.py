@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 
@@ -8,7 +9,7 @@ from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
 
 class _State(msgspec.Struct, gc=False):
-    startedAt: datetime | None = None
+    startedAt: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     exitCode: int = 0
 
 

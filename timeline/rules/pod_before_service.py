@@ -2,32 +2,32 @@
 
 ## What it sees
 
-A Pod with `spec.subdomain` was created while no Service of that name stood in its namespace, and the Service was created
-afterwards. Whoever owns the Pod: a Volcano job, a StatefulSet, an operator.
+A Pod with `spec.subdomain` was created while no Service of that name stood in its namespace, and the Service was
+created afterwards. Whoever owns the Pod: a Volcano job, a StatefulSet, an operator.
 
 ## Why it matters
 
 The Pod's DNS name exists only once the Service does. A container that starts before it looks up its peers in vain and
-fails, or hangs until its resolver forgets the negative answer. Volcano re-creates Service and Pods together when a policy
-restarts a Pod (volcano-sh/volcano#3753), and nothing in the API orders the two.
+fails, or hangs until its resolver forgets the negative answer. Volcano re-creates Service and Pods together when a
+policy restarts a Pod (volcano-sh/volcano#3753), and nothing in the API orders the two.
 
 ## Proof
 
-The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it, for no
-deletion of that name lies between the two. The effect follows the container: it started first and then failed or
+The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it, for
+no deletion of that name lies between the two. The effect follows the container: it started first and then failed or
 restarted within a minute of the Service (error), it started first (warning), it started later (info).
 
 ## Looks alike but is benign
 
-A Pod that was asked to end, or had succeeded, before the Service came; a Pod of an earlier attempt of its Volcano job; a
-`subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced later (that is
-service-gap); a Service or Pod whose creation was not observed.
+A Pod that was asked to end, or had succeeded, before the Service came; a Pod of an earlier attempt of its Volcano
+job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced later
+(that is service-gap); a Service or Pod whose creation was not observed.
 
 ## What to do
 
 Create the Service before the Pods. Let the workload retry its lookups when it starts. Where a controller writes the
-Service, let it publish addresses that are not ready yet: in a Volcano job, `svc: ["--publish-not-ready-addresses=true"]`;
-in a Service of your own, `publishNotReadyAddresses: true`.
+Service, let it publish addresses that are not ready yet: in a Volcano job, `svc:
+["--publish-not-ready-addresses=true"]`; in a Service of your own, `publishNotReadyAddresses: true`.
 """
 
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
         return True
     owner = world.owner_of(pod)
     owner_facts = owner.facts_at(came.time) if owner else None
-    return held.terminal and 0 <= held.attempt < getattr(owner_facts, "version", 0)
+    return bool(held.terminal) and 0 <= held.attempt < getattr(owner_facts, "version", 0)
 
 
 def _effect(pod: Track, came: Moment) -> tuple[Effect, str]:

@@ -12,18 +12,18 @@ re-creates the job's Service although the other Pods run on (volcano-sh/volcano#
 
 ## Proof
 
-The deletion and the next creation of the name, ordered by their revisions. A container that failed or restarted while the
-Service was away or within a minute after makes it an error; one that ran meanwhile a warning.
+The deletion and the next creation of the name, ordered by their revisions. A container that failed or restarted while
+the Service was away or within a minute after makes it an error; one that ran meanwhile a warning.
 
 ## Looks alike but is benign
 
-A teardown: the Service is not created again and the Pod ends, or is asked to, within 5 s of the deletion. A Pod that had
-finished, or was being deleted, before the Service was. A Service that never existed.
+A teardown: the Service is not created again and the Pod ends, or is asked to, within 5 s of the deletion. A Pod that
+had finished, or was being deleted, before the Service was. A Service that never existed.
 
 ## What to do
 
-Find out who deletes the Service: the actor of the proof. For a Volcano job avoid policies that restart single Pods of a
-job with the svc plugin, or let the workload retry DNS.
+Find out who deletes the Service: the actor of the proof. For a Volcano job avoid policies that restart single Pods of
+a job with the svc plugin, or let the workload retry DNS.
 """
 
 from collections.abc import Iterator

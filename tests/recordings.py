@@ -1,0 +1,35 @@
+"""Reading recordings in tests: entries, a settled world, what the rules find in it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from collectors.formats import Skipped, read
+from timeline.entries import Entry
+from timeline.judge import judge
+from timeline.rulebook import Finding
+from timeline.world import World
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+
+
+def entries_of(path: Path) -> list[Entry]:
+    """All entries of a recording of which nothing is skipped."""
+    items = list(read(path, path.name, bodies=False)[1])
+    skipped = [item for item in items if isinstance(item, Skipped)]
+    assert not skipped, skipped
+    return [item for item in items if not isinstance(item, Skipped)]
+
+
+def world_of(*batches: Iterable[Entry]) -> World:
+    """A world that has learned the batches one after the other, and was settled after each."""
+    world = World()
+    for batch in batches:
+        for _ in world.learn(batch):
+            pass
+        world.settle()
+    return world
+
+
+def findings_of(world: World) -> list[Finding]:
+    return judge(world, world.tracks())

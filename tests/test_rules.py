@@ -1,0 +1,107 @@
+"""Every rule against its fixtures: those that fire, and the benign look-alikes that must stay quiet."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.recordings import entries_of, findings_of, world_of
+from timeline.judge import rulebook
+from timeline.rulebook import Effect, Finding, Verdict, duration
+
+FIXTURES = Path(__file__).parent / "rules"
+HEADINGS = ["What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"]
+FIRES = sorted(FIXTURES.glob("*/fires-*.jsonl"))
+QUIET = sorted(FIXTURES.glob("*/quiet-*.jsonl"))
+
+
+def named(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def found_in(path: Path) -> list[Finding]:
+    return [finding for finding in findings_of(world_of(entries_of(path))) if finding.rule == path.parent.name]
+
+
+def check_fires(fixture: str, *subjects: str) -> list[Finding]:
+    found = found_in(FIXTURES / f"{fixture}.jsonl")
+    assert sorted(f"{each.subject.kind}/{each.subject.name}" for each in found) == sorted(subjects)
+    return found
+
+
+def test_every_rule_has_a_page_and_fixtures_and_every_fixture_a_rule() -> None:
+    rules = rulebook()
+    assert len({rule.id for rule in rules}) == len(rules)
+    assert {path.name for path in FIXTURES.iterdir()} == {rule.id for rule in rules}
+    for rule in rules:
+        assert [line[3:] for line in rule.page.splitlines() if line.startswith("## ")] == HEADINGS
+        assert len(list((FIXTURES / rule.id).glob("fires-*.jsonl"))) >= 1
+        assert len(list((FIXTURES / rule.id).glob("quiet-*.jsonl"))) >= 2
+
+
+@pytest.mark.parametrize("path", FIRES, ids=named)
+def test_a_violation_is_found(path: Path) -> None:
+    for finding in (found := found_in(path)):
+        proof = [one.moment for each in finding.occurrences for one in each.proof]
+        assert all(moment.place and moment.place.line for moment in proof)
+        assert finding.advice and finding.occurrences
+    assert found
+
+
+@pytest.mark.parametrize("path", QUIET, ids=named)
+def test_a_benign_look_alike_stays_quiet(path: Path) -> None:
+    assert [finding.summary for finding in found_in(path)] == []
+
+
+@pytest.mark.parametrize("path", FIRES + QUIET, ids=named)
+def test_neither_order_nor_repetition_changes_what_is_found(path: Path) -> None:
+    entries = entries_of(path)
+    expected = findings_of(world_of(entries))
+    for seed in range(5):
+        shuffled = entries + entries[:: seed + 2]
+        random.Random(seed).shuffle(shuffled)
+        half = len(shuffled) // 2
+        assert findings_of(world_of(shuffled[:half], shuffled[half:])) == expected
+
+
+def test_pod_before_service_on_a_restarted_pod() -> None:
+    # ring-steady-n  ========================
+    # Service ring   =====582     592========   the second one came 31 ms after the Pod
+    # ring-weak-0    ===580   588============
+    first, second = check_fires("pod-before-service/fires-volcano-restart-pod", "Pod/ring-weak-0", "Pod/ring-weak-0")
+    assert (first.verdict, first.worst.effect, first.severity) == (Verdict.EXACT, Effect.NONE, "info")
+    assert [one.moment.stamp.resource_version for one in first.occurrences[0].proof] == [588, 592]
+    assert first.delay == 30_755
+    assert first.bounds == (0.0274, 0.033155)
+    assert first.subject.uid != second.subject.uid
+
+
+def test_service_gap_counts_the_gaps_of_a_pod() -> None:
+    found = check_fires("service-gap/fires-volcano-restart-pod", *(f"Pod/ring-steady-{n}" for n in range(3)))
+    for finding in found:
+        assert [each.hole for each in finding.occurrences] == ["none · 53 ms", "none · 52 ms"]
+        assert finding.bounds == (0.045054, 0.055354)
+        assert finding.severity == "warning"
+
+
+def test_pod_before_service_is_a_warning_once_its_container_ran_and_an_error_once_it_failed() -> None:
+    ran = check_fires("pod-before-service/fires-container-first", "Pod/ring2-0", "Pod/ring2-1", "Pod/ring2-2")
+    assert {finding.severity for finding in ran} == {"warning"}
+    (failed,) = check_fires("pod-before-service/fires-container-failed", "Pod/ring2-0")
+    assert failed.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "words"),
+    [
+        (7, "7 µs"),
+        (53_400, "53 ms"),
+        (999_600, "1 s"),
+        (4_200_000, "4.2 s"),
+        (185_000_000, "3 min 5 s"),
+        (120_000_000, "2 min"),
+        (7_800_000_000, "2 h 10 min"),
+    ],
+)
+def test_a_duration_reads_as_a_person_says_it(microseconds: int, words: str) -> None:
+    assert duration(microseconds) == words

@@ -1,0 +1,88 @@
+"""Lives out of entries: whatever the order they come in, the same world."""
+
+import random
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from timeline.entries import Entry
+from timeline.world import Moment, Name, Track, World
+
+RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
+
+
+@cache
+def sample() -> list[Entry]:
+    return entries_of(SAMPLE)
+
+
+@cache
+def sample_world() -> World:
+    return world_of(sample())
+
+
+def told(world: World) -> list[tuple[object, list[Moment], int | None]]:
+    return [(track.ref, track.moments, track.until) for track in world.tracks()]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), batches=st.integers(1, 6), doubled=st.integers(0, 300))
+def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, batches: int, doubled: int) -> None:
+    chance = random.Random(seed)
+    entries = sample() + chance.sample(sample(), doubled)
+    chance.shuffle(entries)
+    size = len(entries) // batches + 1
+    world = world_of(*(entries[start : start + size] for start in range(0, len(entries), size)))
+    assert told(world) == told(sample_world())
+    assert findings_of(world) == findings_of(sample_world())
+
+
+def test_only_new_entries_are_handed_on() -> None:
+    world = World()
+    new = [entry for _, entry in world.learn(sample())]
+    repeated = len(sample()) - len(new)
+    assert repeated == 8  # writes that changed nothing: they repeat their object's revision
+    assert list(world.learn(sample())) == []
+
+
+def the(world: World, *name: str) -> list[Track]:
+    return world.incarnations(Name(*name))
+
+
+def test_a_name_keeps_its_lives_apart() -> None:
+    first, second, third = the(sample_world(), "", "Service", "vol-restart", "ring")
+    assert first.ended and second.created and second.ended and third.created
+    assert first.ended.stamp.resource_version == 582
+    assert second.created.stamp.resource_version == 592
+    assert first.ended.time < second.created.time
+
+
+def test_lives_without_uid_are_cut_at_creations() -> None:
+    lives = the(sample_world(), "", "ConfigMap", "vol-restart", "ring-svc")
+    assert len(lives) > 1
+    assert all(life.created for life in lives)
+    assert len({life.key for life in lives}) == len(lives)
+
+
+def test_endpoints_end_with_their_service() -> None:
+    first = the(sample_world(), "", "Endpoints", "vol-restart", "ring")[0]
+    assert first.ended is None
+    assert first.until == the(sample_world(), "", "Service", "vol-restart", "ring")[0].until
+
+
+def test_everything_of_a_job_is_found_from_its_root() -> None:
+    world = sample_world()
+    root = the(world, *RING)[0]
+    for kind, name in [("Pod", "ring-weak-0"), ("Service", "ring"), ("Endpoints", "ring"), ("ConfigMap", "ring-svc")]:
+        assert world.root(the(world, "", kind, "vol-restart", name)[0]) is root
+    for endpoint_slice in the(world, "discovery.k8s.io", "EndpointSlice", "vol-restart", "ring-xmgvs"):
+        assert world.root(endpoint_slice) is root
+
+
+def test_a_binding_schedules_the_pod_before_its_status_says_so() -> None:
+    pod = the(sample_world(), "", "Pod", "vol-restart", "ring-weak-0")[1]
+    binding = next(moment for moment in pod.moments if moment.action == "binding")
+    assert binding.facts.node == "node-004"
+    assert binding.facts.subdomain == "ring"

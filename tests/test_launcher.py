@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -44,8 +45,10 @@ def empty_database() -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def causeline(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextlib.contextmanager
+def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """The running command; it is ended when a test fails, instead of being waited for."""
+    with subprocess.Popen(
         [sys.executable, "-m", "dashboard.cli", *arguments],
         cwd=CHECKOUT,
         env=os.environ | variables,
@@ -54,7 +57,11 @@ def causeline(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
 
 
 def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:
@@ -87,9 +94,7 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
         assert page(port) == 200
 
         assert (data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
-        ask = (
-            "from django.contrib.auth.models import User; print(User.objects.get().check_password('difference engine'))"
-        )
+        ask = "from django.contrib.auth.models import User; print(User.objects.get().username)"
         manage = ("manage", "--data-dir", str(data_dir), "shell", "--verbosity", "0", "--command", ask)
         assert finished(*manage, **OWN_SERVERS) == (0, "ada\n", ""), "the command joins the running servers"
 

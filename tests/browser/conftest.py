@@ -1,5 +1,6 @@
 """A running Causeline (web and worker, on a database of its own) and a browser that looks at it."""
 
+import http.cookiejar
 import json
 import os
 import shutil
@@ -161,12 +162,16 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture(scope="package")
 def recording(site: str) -> str:
     """The path of the sample's timeline, imported once for the tests that only look."""
+    cookies = http.cookiejar.CookieJar()
+    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
+    visitor.open(site).close()
+    token = next(cookie.value for cookie in cookies if cookie.name == "csrftoken")
     upload = urllib.request.Request(
         f"{site}/api/uploads?name=volcano-restart.jsonl.zst",
         data=SAMPLE.read_bytes(),
-        headers={"Content-Type": "application/octet-stream"},
+        headers={"Content-Type": "application/octet-stream", "X-CSRFToken": token or ""},
     )
-    with urllib.request.urlopen(upload) as answer:
+    with visitor.open(upload) as answer:
         told = json.load(answer)
     deadline = time.monotonic() + START_SECONDS
     while told["state"] != "done":

@@ -28,6 +28,9 @@ check: .venv/dev ## lint, format, types, layers
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: .venv/dev ## measure reading and judging against a bare JSON loop (FILE=path of an audit log)
+	.venv/bin/python -m bench.reading $(FILE)
+
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock

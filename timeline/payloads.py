@@ -92,7 +92,7 @@ class LanePayload(TypedDict):
     group: str  # GroupPayload.key
     number: int  # creation number, in the group, of the first incarnation shown
     short: str  # "pod"
-    family: str  # colour: Jobs, Services, Pods, Claims, Leases, Endpoints, Workloads, Config, Nodes, Events, Other
+    family: str  # colour: Jobs, Services, Pods, … as `timeline.kinds` gives them
     kind: str
     namespace: str
     name: str

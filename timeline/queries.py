@@ -34,7 +34,7 @@ class SourceRow:
     skipped: int
     first: datetime | None
     last: datetime | None
-    errors: int
+    errors: int  # rows of its list of findings: several subjects of one occurrence count once
     warnings: int
     infos: int
 
@@ -55,7 +55,11 @@ def _sources(which: str, values: list[int]) -> list[SourceRow]:
             SELECT count(*) FILTER (WHERE severity = 'error') AS errors,
                    count(*) FILTER (WHERE severity = 'warning') AS warnings,
                    count(*) FILTER (WHERE severity = 'info') AS infos
-            FROM timeline_finding WHERE source_id = source.id
+            FROM (
+                SELECT DISTINCT severity, occurrence ->> 'group'
+                FROM timeline_finding, jsonb_array_elements(occurrences) AS occurrence
+                WHERE source_id = source.id
+            ) AS told
         ) AS found
         WHERE ready AND {which}"""
     with connection.cursor() as cursor:
@@ -64,7 +68,7 @@ def _sources(which: str, values: list[int]) -> list[SourceRow]:
 
 
 def upload_payload(upload: Upload) -> UploadPayload:
-    found = Finding.objects.filter(source=upload.source).count() if upload.source else 0
+    row = source(upload.source_id) if upload.source_id else None
     return {
         "id": upload.pk,
         "source": upload.source_id,
@@ -75,7 +79,7 @@ def upload_payload(upload: Upload) -> UploadPayload:
         "entries": upload.entries,
         "skipped": upload.skipped,
         "skipped_examples": upload.skipped_examples,
-        "findings": found,
+        "findings": row.errors + row.warnings + row.infos if row else 0,
         "error": upload.error,
         "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and upload.source_id else "",
     }
@@ -128,7 +132,8 @@ def window(
     first, last = _extent(shown)
     start, end = first if start is None else start, last if end is None else end
     width = max(end - start, 1)
-    padded = max(first, start - width), min(last, end + width)
+    lower = max(first, start - width)
+    padded = lower, max(lower, min(last, end + width))  # beside the recording it is empty
     choice = _Choice(source_id, tuple(families), namespace, grouping, -1 if focus is None else focus)
     rows, total = choice.lane_rows(start, end, offset, limit)
     groups = choice.groups(rows)
@@ -146,7 +151,7 @@ def window(
         "offset": offset,
         "lanes_total": total,
         "groups": groups,
-        "findings": found,
+        "findings": row.errors + row.warnings + row.infos if row else 0,
         **drawing.columns(),
     }
 

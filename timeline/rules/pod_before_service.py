@@ -121,7 +121,7 @@ def _from(came: Moment, failed: Moment) -> str:
 def _advice(service: Track, world: World) -> tuple[str, ...]:
     owner = world.owner_of(service)
     if owner and owner.ref.group == "batch.volcano.sh":
-        publish = 'Give the plugin its argument in the job: svc: ["--publish-not-ready-addresses=true"].'
+        publish = 'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.'
     else:
-        publish = "Set publishNotReadyAddresses: true in the Service, and create it before the Pods."
+        publish = "Set `publishNotReadyAddresses: true` in the Service, and create it before the Pods."
     return ("Let the workload retry its DNS lookups when it starts, or wait for them in an init container.", publish)

@@ -78,7 +78,7 @@ def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
     away = duration(gap.ended(world) - gap.went.time)
     proof = [Proof("Service deleted", gap.service.ref, gap.went)]
     if gap.back:
-        proof.append(Proof("Service created again", gap.back[0].ref, gap.back[1]))
+        proof.append(Proof("created again", gap.back[0].ref, gap.back[1]))
         verdict = order_of(gap.went, gap.back[1]) or Verdict.INCONCLUSIVE
         reason = why(verdict, gap.went, gap.back[1])
     else:
@@ -152,6 +152,6 @@ def _advice(service: Track, world: World) -> tuple[str, ...]:
         return (
             "The job's restart policy deletes and re-creates the Service: restart the whole job, or none of its Pods.",
             retry,
-            'Give the plugin its argument in the job: svc: ["--publish-not-ready-addresses=true"].',
+            'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
         )
     return ("Change the Service in place instead of deleting and creating it.", retry)

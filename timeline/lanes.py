@@ -11,16 +11,12 @@ from timeline.payloads import (
     Bars,
     Births,
     Columns,
-    FindingGroupPayload,
-    FindingPayload,
     GroupPayload,
     Holes,
     LanePayload,
     Marks,
     Shades,
 )
-
-_SEVERITIES = ("error", "warning", "info")
 
 
 class LaneRow(NamedTuple):
@@ -260,57 +256,3 @@ def group_payload(heading: str, lanes: int, root: int, roots: dict[int, tuple[An
         "lanes": lanes,
         "track": track,
     }
-
-
-def finding_groups(
-    findings: Iterable[tuple[FindingPayload, list[dict[str, Any]], int]], start: int, end: int
-) -> list[FindingGroupPayload]:
-    """From (document, occurrences, root of the subject): one row an occurrence, errors first, then in order of time."""
-    members: dict[str, list[tuple[dict[str, Any], FindingPayload, int]]] = {}
-    for document, occurrences, root in findings:
-        for each in occurrences:
-            members.setdefault(each["group"], []).append((each, document, root))
-    groups = [_finding_group(key, alike, start, end) for key, alike in members.items()]
-    return sorted(groups, key=lambda group: (_SEVERITIES.index(group["severity"]), group["start"], group["key"]))
-
-
-def _finding_group(
-    key: str, alike: list[tuple[dict[str, Any], FindingPayload, int]], start: int, end: int
-) -> FindingGroupPayload:
-    alike.sort(key=lambda member: (member[1]["subject"]["name"], member[1]["id"]))
-    each, document, root = alike[0]
-    several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
-    subjects = f"{len(alike)} {each['plural']}" if len(alike) > 1 else f"Pod {document['subject']['name']}"
-    names = listed([member["subject"]["name"] for _, member, _ in alike])
-    return {
-        "key": key,
-        "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
-        "severity": document["severity"],
-        "verdict": document["verdict"],
-        "status": document["status"],
-        "rule": document["rule"],
-        "namespace": document["subject"]["namespace"],
-        "effect": each["effect"],
-        "effect_text": each["effect_text"].replace("{names}", names),
-        "why": each["why"],
-        "proof": each["proof"],
-        "advice": document["advice"],
-        "start": each["first"],
-        "end": each["last"],
-        "in_window": each["last"] >= start and each["first"] <= end,
-        "focus": root,
-        "findings": [member for _, member, _ in alike],
-    }
-
-
-def listed(names: list[str]) -> str:
-    """ring-steady-0, -1, -2: what the names share is said once; more than six are counted."""
-    shared = ""
-    for letters in zip(*names, strict=False):
-        if len(set(letters)) > 1:
-            break
-        shared += letters[0]
-    shared = shared[: shared.rfind("-")] if "-" in shared else ""
-    shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(shown) + more

@@ -8,12 +8,12 @@ from typing import Any, Literal, cast
 import orjson
 from django.db import connection
 
-from timeline import lanes
+from timeline import documents, lanes
 from timeline.entries import microseconds, moment
 from timeline.kinds import NOISE
 from timeline.models import Finding, Source, Upload
 from timeline.payloads import (
-    FindingGroupPayload,
+    FindingPayload,
     GroupPayload,
     OverviewPayload,
     UploadPayload,
@@ -88,7 +88,7 @@ def upload_payload(upload: Upload) -> UploadPayload:
 def overview(source_id: int) -> OverviewPayload:
     shown = Source.objects.get(pk=source_id)
     first, last = _extent(shown)
-    groups = finding_groups(source_id, first, last)
+    groups = documents.finding_groups([found[1:] for found in _findings(source_id)], first, last)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT family, count(DISTINCT lane) FROM timeline_track WHERE source_id = %s GROUP BY 1 ORDER BY 2 DESC",
@@ -140,8 +140,8 @@ def window(
     drawing = lanes.Drawing(rows, padded, last, pixel=max(1, width // 1200))
     for track in choice.tracks(rows, *padded):
         drawing.add_track(*track)
-    found = finding_groups(source_id, start, end)
-    drawing.add_findings(_occurrences(source_id))
+    findings = _findings(source_id)
+    drawing.add_findings([(subject, occurrences) for subject, _, occurrences, _ in findings])
     return {
         "source": source_id,
         "start": padded[0],
@@ -151,7 +151,7 @@ def window(
         "offset": offset,
         "lanes_total": total,
         "groups": groups,
-        "findings": row.errors + row.warnings + row.infos if row else 0,
+        "findings": documents.finding_groups([found[1:] for found in findings], start, end),
         **drawing.columns(),
     }
 
@@ -226,14 +226,10 @@ class _Choice:
             return [(*row[:-2], row[-2] and microseconds(row[-2]), orjson.loads(row[-1])) for row in cursor]
 
 
-def finding_groups(source_id: int, start: int, end: int) -> list[FindingGroupPayload]:
-    """All findings of a source; those that say one thing of several subjects together, an occurrence a row."""
+def _findings(source_id: int) -> list[tuple[int, FindingPayload, list[dict[str, Any]], int]]:
+    """(subject's track, document, occurrences, key of the subject's root) of every finding of a source."""
     rows = Finding.objects.filter(source_id=source_id).select_related("subject").defer("subject__lifeline")
-    return lanes.finding_groups([(row.document, row.occurrences, row.subject.root) for row in rows], start, end)
-
-
-def _occurrences(source_id: int) -> list[tuple[int, list[dict[str, Any]]]]:
-    return list(Finding.objects.filter(source_id=source_id).values_list("subject_id", "occurrences"))
+    return [(row.subject_id, row.document, row.occurrences, row.subject.root) for row in rows]
 
 
 def _extent(shown: Source) -> tuple[int, int]:

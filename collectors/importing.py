@@ -3,9 +3,11 @@
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import DatabaseError, DataError, OperationalError, connections, transaction
@@ -13,8 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from collectors.formats import NotARecording, Skipped, read
-from collectors.formats.stream import Recording
+from collectors.formats import NotARecording, Recording, Skipped, read
 from timeline import push, store
 from timeline.entries import Entry
 from timeline.models import Source, Upload
@@ -27,6 +28,16 @@ EXAMPLES = 20  # skipped pieces that are kept with their reasons
 REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # at the same upload, when workers die or the database fails
 State = Upload.State
+_CHUNK = 1024 * 1024
+_ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class TooLarge(Exception):
+    """A file exceeds the limit; the message says which and how to raise it."""
 
 
 class Stopped(Exception):
@@ -44,13 +55,34 @@ def check(path: Path, name: str) -> None:
     recording.close()
 
 
+def keep(upload: Upload, stream: Readable) -> None:
+    """Write to the disk what arrives, with a sign of life each second. Raises TooLarge and OSError."""
+    settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept, told = 0, time.monotonic()
+    with path_of(upload).open("wb") as file:
+        while chunk := stream.read(_CHUNK):
+            kept += len(chunk)
+            if kept > settings.UPLOAD_LIMIT_BYTES:
+                limit = f"larger than {settings.UPLOAD_LIMIT_BYTES} bytes"
+                raise TooLarge(f"{upload.name} is {limit}. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit.")
+            file.write(chunk)
+            if time.monotonic() - told > 1:
+                told = time.monotonic()
+                Upload.objects.filter(pk=upload.pk).update(seen=timezone.now())
+    Upload.objects.filter(pk=upload.pk).update(bytes_total=kept)
+
+
 def queue(upload: Upload) -> None:
     """The file has arrived: hand it to a worker. Should the broker lose the message, beat queues it again."""
     from collectors.tasks import import_upload
 
-    Upload.objects.filter(pk=upload.pk).update(state=State.WAITING, seen=timezone.now())
+    arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
+    waits = arrived.update(state=State.WAITING, seen=timezone.now())
     upload.refresh_from_db()
-    import_upload.delay(upload.pk)
+    if waits:
+        import_upload.delay(upload.pk)
+    else:
+        path_of(upload).unlink(missing_ok=True)  # cancelled meanwhile
 
 
 def take_up(upload_id: int) -> Upload | None:
@@ -64,34 +96,28 @@ def take_up(upload_id: int) -> Upload | None:
 def run(upload: Upload) -> None:
     """Import a claimed upload. Whatever happens is written down in it; its file goes when it has ended."""
     path = path_of(upload)
-    name = upload.name.partition(".")[0] or upload.name
-    source = store.open_source(name)
+    source = store.open_source(_title(upload.name))
     _mine(upload).update(source=source)
+    progress = Progress(upload, path)
     try:
-        with Progress(upload, path) as progress, transaction.atomic():
+        with progress, transaction.atomic():
             entries = ingest(source, World(), progress.entries())
             if not entries:
                 raise NotARecording(_nothing_in_it(upload.name, progress))
             Source.objects.filter(pk=source.pk).update(ready=True, skipped=progress.skipped)
-            ended = _mine(upload).update(
-                state=State.DONE, entries=entries, bytes_read=upload.bytes_total, seen=timezone.now()
-            )
-            if not ended:
+            if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:
-        store.discard_source(source)
-        path.unlink(missing_ok=True)
+        store.discard_source(source)  # the file is another attempt's now; one that was cancelled has gone
     except (NotARecording, OSError) as error:
-        store.discard_source(source)
-        path.unlink(missing_ok=True)
-        _mine(upload).update(state=State.FAILED, error=str(error), source=None)
-    except DatabaseError as error:
-        logger.exception("upload %s, attempt %s: the database failed", upload.pk, upload.attempt)
-        if upload.attempt < ATTEMPTS and not isinstance(error, DataError):
+        _fail(upload, progress, source, str(error))
+    except Exception as error:
+        logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
+        of_the_database = isinstance(error, DatabaseError) and not isinstance(error, DataError)
+        if of_the_database and upload.attempt < ATTEMPTS:
             raise  # nothing was committed; it is taken up again
-        store.discard_source(source)
-        _mine(upload).update(state=State.FAILED, error=f"The database could not take it: {error}", source=None)
-        path.unlink(missing_ok=True)
+        who = "The database" if isinstance(error, DatabaseError) else "Causeline"
+        _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
     else:
         path.unlink(missing_ok=True)
     push.notify(upload=upload.pk)
@@ -106,7 +132,7 @@ def cancel(upload: Upload) -> None:
 
 
 def discard_abandoned() -> None:
-    """Remove what attempts that were cut off have left. A worker that is only frozen still holds its own: later then."""
+    """Remove what cut-off attempts have left. A worker that is only frozen still holds its own: later then."""
     at_work = Upload.objects.filter(state=State.IMPORTING, source__isnull=False).values("source_id")
     for source in Source.objects.filter(ready=False, created__lt=timezone.now() - ABANDONED).exclude(pk__in=at_work):
         try:
@@ -120,6 +146,30 @@ def _mine(upload: Upload) -> QuerySet[Upload]:
     return Upload.objects.filter(pk=upload.pk, attempt=upload.attempt, state=State.IMPORTING)
 
 
+def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
+    """Write down how this attempt ended, if it still counts."""
+    told = {"skipped": progress.skipped, "skipped_examples": progress.examples, "seen": timezone.now()}
+    return bool(_mine(upload).update(state=state, **told, **fields))
+
+
+def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
+    if _end(upload, progress, State.FAILED, error=error, source=None):
+        path_of(upload).unlink(missing_ok=True)
+    store.discard_source(source)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+def _title(name: str) -> str:
+    """What the recording is called: the file's name without the endings that say how it is packed."""
+    path = PurePath(name)
+    while path.suffix.lower() in _ENDINGS:
+        path = path.with_suffix("")
+    return path.name or name
+
+
 def _nothing_in_it(name: str, progress: "Progress") -> str:
     if progress.examples:
         return f"{name} holds no change of an object that can be used. The first reason: {progress.examples[0]}"
@@ -130,7 +180,7 @@ def _nothing_in_it(name: str, progress: "Progress") -> str:
 
 
 class Progress:
-    """Counts what is read and writes it to the upload's row on a connection of its own, beside the import's transaction."""
+    """Counts what is read and writes it to the upload's row on a connection of its own, beside the transaction."""
 
     def __init__(self, upload: Upload, path: Path) -> None:
         self._upload = upload
@@ -152,7 +202,7 @@ class Progress:
         self._thread.join()
 
     def entries(self) -> Iterator[Entry]:
-        recording, items = read(self._path, self._upload.name, bodies=True)
+        recording, items = read(self._path, self._upload.name, bodies=True, line_bytes=settings.LINE_LIMIT_BYTES)
         self._recording = recording
         for item in items:
             if isinstance(item, Skipped):

@@ -1,13 +1,15 @@
 """Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from collectors.redact import redact_json
 from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, Place, microseconds
 from timeline.kinds import Kind, Metadata, kind_of
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class _User(msgspec.Struct, gc=False):
@@ -44,21 +46,31 @@ class AuditEvent(msgspec.Struct, gc=False):
     responseStatus: _Code | None = None
     requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    requestReceivedTimestamp: datetime | None = None
-    stageTimestamp: datetime | None = None
-
-
-class _Details(msgspec.Struct, gc=False):
-    uid: str = ""
+    requestReceivedTimestamp: Time | None = None
+    stageTimestamp: Time | None = None
 
 
 class _Answer(msgspec.Struct, gc=False):
     """What any answer shows before it is known what it is."""
 
     kind: str = ""
-    apiVersion: str = ""
-    details: _Details | None = None
     metadata: Metadata | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+class _Status(msgspec.Struct, gc=False):
+    details: _Details | None = None
+
+
+class _NamespaceSpec(msgspec.Struct, gc=False):
+    finalizers: tuple[str, ...] | None = None
+
+
+class _Namespace(msgspec.Struct, gc=False):
+    spec: _NamespaceSpec | None = None
 
 
 class _Target(msgspec.Struct, gc=False):
@@ -71,10 +83,11 @@ class _Binding(msgspec.Struct, gc=False):
 
 
 _answer = msgspec.json.Decoder(_Answer)
+_status = msgspec.json.Decoder(_Status)
+_namespace = msgspec.json.Decoder(_Namespace)
 _binding = msgspec.json.Decoder(_Binding)
 _shapes: dict[type, msgspec.json.Decoder[Any]] = {}
 _CHANGES = {"create": Change.CREATED, "update": Change.MODIFIED, "patch": Change.MODIFIED, "delete": Change.DELETED}
-_NOTHING = (b"", b"null")
 _NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
 
@@ -93,9 +106,10 @@ def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
         return None  # eviction, scale, token, log, …: their effect shows in the object's own writes
-    answer = _answer.decode(event.responseObject) if bytes(event.responseObject) not in _NOTHING else _Answer()
-    kind_name = answer.kind
-    kind = kind_of(ref.apiGroup, KINDS.get((ref.apiGroup, ref.resource)) or _singular(ref.resource, kind_name))
+    answer = _answer.decode(event.responseObject) if _told(event.responseObject) else _Answer()
+    kind = kind_of(ref.apiGroup, KINDS.get((ref.apiGroup, ref.resource)) or _named(event, answer) or ref.resource)
+    if change is Change.MODIFIED and event.responseStatus.code == 201:
+        change = Change.CREATED  # server-side apply creates what it does not find
     common = {
         "clock": Clock.AUDIT,
         "received": microseconds(event.requestReceivedTimestamp),
@@ -108,37 +122,58 @@ def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
     }
     if ref.subresource == "binding":
         return _bound(event, ref, kind, common)
-    if answer.metadata is None or kind_name in _NOT_OBJECTS:
-        return _bare(ref, kind, change, answer, common)
+    if answer.metadata is None or answer.kind in _NOT_OBJECTS:
+        return _bare(event, ref, kind, change, answer, common)
     return _whole(event, ref, kind, change, bodies, common)
 
 
 def _whole(
     event: AuditEvent, ref: _ObjectReference, kind: Kind, change: Change, bodies: bool, common: dict[str, Any]
-) -> Entry:
+) -> Entry | None:
     """The answer is the object after the change."""
     shape = _decoder(kind).decode(event.responseObject)
     metadata: Metadata = shape.metadata
-    revision = _revision(metadata.resourceVersion)
-    going = metadata.deletionTimestamp is not None
-    held = bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
-    if change is Change.DELETED and going and held:
-        change = Change.MODIFIED  # the deletion was asked for; the object stays for now
-    elif change is Change.MODIFIED and going and not held:
-        change, revision = Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
+    target = _object(ref, kind, metadata)
+    if not target.name:
+        return None  # a question, such as a TokenReview or a SubjectAccessReview: nothing is stored under a name
+    change, revision = _outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
     return Entry(
-        ref=_object(ref, kind, metadata),
+        ref=target,
         change=change,
         resource_version=revision,
         facts=kind.facts(shape),
         owner=_owner(metadata),
-        body=redact_json(bytes(event.responseObject)) if bodies else b"",
+        body=redact_json(bytes(event.responseObject), kind.kind) if bodies else b"",
         **common,
     )
 
 
+def _outcome(change: Change, metadata: Metadata, held: bool = False) -> tuple[Change, int | None]:
+    """What the change did to the object, and the change's own revision."""
+    revision = _revision(metadata.resourceVersion)
+    if metadata.deletionTimestamp is None:
+        return change, revision
+    held = held or bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
+    if change is Change.DELETED and held:
+        return Change.MODIFIED, revision  # the deletion was asked for; the object stays for now
+    if change is Change.MODIFIED and not held:
+        return Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
+    return change, revision
+
+
+def _awaits_emptying(event: AuditEvent) -> bool:
+    """A Namespace keeps its finalizers in its spec; it stays until its content has gone."""
+    spec = _namespace.decode(event.responseObject).spec
+    return bool(spec and spec.finalizers)
+
+
 def _bare(
-    ref: _ObjectReference, kind: Kind, change: Change, answer: _Answer, common: dict[str, Any]
+    event: AuditEvent,
+    ref: _ObjectReference,
+    kind: Kind,
+    change: Change,
+    answer: _Answer,
+    common: dict[str, Any],
 ) -> Entry | None:
     """No object in the answer: level Metadata or Request, a Status, or metadata alone."""
     metadata = Metadata()
@@ -146,15 +181,16 @@ def _bare(
     if answer.kind == "PartialObjectMetadata" and answer.metadata:
         metadata = answer.metadata
         sets = tuple(metadata.common.items())
-    elif answer.details:
-        metadata = Metadata(uid=answer.details.uid)
+    elif answer.kind == "Status" and (details := _status.decode(event.responseObject).details):
+        metadata = Metadata(uid=details.uid)
     target = _object(ref, kind, metadata)
     if not target.name:
         return None  # deletecollection, and creates by generateName whose answer was not logged
+    change, revision = _outcome(change, metadata)
     return Entry(
         ref=target,
         change=change,
-        resource_version=_revision(metadata.resourceVersion),
+        resource_version=revision,
         sets=sets,
         owner=_owner(metadata),
         **common,
@@ -163,7 +199,7 @@ def _bare(
 
 def _bound(event: AuditEvent, ref: _ObjectReference, kind: Kind, common: dict[str, Any]) -> Entry | None:
     """A binding is a write of the Pod whose answer does not show the Pod."""
-    body = _binding.decode(event.requestObject) if bytes(event.requestObject) not in _NOTHING else _Binding()
+    body = _binding.decode(event.requestObject) if _told(event.requestObject) else _Binding()
     target = _object(ref, kind, body.metadata or Metadata())
     if not target.name or kind.kind != "Pod":
         return None
@@ -208,9 +244,17 @@ def _revision(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdecimal() and not text.startswith("0") else None
 
 
-def _singular(resource: str, kind: str) -> str:
-    """The kind of a resource that is not built in: what the answer says, else the resource's own word."""
-    return kind if kind and kind not in _NOT_OBJECTS else resource
+def _named(event: AuditEvent, answer: _Answer) -> str:
+    """The kind of a resource that is not built in, as the answer or the object sent says it; "" where neither does."""
+    if answer.kind and answer.kind not in _NOT_OBJECTS:
+        return answer.kind
+    if event.verb in {"create", "update"} and _told(event.requestObject):
+        return _answer.decode(event.requestObject).kind
+    return ""
+
+
+def _told(body: msgspec.Raw) -> bool:
+    return bytes(body) not in (b"", b"null")
 
 
 KINDS = {

@@ -1,31 +1,52 @@
 """Pure: what must never be stored is taken out of an object before anything else sees it."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 MASK = "[redacted]"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_CREDENTIAL_NAME = re.compile(
-    r"(?i)(passw(or)?d|passphrase|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|authorization)"
+_WORD = (
+    "passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization"
+    "|api[-_.]?key|access[-_.]?key|private[-_.]?key|secret[-_.]?key"
 )
-# --token=x, --password x, -p=… inside one argument, and credentials inside a URL
-_ARGUMENT = re.compile(r"(?i)(--?[\w.-]*(?:passw(?:or)?d|secret|token|credential|api-?key|access-?key)[\w.-]*[= ])(\S+)")
-_URL = re.compile(r"(\w+://[^\s/:@]+:)[^\s/@]+(@)")
+_CREDENTIAL = re.compile(rf"(?i){_WORD}")  # somewhere in a name
+_CREDENTIAL_FIELD = re.compile(rf"(?i)({_WORD})$")  # a field that holds one; secretName holds a name
+_VALUE = r"""(\\"(?:[^"\\]|\\[^"])*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|\\?["']?(?:bearer\s+|basic\s+)?[^\s"'&;]+)"""
+_REST = r"[\w.-]{0,100}"
+# PASSWORD=x, "password": "x", password: x, --db-token=x, --db-token x, Authorization: Basic x
+_NAMED = re.compile(
+    rf"""(?i)((?:{_WORD}){_REST}\\?["']?[ \t]*[:=][ \t]*|(?<![\w.-])--?{_REST}(?:{_WORD}){_REST}[ \t]+(?!-)){_VALUE}"""
+)
 _BEARER = re.compile(r"(?i)(bearer\s+)[\w.~+/-]+=*")
+_USER_OF_URL = re.compile(r"""(://)[^\s/"']+@(?!sha256:)""")
+_JSON_WEB_TOKEN = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
+_PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)", re.DOTALL)
 
 
-def redact(body: Any) -> Any:
+def redact(body: Any, kind: str = "") -> Any:
     """A copy without Secret data, environment values, the last-applied annotation and credentials in free text."""
-    if isinstance(body, dict) and body.get("kind") == "Secret":
-        body = {key: _masked(value) if key in {"data", "stringData"} else value for key, value in body.items()}
+    if isinstance(body, dict) and "Secret" in (kind, body.get("kind")):
+        return _secret(body)
     return _walk(body, "")
 
 
-def redact_json(raw: bytes) -> bytes:
-    """The same for an object as JSON; keys come back sorted, so that equal objects are equal bytes."""
-    return orjson.dumps(redact(orjson.loads(raw)), option=orjson.OPT_SORT_KEYS)
+def redact_json(raw: bytes, kind: str = "") -> bytes:
+    """The same as JSON; keys come back sorted, so that equal objects are equal bytes. Raises ValueError."""
+    try:
+        return orjson.dumps(redact(orjson.loads(raw), kind), option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise ValueError(f"the object cannot be kept: {error}") from None
+
+
+def _secret(body: dict[str, Any]) -> dict[str, Any]:
+    clean = {key: _masked(value) if key in {"data", "stringData"} else _walk(value, key) for key, value in body.items()}
+    metadata = clean.get("metadata")
+    if isinstance(metadata, dict) and "annotations" in metadata:
+        metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
+    return clean
 
 
 def _masked(value: Any) -> Any:
@@ -36,7 +57,12 @@ def _walk(value: Any, under: str) -> Any:
     if isinstance(value, dict):
         if under == "managedFields":
             return value
-        return {key: _entry(key, each, under) for key, each in value.items() if key != _LAST_APPLIED}
+        if value.get("kind") == "Secret" and ("data" in value or "stringData" in value):
+            return _secret(value)
+        clean = {key: _entry(key, each, under) for key, each in value.items() if key != _LAST_APPLIED}
+        if "value" in clean and isinstance(name := clean.get("name"), str) and _names_credential(name):
+            clean["value"] = MASK  # a header of a probe
+        return clean
     if isinstance(value, list):
         if under in {"args", "command"}:
             return _arguments(value)
@@ -45,33 +71,52 @@ def _walk(value: Any, under: str) -> Any:
 
 
 def _entry(key: str, value: Any, under: str) -> Any:
-    if under == "env" and key == "value":
-        return MASK
-    if under in {"annotations", "data", "stringData"} and isinstance(value, str) and _CREDENTIAL_NAME.search(key):
-        return MASK
+    if isinstance(value, str):
+        if under == "env" and key != "name":
+            return MASK
+        if under in {"annotations", "data"} and _names_credential(key):
+            return MASK
+        if under not in {"labels", "matchLabels"} and _is_credential(key):
+            return MASK
     return _walk(value, key)
+
+
+@lru_cache(10_000)
+def _names_credential(name: str) -> bool:
+    return bool(_CREDENTIAL.search(name))
+
+
+@lru_cache(10_000)
+def _is_credential(field: str) -> bool:
+    return bool(_CREDENTIAL_FIELD.search(field))
 
 
 def _arguments(words: list[Any]) -> list[Any]:
     """A credential may stand in the word behind its option."""
     clean, secret_next = [], False
     for word in words:
-        if secret_next and isinstance(word, str) and not word.startswith("-"):
-            clean.append(MASK)
-            secret_next = False
+        if not isinstance(word, str):
+            clean.append(_walk(word, ""))
             continue
-        secret_next = (
-            isinstance(word, str) and word.startswith("-") and "=" not in word and bool(_CREDENTIAL_NAME.search(word))
-        )
-        clean.append(_walk(word, ""))
+        option, equals, _ = word.partition("=")
+        names_one = _names_credential(option) and not any(letter.isspace() for letter in option)
+        if secret_next and not word.startswith("-"):
+            clean.append(MASK)
+        else:
+            clean.append(f"{option}={MASK}" if equals and names_one else _text(word))
+        secret_next = word.startswith("-") and not equals and names_one
     return clean
 
 
 def _text(text: str) -> str:
     if "://" in text:
-        text = _URL.sub(rf"\1{MASK}\2", text)
-    if "-" in text:
-        text = _ARGUMENT.sub(rf"\1{MASK}", text)
+        text = _USER_OF_URL.sub(rf"\1{MASK}@", text)
+    if _CREDENTIAL.search(text):
+        text = _NAMED.sub(rf"\1{MASK}", text)
     if "earer" in text or "EARER" in text:
         text = _BEARER.sub(rf"\1{MASK}", text)
+    if "eyJ" in text:
+        text = _JSON_WEB_TOKEN.sub(MASK, text)
+    if "PRIVATE KEY" in text:
+        text = _PRIVATE_KEY.sub(rf"\1{MASK}\2", text)
     return text

@@ -3,12 +3,13 @@
 from datetime import timedelta
 
 from celery import shared_task
-from django.db.models import Q
 from django.utils import timezone
 
 from collectors import importing
+from timeline import push
 from timeline.models import Upload
 
+State = Upload.State
 SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is taken to be gone
 
 
@@ -21,14 +22,21 @@ def import_upload(upload_id: int) -> None:
 @shared_task
 def take_up_uploads() -> None:
     """Queue uploads again that no worker has: it was killed, or the broker lost the message."""
-    silent = Q(seen__lt=timezone.now() - SILENT)
-    Upload.objects.filter(silent, state=Upload.State.IMPORTING).update(state=Upload.State.WAITING, source=None)
-    for upload in Upload.objects.filter(silent, state=Upload.State.WAITING):
+    silent = Upload.objects.filter(seen__lt=timezone.now() - SILENT)
+    for upload in silent.filter(state=State.IMPORTING, attempt__gte=importing.ATTEMPTS):
+        cut_off = f"Its import was cut off {upload.attempt} times. The worker may lack memory; its log says more."
+        _give_up(upload, cut_off)
+    silent.filter(state=State.IMPORTING).update(state=State.WAITING, source=None)
+    for upload in silent.filter(state=State.WAITING):
         Upload.objects.filter(pk=upload.pk).update(seen=timezone.now())
         import_upload.delay(upload.pk)
-    for upload in Upload.objects.filter(silent, state=Upload.State.RECEIVING):
-        Upload.objects.filter(pk=upload.pk, state=Upload.State.RECEIVING).update(
-            state=Upload.State.FAILED, error="The connection broke before the whole file had arrived. Upload it again."
-        )
-        importing.path_of(upload).unlink(missing_ok=True)
+    for upload in silent.filter(state=State.RECEIVING):
+        _give_up(upload, "The connection broke before the whole file had arrived. Upload it again.")
     importing.discard_abandoned()
+
+
+def _give_up(upload: Upload, error: str) -> None:
+    unchanged = Upload.objects.filter(pk=upload.pk, state=upload.state, attempt=upload.attempt)
+    if unchanged.update(state=State.FAILED, error=error, source=None):
+        importing.path_of(upload).unlink(missing_ok=True)
+        push.notify(upload=upload.pk)

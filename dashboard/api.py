@@ -1,22 +1,40 @@
 """The HTTP API. Answers have the shapes of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
-import shutil
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from django.conf import settings
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError
-from ninja.security import django_auth
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.utils import check_csrf
+from pydantic import Field
 
 from collectors import importing
 from collectors.formats import NotARecording
 from timeline import push, queries, store
 from timeline.models import Source, Upload
 
-api = NinjaAPI(title="Causeline", docs_url=None, auth=django_auth if settings.LOGIN_REQUIRED else None)
-_CHUNK = 1024 * 1024
+_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+_LAST = 253_402_300_799_999_999  # the end of the year 9999
+Time = Annotated[int, Field(ge=0, le=_LAST)]  # microseconds since 1970
+Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
+
+
+def _allowed(request: HttpRequest) -> bool:
+    """Signed in, where that is asked for; and what changes something comes from our own pages, login or not."""
+    if settings.LOGIN_REQUIRED and not request.user.is_authenticated:
+        return False
+    if request.content_type in _FORMS:
+        raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
+    if check_csrf(request):
+        raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
+    return True
+
+
+api = NinjaAPI(title="Causeline", docs_url=None, auth=_allowed)
 
 
 def _json(payload: Any, status: int = 200) -> HttpResponse:
@@ -31,6 +49,11 @@ def _problem(status: int, title: str, detail: str) -> HttpResponse:
 @api.exception_handler(HttpError)
 def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
     return _problem(error.status_code, "Not possible", str(error))
+
+
+@api.exception_handler(AuthenticationError)
+def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    return _problem(401, "You are signed out", "Load the page again to sign in.")
 
 
 @api.exception_handler(ValidationError)
@@ -52,15 +75,15 @@ def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse
 @api.get("/sources/{source_id}/window")
 def window(
     request: HttpRequest,
-    source_id: int,
-    start: int | None = None,
-    end: int | None = None,
-    offset: int = 0,
+    source_id: Number,
+    start: Time | None = None,
+    end: Time | None = None,
+    offset: Number = 0,
     limit: int = queries.LANES,
-    kinds: str = "",
-    namespace: str = "",
+    kinds: Words = "",
+    namespace: Words = "",
     group: queries.Grouping = "owner",
-    focus: int | None = None,
+    focus: Number | None = None,
 ) -> HttpResponse:
     if start is not None and end is not None and start > end:
         raise HttpError(422, "start lies after end")
@@ -68,7 +91,7 @@ def window(
         source_id,
         start,
         end,
-        offset=max(0, offset),
+        offset=offset,
         limit=max(1, min(limit, 200)),
         families=[family for family in kinds.split(",") if family],
         namespace=namespace,
@@ -79,51 +102,51 @@ def window(
 
 
 @api.get("/sources/{source_id}/overview")
-def overview(request: HttpRequest, source_id: int) -> HttpResponse:
+def overview(request: HttpRequest, source_id: Number) -> HttpResponse:
     return _json(queries.overview(source_id))
 
 
 @api.delete("/sources/{source_id}")
-def delete_source(request: HttpRequest, source_id: int) -> HttpResponse:
-    store.discard_source(Source.objects.get(pk=source_id, ready=True))
+def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
+    try:
+        store.discard_source(Source.objects.get(pk=source_id, ready=True), patience=10)
+    except OperationalError:
+        return _problem(409, "The recording is in use", "Something still reads or writes it. Try again in a moment.")
     return HttpResponse(status=204)
 
 
 @api.post("/uploads")
 def upload(request: HttpRequest, name: str) -> HttpResponse:
     """The body is the file. Its beginning is looked at before anything is kept."""
-    size = int(request.headers.get("Content-Length") or 0)
-    if size > settings.UPLOAD_LIMIT_BYTES:
-        limit = settings.UPLOAD_LIMIT_BYTES // 1024**2
-        raise HttpError(413, f"{name} is larger than {limit} MiB. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit.")
-    row = Upload.objects.create(name=name[:253] or "recording", bytes_total=size)
-    path = importing.path_of(row)
+    name = name.replace("\0", "\ufffd")[:253] or "recording"
+    row = Upload.objects.create(name=name)
     try:
-        settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            shutil.copyfileobj(request, file, _CHUNK)  # type: ignore[misc]
-        importing.check(path, row.name)
+        importing.keep(row, request)
+        importing.check(importing.path_of(row), name)
+    except importing.TooLarge as error:
+        return _not_kept(row, _problem(413, "The file is too large", str(error)))
     except NotARecording as error:
-        path.unlink(missing_ok=True)
-        row.delete()
-        return _problem(400, "Not a recording", str(error))
+        return _not_kept(row, _problem(400, "Not a recording", str(error)))
     except OSError as error:
-        path.unlink(missing_ok=True)
-        row.delete()
-        return _problem(507, "The file could not be kept", f"{error.strerror or error}. Nothing of it was stored.")
-    row.bytes_total = path.stat().st_size
-    row.save(update_fields=["bytes_total"])
+        why = f"{error.strerror or error}. Nothing of it was stored."
+        return _not_kept(row, _problem(507, "The file could not be kept", why))
     importing.queue(row)
     push.notify(upload=row.pk)
     return _json(queries.upload_payload(row), status=201)
 
 
+def _not_kept(row: Upload, answer: HttpResponse) -> HttpResponse:
+    importing.path_of(row).unlink(missing_ok=True)
+    row.delete()
+    return answer
+
+
 @api.get("/uploads/{upload_id}")
-def show_upload(request: HttpRequest, upload_id: int) -> HttpResponse:
+def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponse:
     return _json(queries.upload_payload(Upload.objects.get(pk=upload_id)))
 
 
 @api.post("/uploads/{upload_id}/cancel")
-def cancel_upload(request: HttpRequest, upload_id: int) -> HttpResponse:
+def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponse:
     importing.cancel(Upload.objects.get(pk=upload_id))
     return show_upload(request, upload_id)

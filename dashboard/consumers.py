@@ -11,7 +11,7 @@ from dashboard.hub import hub
 UNAUTHORISED = 4401
 
 
-class UploadsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+class UploadsConsumer(AsyncWebsocketConsumer):
     """Forwards every change of every upload as a text frame of JSON."""
 
     _forwarding: asyncio.Task[None] | None = None

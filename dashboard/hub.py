@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import orjson
 import psycopg
 from asgiref.sync import sync_to_async
-from django.db import close_old_connections, connections
+from django.db import DatabaseError, close_old_connections, connections
 
 from timeline import push, queries
 from timeline.models import Upload
@@ -37,8 +37,9 @@ class Hub:
             yield queue
         finally:
             self._queues[topic].discard(queue)
-            if not any(self._queues.values()):
+            if self._listening and not any(self._queues.values()):
                 self._listening.cancel()
+                self._listening = None  # it is not done yet; who comes next must not rely on it
 
     async def _listen(self) -> None:
         while True:
@@ -50,7 +51,7 @@ class Hub:
                     self._send_all(REFETCH)  # what was announced before is not known here
                     async for notice in connection.notifies():
                         await self._announce(json.loads(notice.payload))
-            except (psycopg.Error, OSError) as error:
+            except (psycopg.Error, DatabaseError, OSError) as error:
                 logger.warning("listening to PostgreSQL failed, again in %s s: %s", RETRY, error)
                 await asyncio.sleep(RETRY)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.stream import Line, Skipped
@@ -18,28 +19,51 @@ def sniff(head: bytes) -> bool:
     return any(line.lstrip().startswith(b"{") and b'"auditID"' in line for line in lines)
 
 
-def read(lines: Iterator[Line], bodies: bool) -> Iterator[Entry | Skipped]:
-    for file, number, data, lost in lines:
-        if lost:
-            yield Skipped(file, 0, lost)
+def read(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
+    kinds: dict[tuple[str, str], str] = {}  # of resources, as the log itself tells them
+    unnamed: list[tuple[str, Entry]] = []  # a custom resource's deletion may come before any line that tells its kind
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
             continue
         try:
-            event = _event.decode(data)
+            event = _event.decode(line.data)
             if not event.auditID:
                 raise ValueError("it is not an audit event: it has no auditID")
-            entry = entry_of(event, Place(file, number), bodies=bodies)
+            entry = entry_of(event, Place(line.file, line.number), bodies=bodies)
         except (ValueError, RecursionError) as error:
-            yield Skipped(file, number, _reason(error))
+            yield Skipped(line.file, line.number, _reason(error))
         else:
-            if entry is not None:
+            if entry is None or event.objectRef is None:
+                continue
+            resource = event.objectRef.resource
+            if entry.ref.kind != resource:
+                kinds[entry.ref.group, resource] = entry.ref.kind
                 yield entry
+            elif (entry.ref.group, resource) in kinds:
+                yield _named(entry, resource, kinds)
+            else:
+                unnamed.append((resource, entry))
+    for resource, entry in unnamed:
+        yield _named(entry, resource, kinds)
+
+
+def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:
+    """The entry of a resource that is not built in, whose own answer told no kind."""
+    kind = kinds.get((entry.ref.group, resource), resource)
+    return replace(entry, ref=replace(entry.ref, kind=kind))
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, msgspec.ValidationError):
-        return f"a field is not as Kubernetes writes it: {error}"
-    if isinstance(error, msgspec.DecodeError):
-        return f"not JSON: {error}"
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError():
+            return f"it is not UTF-8: {error}"
+        case msgspec.ValidationError():
+            return f"a field is not as Kubernetes writes it: {error}"
+        case msgspec.DecodeError():
+            return f"not JSON: {error}"
     return str(error)
 
 

@@ -1,7 +1,8 @@
 """A recording as lines: decompressed by content, counted, bounded. Knows nothing of what the lines say."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -10,6 +11,8 @@ import zstandard
 HEAD_BYTES = 64 * 1024
 LINE_BYTES = 64 * 1024 * 1024  # longer than the largest object the API accepts, by far
 _CHUNK = 1024 * 1024
+_STEP = 1024  # compressed bytes at a time: zstd makes 32 MiB of them at most, so no file fills the memory
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class NotARecording(Exception):
@@ -31,7 +34,6 @@ class Line(NamedTuple):
     file: str
     number: int  # 1 is the first
     data: bytes
-    lost: str = ""  # why the rest of the file is lost, on the last line of a damaged one
 
 
 class _Decoder(Protocol):
@@ -42,24 +44,17 @@ class _Decoder(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-class _Plain:
-    eof = False
-    unused_data = b""
-
-    def decompress(self, data: bytes, /) -> bytes:
-        return data
-
-
 class Recording:
     """One file that is read once, front to back. `bytes_read` counts what has been taken from the disk."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, line_bytes: int = LINE_BYTES) -> None:
         self.name = name
         self.bytes_total = path.stat().st_size
         self.bytes_read = 0
+        self._line_bytes = line_bytes
         self._lost = ""
         self._file = path.open("rb")
-        self._chunks = self._decompressed()
+        self._chunks = self._content()
         self._first = b""
 
     def close(self) -> None:
@@ -67,57 +62,72 @@ class Recording:
 
     def head(self) -> bytes:
         """The first bytes, decompressed."""
-        while len(self._first) < HEAD_BYTES:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                break
+        while len(self._first) < HEAD_BYTES and (chunk := next(self._chunks, b"")):
             self._first += chunk
         if not self._first:
             self.close()
-            raise NotARecording(f"{self.name} is empty{': ' + self._lost if self._lost else ''}.")
-        return self._first[:HEAD_BYTES]
+            raise NotARecording(
+                f"{self.name} cannot be read: {self._lost}." if self._lost else f"{self.name} is empty."
+            )
+        return self._first[:HEAD_BYTES].removeprefix(_BYTE_ORDER_MARK)
 
-    def lines(self) -> Iterator[Line]:
-        """Every line that is not blank; the last one says what was lost if the file is damaged."""
-        rest, number = b"", 0
-        first, self._first = self._first, b""
-        for chunk in _one_then(first, self._chunks):
-            pieces = (rest + chunk if rest else chunk).split(b"\n")
-            rest = pieces.pop()
-            for piece in pieces:
-                number += 1
-                if piece and not piece.isspace():
-                    yield Line(self.name, number, piece)
-            if len(rest) > LINE_BYTES:
-                self._lost = f"line {number + 1} is longer than {LINE_BYTES // 1024**2} MiB; nothing after it was read"
-                rest = b""
-                break
-        if rest and not rest.isspace() and not self._lost:
-            yield Line(self.name, number + 1, rest)
-        elif rest and self._lost:
-            self._lost += f" (the last whole line is {number})"
-        if self._lost:
-            yield Line(self.name, 0, b"", self._lost)
-        self.close()
+    def lines(self) -> Iterator[Line | Skipped]:
+        """Every line that is not blank; what is lost of a damaged file is said at its end."""
+        first, self._first = self._first.removeprefix(_BYTE_ORDER_MARK), b""
+        held, length, number = bytearray(), 0, 0  # of the line that has begun; one too long is counted, not held
+        try:
+            for chunk in chain([first], self._chunks):
+                *ends, begun = chunk.split(b"\n")
+                for end in ends:
+                    number += 1
+                    yield from self._line(number, bytes(held) + end if held else end, length + len(end))
+                    held.clear()
+                    length = 0
+                length += len(begun)
+                if length <= self._line_bytes:
+                    held += begun
+                else:
+                    held.clear()
+            yield from self._line(number + 1, bytes(held), length)
+            if self._lost:
+                yield Skipped(self.name, 0, f"{self._lost}; it could be read up to line {number}")
+        finally:
+            self.close()
 
-    def _decompressed(self) -> Iterator[bytes]:
-        """Chunks of the content; gzip and zstd are recognised by their first bytes, also several frames in a row."""
-        data = self._read()
-        new = _decoder(data)
-        decoder = new()
-        while data:
+    def _line(self, number: int, data: bytes, length: int) -> Iterator[Line | Skipped]:
+        if length > self._line_bytes:
+            limit = f"longer than {self._line_bytes} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+            yield Skipped(self.name, number, limit)
+        elif data and not data.isspace():
+            yield Line(self.name, number, data)
+
+    def _content(self) -> Iterator[bytes]:
+        """Pieces of the content. gzip and zstd are known by their first bytes; several frames may follow each other."""
+        chunk = self._read()
+        new = _decompression(chunk)
+        if new is None:
+            while chunk:
+                yield chunk
+                chunk = self._read()
+            return
+        decoder, at = new(), 0
+        while chunk:
+            step = chunk[at : at + _STEP]
             try:
-                if chunk := decoder.decompress(data):
-                    yield chunk
+                content = decoder.decompress(step)
             except (zlib.error, zstandard.ZstdError) as error:
-                self._lost = f"the compressed data is damaged near byte {self.bytes_read}: {error}"
+                place = self.bytes_read - len(chunk) + at
+                self._lost = f"the compressed data is damaged near byte {place}: {error}"
                 return
-            if decoder.eof and (data := decoder.unused_data or self._read()):
+            if content:
+                yield content
+            at += len(step) - len(decoder.unused_data)
+            if at == len(chunk):
+                chunk, at = self._read(), 0
+            if chunk and decoder.eof:
                 decoder = new()
-            elif not decoder.eof:
-                data = self._read()
-        if not isinstance(decoder, _Plain) and not decoder.eof:
-            self._lost = "the compressed file ends too early; it was cut"
+        if not decoder.eof:
+            self._lost = f"the compressed data ends too early, at byte {self.bytes_read}: the file was cut"
 
     def _read(self) -> bytes:
         data = self._file.read(_CHUNK)
@@ -125,19 +135,9 @@ class Recording:
         return data
 
 
-def _decoder(head: bytes) -> "type[_Plain] | _Factory":
+def _decompression(head: bytes) -> Callable[[], _Decoder] | None:
     if head.startswith(b"\x1f\x8b"):
         return lambda: zlib.decompressobj(wbits=31)
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
+    if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # pzstd begins with a skippable frame
         return lambda: zstandard.ZstdDecompressor().decompressobj()
-    return _Plain
-
-
-class _Factory(Protocol):
-    def __call__(self) -> _Decoder: ...
-
-
-def _one_then(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest
+    return None

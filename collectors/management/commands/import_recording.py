@@ -1,8 +1,6 @@
-import shutil
 import time
 from pathlib import Path
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from collectors import importing
@@ -29,8 +27,12 @@ class Command(BaseCommand):
         except (NotARecording, OSError) as error:
             raise CommandError(str(error)) from None
         upload = Upload.objects.create(name=name, bytes_total=file.stat().st_size)
-        settings.UPLOAD_DIR.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, importing.path_of(upload))
+        try:
+            with file.open("rb") as stream:
+                importing.keep(upload, stream)
+        except (importing.TooLarge, OSError) as error:
+            importing.cancel(upload)
+            raise CommandError(str(error)) from None
         importing.queue(upload)
         while upload.state in {Upload.State.WAITING, Upload.State.IMPORTING}:
             time.sleep(0.2)

@@ -1,0 +1,61 @@
+"""Audit events for tests: real ones out of tests/data, and ones made to measure."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from collectors.formats import Skipped
+from collectors.formats.audit import read
+from collectors.formats.stream import Line
+from timeline.entries import Entry
+
+DATA = Path(__file__).parent / "data"
+
+
+def event(**changes: Any) -> dict[str, Any]:
+    """A Pod's creation at level RequestResponse; `changes` replace fields, None takes one away."""
+    made: dict[str, Any] = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "RequestResponse",
+        "auditID": "a1",
+        "stage": "ResponseComplete",
+        "requestURI": "/api/v1/namespaces/n/pods",
+        "verb": "create",
+        "user": {"username": "somebody"},
+        "objectRef": {"resource": "pods", "namespace": "n", "name": "p", "apiVersion": "v1"},
+        "responseStatus": {"code": 201},
+        "responseObject": pod(),
+        "requestReceivedTimestamp": "2026-11-21T07:52:00.100001Z",
+        "stageTimestamp": "2026-11-21T07:52:00.200002Z",
+        **changes,
+    }
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def pod(**metadata: Any) -> dict[str, Any]:
+    told = {"name": "p", "namespace": "n", "uid": "u1", "resourceVersion": "100", **metadata}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": told, "spec": {}, "status": {"phase": "Pending"}}
+
+
+def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry | Skipped]:
+    """What the reader makes of these lines of a file named `log`."""
+    raw = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
+    return list(read((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies))
+
+
+def entries_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry]:
+    """The same, where nothing may be skipped."""
+    items = items_of(*lines, bodies=bodies)
+    entries = [item for item in items if not isinstance(item, Skipped)]
+    assert len(entries) == len(items), items
+    return entries
+
+
+def reasons_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[str]:
+    return [str(item) for item in items_of(*lines, bodies=bodies) if isinstance(item, Skipped)]
+
+
+def real(name: str) -> list[bytes]:
+    """The lines of a file of tests/data."""
+    return (DATA / name).read_bytes().splitlines()

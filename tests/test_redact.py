@@ -1,0 +1,220 @@
+"""What must never be stored is gone before anything else sees it; what explains an order stays."""
+
+import gzip
+import json
+import logging
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from django.conf import settings as django_settings
+from django.db import connection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors import importing
+from collectors.redact import MASK, redact, redact_json
+from tests.events import DATA, entries_of, event, pod
+from timeline.models import Upload
+
+Place = Callable[[str], Any]
+
+
+def container(**fields: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "main", "image": "registry:5000/app@sha256:abc", **fields}]}}
+
+
+def in_template(inner: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "Deployment", "spec": {"template": inner}}
+
+
+def in_volcano_job(inner: dict[str, Any]) -> dict[str, Any]:
+    job = {"spec": {"tasks": [{"name": "t", "replicas": 3, "template": inner}]}}
+    return {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", **job}
+
+
+def annotated(key: str, value: str) -> dict[str, Any]:
+    return {"kind": "Pod", "metadata": {"annotations": {key: value}}}
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+PLACES: dict[str, Place] = {
+    "Secret data": lambda x: {"kind": "Secret", "data": {"key": x}},
+    "Secret stringData": lambda x: {"kind": "Secret", "stringData": {"key": x}},
+    "annotation of a Secret": lambda x: {"kind": "Secret", "metadata": {"annotations": {"copy": x}}},
+    "Secret inside another object": lambda x: {
+        "kind": "Bundle",
+        "spec": {"raw": [{"kind": "Secret", "data": {"k": x}}]},
+    },
+    "last-applied": lambda x: annotated(LAST_APPLIED, json.dumps({"spec": {"x": x}})),
+    "last-applied of a template": lambda x: in_template(annotated(LAST_APPLIED, x)),
+    "env": lambda x: container(env=[{"name": "A", "value": x}]),
+    "env of a template": lambda x: in_template(container(env=[{"name": "A", "value": x}])),
+    "env of a vcjob": lambda x: in_volcano_job(container(env=[{"name": "A", "value": x}])),
+    "env as a map": lambda x: {"kind": "Custom", "spec": {"env": {"A": x}}},
+    "args with =": lambda x: container(args=["serve", f"--token={x}"]),
+    "args with = and blanks": lambda x: container(args=["serve", f"--db-password=two words {x}"]),
+    "args in two words": lambda x: container(args=["--token", x, "--verbose"]),
+    "args of a vcjob": lambda x: in_volcano_job(container(command=["run", "--api-key", x])),
+    "command in a shell": lambda x: container(command=["sh", "-c", f"run --db-password {x} --verbose"]),
+    "command in a shell, quoted": lambda x: container(command=["sh", "-c", f"run --db-password='{x}'"]),
+    "assignment in a shell": lambda x: container(command=["sh", "-c", f"export AWS_SECRET_ACCESS_KEY={x}; run"]),
+    "command of a probe": lambda x: container(livenessProbe={"exec": {"command": ["check", "--secret", x]}}),
+    "header of a probe": lambda x: container(
+        livenessProbe={"httpGet": {"httpHeaders": [{"name": "Authorization", "value": f"Basic {x}"}]}}
+    ),
+    "header in a shell": lambda x: container(args=["-c", f'curl -H "Authorization: Bearer {x}" http://host']),
+    "basic authorization": lambda x: container(args=["-c", f"curl -H 'Authorization: Basic {x}' http://host"]),
+    "annotation by its name": lambda x: annotated("example.org/api-token", x),
+    "annotation with JSON": lambda x: annotated("example.org/config", json.dumps({"user": "u", "password": x})),
+    "annotation with JSON in JSON": lambda x: annotated("c", json.dumps({"inner": json.dumps({"password": f"a {x}"})})),
+    "ConfigMap by its key": lambda x: {"kind": "ConfigMap", "data": {"db-password": x}},
+    "ConfigMap with YAML": lambda x: {"kind": "ConfigMap", "data": {"app.yaml": f"user: u\npassword: {x}\nport: 1"}},
+    "URL": lambda x: annotated("a", f"https://user:{x}@host/path"),
+    "URL without a user": lambda x: annotated("a", f"redis://:{x}@host:6379/0"),
+    "URL with a token for a user": lambda x: annotated("a", f"https://{x}@git.example.org/repo"),
+    "query of a URL": lambda x: annotated("a", f"see https://host/path?access_token={x}&page=2"),
+    "URL in args": lambda x: container(args=[f"--upstream=postgresql+psycopg://me:{x}@db/prod"]),
+    "bearer": lambda x: {"kind": "Event", "message": f"call failed, sent Bearer {x}"},
+    "field of a custom resource": lambda x: {"kind": "Database", "spec": {"admin": {"password": x}}},
+    "TokenReview": lambda x: {"kind": "TokenReview", "spec": {"token": x}},
+    "private key": lambda x: {"kind": "ConfigMap", "data": {"tls": f"-----BEGIN RSA PRIVATE KEY-----\n{x}\n-----END"}},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@settings(max_examples=30, deadline=None)
+@given(random=st.text(string.ascii_letters + string.digits + "+_.~=-", min_size=1, max_size=60))
+def test_a_planted_secret_never_comes_out(place: str, random: str) -> None:
+    secret = f"pl4nted{random}"
+    clean = redact_json(json.dumps(PLACES[place](secret)).encode())
+    assert b"pl4nted" not in clean
+    assert json.dumps(MASK).encode()[1:-1] in clean or place.startswith("last-applied")
+
+
+def test_a_json_web_token_never_comes_out() -> None:
+    assert redact({"message": "got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJl.c2lnbmF0dXJl back"}) == {
+        "message": f"got {MASK} back"
+    }
+
+
+def test_a_secret_whose_answer_names_no_kind_is_known_by_its_resource() -> None:
+    reference = {"resource": "secrets", "namespace": "n", "name": "s", "apiVersion": "v1"}
+    body = {"metadata": {"name": "s", "uid": "u", "resourceVersion": "4"}, "data": {"key": "cGw0bnRlZA=="}}
+    (entry,) = entries_of(event(objectRef=reference, responseObject=body), bodies=True)
+    assert json.loads(entry.body)["data"] == {"key": MASK}
+
+
+SURVIVES: dict[str, Any] = {
+    "secret volume": {"spec": {"volumes": [{"name": "v", "secret": {"secretName": "db-credentials"}}]}},
+    "secret reference": container(
+        env=[{"name": "P", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]
+    ),
+    "pull secrets": {"spec": {"imagePullSecrets": [{"name": "registry-token"}], "automountServiceAccountToken": False}},
+    "projected token": {"spec": {"sources": [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]}},
+    "labels": {"metadata": {"labels": {"app": "token-service", "token": "yes", "volcano.sh/job-name": "ring"}}},
+    "selector": {"spec": {"selector": {"matchLabels": {"app/token": "a"}}}},
+    "args": container(args=["--replicas=3", "--leader-elect-resource-name=volcano", "--v", "4", "serve"]),
+    "script": container(command=["sh", "-c", "sleep 5 && exec python -m http.server --bind 0.0.0.0 http://host:80/a"]),
+    "image": container(imageID="docker-pullable://nginx@sha256:0123"),
+    "annotations": {"metadata": {"annotations": {"volcano.sh/job-version": "2", "scheduling.k8s.io/group-name": "g"}}},
+    "managed fields": {"metadata": {"managedFields": [{"manager": "m", "fieldsV1": {"f:data": {"f:password": {}}}}]}},
+    "message": {"message": 'pod "a" in namespace "b" is waiting: 0/3 nodes are available'},
+    "numbers": {"spec": {"tokenTTL": 300, "replicas": 2, "passwordPolicy": None}},
+}
+
+
+@pytest.mark.parametrize("kept", SURVIVES)
+def test_what_explains_an_order_survives(kept: str) -> None:
+    assert redact(SURVIVES[kept]) == SURVIVES[kept]
+
+
+def test_names_of_environment_variables_and_keys_of_secrets_survive() -> None:
+    secret = {"kind": "Secret", "metadata": {"name": "s", "uid": "u"}, "data": {"user": "dQ==", "key": "aw=="}}
+    assert redact(secret) == {**secret, "data": {"user": MASK, "key": MASK}}
+    assert redact(container(env=[{"name": "A", "value": "x"}])) == container(env=[{"name": "A", "value": MASK}])
+
+
+def test_what_was_given_is_not_changed() -> None:
+    given_body = PLACES["env of a vcjob"]("x")
+    before = json.dumps(given_body)
+    redact(given_body)
+    assert json.dumps(given_body) == before
+
+
+def test_equal_objects_are_equal_bytes() -> None:
+    assert redact_json(b'{"b":1,"a":{"d":1,"c":2}}') == redact_json(b'{"a":{"c":2,"d":1},"b":1}')
+
+
+def test_long_texts_are_redacted_in_time() -> None:
+    for text in (
+        "-" * 200_000,
+        "token" * 50_000,
+        "a-" * 100_000 + "token",
+        "eyJ-" * 50_000,
+        "://" * 70_000,
+        "://a" * 50_000,
+    ):
+        redact({"message": f"token {text}"})
+
+
+def test_what_was_sent_is_never_kept() -> None:
+    (entry,) = entries_of(event(requestObject={"spec": {"note": "pl4nted"}}), bodies=True)
+    assert b"pl4nted" not in entry.body
+    assert entry.body
+
+
+def planted() -> bytes:
+    """A real log, and Pods, Secrets and ConfigMaps of its cluster with a secret in every place, sent and answered."""
+    lines = [*(DATA / "restart.jsonl").read_bytes().splitlines()]
+    for number, (place, plant) in enumerate(PLACES.items()):
+        body = {**pod(name=f"p{number}", uid=f"u{number}", resourceVersion=str(5_000 + number)), "sent": place}
+        answer = {**body, **plant("pl4nted")}
+        answer["metadata"] = {**answer.get("metadata", {}), **body["metadata"]}
+        resource = {"Secret": "secrets", "ConfigMap": "configmaps"}.get(answer["kind"], "pods")
+        reference = {"resource": resource, "namespace": "n", "name": f"p{number}", "apiVersion": "v1"}
+        made = event(auditID=f"planted{number}", objectRef=reference, requestObject=answer, responseObject=answer)
+        lines.append(json.dumps(made).encode())
+    lines.append(json.dumps(event(user="pl4nted", responseObject=answer)).encode())  # skipped, with a reason
+    return b"\n".join(lines)
+
+
+def everything_stored() -> str:
+    """All rows of all tables as text; bodies unpacked."""
+    found = []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT body FROM timeline_entry WHERE body <> ''")
+        found += [zstandard.decompress(bytes(body)).decode() for (body,) in cursor]
+        cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')
+            found += [text for (text,) in cursor]
+    return "\n".join(found)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    upload = Upload.objects.create(name="audit.log.gz")
+    path = tmp_path / "audit.log.gz"
+    path.write_bytes(gzip.compress(planted()))
+    with path.open("rb") as stream:
+        importing.keep(upload, stream)
+    importing.queue(upload)
+    claimed = importing.take_up(upload.pk)
+    assert claimed
+    importing.run(claimed)
+    upload.refresh_from_db()
+    assert (upload.state, upload.skipped) == ("done", 1), upload.error
+    stored = everything_stored()
+    assert stored.count(MASK) >= len(PLACES) - 3
+    assert "p17" in stored and "volcano" in stored
+    assert "pl4nted" not in stored
+    said = capfd.readouterr()
+    assert "pl4nted" not in caplog.text + said.out + said.err
+    assert [file.name for file in Path(django_settings.UPLOAD_DIR).iterdir()] == []

@@ -1,0 +1,190 @@
+"""Files become lines: whatever they are packed in, however damaged, with bounded memory."""
+
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from collectors.formats.stream import LINE_BYTES, Line, NotARecording, Recording, Skipped
+
+Pack = Callable[[bytes], bytes]
+PACKINGS: list[Pack] = [bytes, gzip.compress, zstandard.compress]
+TEXT = b'{"a":1}\n{"b":2}\n{"c":3}\n'
+MANY = b"".join(b'{"line":%d,"random":%d}\n' % (number, number * 2654435761 % 2**32) for number in range(50_000))
+
+
+def recording(tmp_path: Path, content: bytes, line_bytes: int = LINE_BYTES) -> Recording:
+    path = tmp_path / "7"
+    path.write_bytes(content)
+    return Recording(path, "audit.log", line_bytes)
+
+
+def lines_of(tmp_path: Path, content: bytes, line_bytes: int = LINE_BYTES) -> tuple[list[tuple[int, bytes]], list[str]]:
+    opened = recording(tmp_path, content, line_bytes)
+    opened.head()
+    items = list(opened.lines())
+    return (
+        [(item.number, item.data) for item in items if isinstance(item, Line)],
+        [str(item) for item in items if isinstance(item, Skipped)],
+    )
+
+
+WHOLE: tuple[list[tuple[int, bytes]], list[str]] = ([(1, b'{"a":1}'), (2, b'{"b":2}'), (3, b'{"c":3}')], [])
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+def test_a_file_is_unpacked_by_its_content(tmp_path: Path, pack: Pack) -> None:
+    assert lines_of(tmp_path, pack(TEXT)) == WHOLE
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_frames_that_follow_each_other_are_one_text(tmp_path: Path, pack: Pack) -> None:
+    frames = b"".join(pack(TEXT[start : start + 5]) for start in range(0, len(TEXT), 5))
+    assert lines_of(tmp_path, frames) == WHOLE
+    assert lines_of(tmp_path, pack(b"") + frames + pack(b"")) == WHOLE
+
+
+def test_a_zstd_file_may_begin_with_a_skippable_frame(tmp_path: Path) -> None:
+    skippable = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"size"
+    assert lines_of(tmp_path, skippable + zstandard.compress(TEXT)) == WHOLE
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+def test_many_lines_come_whole_and_are_counted(tmp_path: Path, pack: Pack) -> None:
+    lines, lost = lines_of(tmp_path, pack(MANY))
+    assert [data for _, data in lines] == MANY.splitlines()
+    assert [number for number, _ in lines] == list(range(1, 50_001))
+    assert not lost
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_of_a_cut_file_what_could_be_read_is_kept_and_the_loss_is_said(tmp_path: Path, pack: Pack) -> None:
+    packed = pack(MANY)
+    cut = len(packed) * 2 // 3
+    lines, lost = lines_of(tmp_path, packed[:cut])
+    whole = MANY.splitlines()
+    assert len(lines) > 10_000
+    assert all(data == whole[number - 1] for number, data in lines[:-1])
+    assert whole[lines[-1][0] - 1].startswith(lines[-1][1])
+    read = lines[-1][0] - 1
+    where = f"the compressed data ends too early, at byte {cut}: the file was cut"
+    assert lost == [f"audit.log: {where}; it could be read up to line {read}"]
+
+
+@pytest.mark.parametrize(("pack", "error"), [(gzip.compress, "Error -"), (zstandard.compress, "zstd")])
+def test_of_a_damaged_file_what_stands_before_the_damage_is_kept(tmp_path: Path, pack: Pack, error: str) -> None:
+    packed = bytearray(pack(MANY))
+    middle = len(packed) // 2
+    packed[middle : middle + 64] = b"\xff" * 64
+    lines, (lost,) = lines_of(tmp_path, bytes(packed))
+    assert len(lines) > 5_000
+    assert [data for _, data in lines[:5_000]] == MANY.splitlines()[:5_000]
+    assert lost.startswith("audit.log: the compressed data is damaged near byte ")
+    assert error in lost
+    assert f"up to line {lines[-1][0] - 1}" in lost
+
+
+def test_other_data_behind_the_compressed_is_said(tmp_path: Path) -> None:
+    lines, (lost,) = lines_of(tmp_path, zstandard.compress(TEXT) + b"this is no frame")
+    assert lines == WHOLE[0]
+    assert "damaged near byte" in lost
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+def test_an_empty_file_is_no_recording(tmp_path: Path, pack: Pack) -> None:
+    with pytest.raises(NotARecording, match=r"^audit\.log is empty\.$"):
+        recording(tmp_path, pack(b"")).head()
+
+
+def test_a_file_cut_before_its_first_line_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NotARecording, match=r"^audit\.log cannot be read: .*the file was cut\.$"):
+        recording(tmp_path, zstandard.compress(TEXT)[:8]).head()
+
+
+def test_blank_lines_are_counted_and_left_out(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, b"\n\n \t\n") == ([], [])
+    assert lines_of(tmp_path, b'\n\n{"a":1}\n\n{"b":2}\n\n') == ([(3, b'{"a":1}'), (5, b'{"b":2}')], [])
+
+
+def test_a_last_line_needs_no_end(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, TEXT.rstrip()) == WHOLE
+
+
+def test_windows_line_ends_are_white_space(tmp_path: Path) -> None:
+    lines, lost = lines_of(tmp_path, TEXT.replace(b"\n", b"\r\n") + b"\r\n")
+    assert [(number, data.strip()) for number, data in lines] == WHOLE[0]
+    assert not lost
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, b"\xef\xbb\xbf" + TEXT) == WHOLE
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+def test_a_line_too_long_is_skipped_by_its_number_and_the_rest_is_read(tmp_path: Path, pack: Pack) -> None:
+    text = b"first\n" + b"x" * 5_000_000 + b"\nthird\n" + b"y" * 1_001 + b"\n" + b"z" * 1_000 + b"\nsixth"
+    lines, skipped = lines_of(tmp_path, pack(text), line_bytes=1_000)
+    assert [(number, data[:5]) for number, data in lines] == [
+        (1, b"first"),
+        (3, b"third"),
+        (5, b"zzzzz"),
+        (6, b"sixth"),
+    ]
+    words = "longer than 1000 bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+    assert skipped == [f"audit.log line 2: {words}", f"audit.log line 4: {words}"]
+
+
+def test_a_last_line_too_long_is_said_too(tmp_path: Path) -> None:
+    lines, skipped = lines_of(tmp_path, b"first\n" + b"x" * 2_000, line_bytes=1_000)
+    assert [number for number, _ in lines] == [1]
+    assert "line 2: longer than" in skipped[0]
+
+
+def zlib_bomb(size: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()
+
+
+def zstd_bomb(size: int) -> bytes:
+    return zstandard.ZstdCompressor(level=19).compress(bytes(size))
+
+
+@pytest.mark.parametrize("bomb", [zlib_bomb, zstd_bomb])
+def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, bomb: Callable[[int], bytes]) -> None:
+    packed = bomb(512 << 20)
+    assert len(packed) < 1 << 20
+    opened = recording(tmp_path, packed, line_bytes=1 << 20)
+    tracemalloc.start()
+    try:
+        opened.head()
+        items = list(opened.lines())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 150 << 20
+    assert [type(item) for item in items] == [Skipped]
+    assert items[0][1] == 1
+
+
+def test_progress_counts_the_bytes_taken_from_the_disk(tmp_path: Path) -> None:
+    content = b'{"x":"' + b"x" * 90 + b'"}\n'
+    opened = recording(tmp_path, content * 50_000)
+    assert opened.bytes_total == len(content) * 50_000
+    opened.head()
+    assert opened.bytes_read == 1 << 20
+    seen = {opened.bytes_read for _ in opened.lines()}
+    assert len(seen) == 5
+    assert opened.bytes_read == opened.bytes_total
+
+
+def test_a_reader_that_stops_early_leaves_no_open_file(tmp_path: Path) -> None:
+    opened = recording(tmp_path, TEXT)
+    opened.head()
+    lines = opened.lines()
+    next(lines)
+    lines.close()  # type: ignore[attr-defined]
+    assert opened._file.closed

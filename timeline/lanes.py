@@ -183,6 +183,10 @@ class Drawing:
             marks["resource_version"].append(event.resource_version)
             marks["track"].append(track)
 
+    @property
+    def size(self) -> int:
+        return len(self._bars["lane"]) + len(self._marks["lane"]) + len(self._births["lane"])
+
     def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]]) -> None:
         """`findings` are their subjects' tracks and occurrences. A hole or arrow of several findings is drawn once."""
         seen = set()

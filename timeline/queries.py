@@ -23,6 +23,8 @@ from timeline.payloads import (
 
 Grouping = Literal["owner", "kind", "namespace"]
 LANES = 40
+PIXELS = 1200  # of a wide screen: what lies closer together is drawn as one
+MARKS = 2500  # bars and marks that a browser redraws within 100 ms
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,8 @@ def window(
     choice = _Choice(source_id, tuple(families), namespace, grouping, -1 if focus is None else focus)
     rows, total = choice.lane_rows(start, end, offset, limit)
     groups = choice.groups(rows)
-    drawing = lanes.Drawing(rows, padded, last, pixel=max(1, width // 1200))
-    for track in choice.tracks(rows, *padded):
-        drawing.add_track(*track)
+    tracks = choice.tracks(rows, *padded)
+    drawing = _drawing(rows, tracks, padded, last, width)
     findings = _findings(source_id)
     drawing.add_findings([(subject, occurrences) for subject, _, occurrences, _ in findings])
     return {
@@ -154,6 +155,20 @@ def window(
         "findings": documents.finding_groups([found[1:] for found in findings], start, end),
         **drawing.columns(),
     }
+
+
+def _drawing(
+    rows: list[lanes.LaneRow], tracks: list[tuple[Any, ...]], span: tuple[int, int], last: int, width: int
+) -> lanes.Drawing:
+    """Drawn as finely as a screen shows it; more coarsely where that would be too much for a browser."""
+    pixel = max(1, width // PIXELS)
+    while True:
+        drawing = lanes.Drawing(rows, span, last, pixel)
+        for track in tracks:
+            drawing.add_track(*track)
+        if drawing.size <= MARKS or pixel > width:
+            return drawing
+        pixel *= 2
 
 
 class _Choice:

@@ -10,7 +10,6 @@ import http.client
 import math
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -139,7 +138,6 @@ def programs(host: str, port: int, workers: int, variables: dict[str, str], data
             environment=variables,
             folder=data_dir,
             log=data_dir / "logs" / f"{name}.log",
-            death_signal=signal.SIGQUIT if name == "worker" else signal.SIGTERM,  # Celery's cold shutdown
         )
         for name, command in commands.items()
     ]

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
-from tests.test_services import CHECKOUT, descendants, eventually, processes
+from tests.test_services import CHECKOUT, descendants, eventually, processes, watchers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
         assert len(everything) > 5
         os.killpg(up.pid, signal.SIGINT)  # what a terminal does
         assert up.wait(10) == 0
-    eventually(lambda: not everything & processes().keys(), 1)
+    eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
 
 
 def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(data_dir: Path) -> None:
@@ -119,7 +119,7 @@ def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(data_d
         eventually(lambda: "ready" in (data_dir / "logs" / "worker.log").read_text())
         everything |= descendants(up.pid)
         up.kill()
-    eventually(lambda: not everything & processes().keys(), 8)
+    eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 8)
     status, _, errors = finished("manage", "--data-dir", str(data_dir), "migrate", "--check", **OWN_SERVERS)
     assert status == 0, errors
 

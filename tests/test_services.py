@@ -23,7 +23,7 @@ import redis
 
 from dashboard.services import Program, ServiceError, Supervisor, binaries, servers
 from dashboard.services.accounts import account_for
-from dashboard.services.supervise import GUARD, guarded
+from dashboard.services.program import GUARD, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,6 +63,10 @@ def descendants(pid: int) -> set[int]:
     while more := {child for child, (parent, _) in table.items() if parent in found} - found:
         found |= more
     return found - {pid}
+
+
+def watchers_of(supervisor: int) -> list[str]:
+    return [line for _, line in processes().values() if str(GUARD) in line and f" {supervisor} " in line]
 
 
 @dataclass
@@ -125,7 +129,7 @@ def serve(data_dir: Path, user: tuple[str, ...] = ()) -> Iterator[Served]:
         yield Served(process, state["database_url"], state["redis_url"])
         process.stdin.close()
         assert process.wait(15) in (0, -signal.SIGKILL)
-    eventually(lambda: not everything & processes().keys(), 8)
+    eventually(lambda: not everything & processes().keys() and not watchers_of(process.pid), 8)
 
 
 @pytest.fixture
@@ -318,8 +322,7 @@ def test_a_log_is_bounded(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("word", [b"", b"."], ids=["the supervisor died", "the program was seen to end"])
-def test_where_the_kernel_does_not_help_a_pipe_tells_that_the_supervisor_died(word: bytes) -> None:
-    """What macOS needs; it works on Linux too."""
+def test_a_pipe_tells_the_guard_that_the_supervisor_died(word: bytes) -> None:
     reading, writing = os.pipe()
     numbers = ["-1", "-1", str(os.getpid()), str(int(signal.SIGTERM)), str(reading)]
     command = [sys.executable, "-I", "-S", str(GUARD), *numbers, "/", "/bin/sleep", "60"]
@@ -329,7 +332,7 @@ def test_where_the_kernel_does_not_help_a_pipe_tells_that_the_supervisor_died(wo
         os.write(writing, word)
         os.close(writing)
         if word:
-            eventually(lambda: not any(str(GUARD) in line for _, line in processes().values()))
+            eventually(lambda: not watchers_of(os.getpid()))
             assert program.poll() is None
             program.terminate()
         assert program.wait(5) == -signal.SIGTERM

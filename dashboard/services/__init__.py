@@ -5,7 +5,8 @@ same servers through `servers.serving`.
 """
 
 from dashboard.services.errors import AlreadyServed, ServiceError, Stopped
+from dashboard.services.program import Program
 from dashboard.services.servers import Addresses, serving
-from dashboard.services.supervise import Program, Supervisor
+from dashboard.services.supervise import Supervisor
 
 __all__ = ["Addresses", "AlreadyServed", "Program", "ServiceError", "Stopped", "Supervisor", "serving"]

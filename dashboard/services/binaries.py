@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.services.errors import ServiceError
-from dashboard.services.supervise import guarded
+from dashboard.services.program import guarded
 
 if TYPE_CHECKING:
     from dashboard.services.accounts import Account

@@ -4,8 +4,9 @@ Run as a script (`python -I -S guard.py …`), so it needs neither an import pat
 account could start: the interpreter may lie below root's home. It enters the working folder while it is still root,
 because that folder's parents may be closed to the account too.
 
-The kernel ends the program when the supervisor dies (PR_SET_PDEATHSIG; a change of uid clears it, hence the order).
-Where there is no such call (macOS), a watcher process waits for the supervisor's end of a pipe to close.
+When the supervisor dies, a watcher process sees its end of a pipe close and ends the program's whole group: a pool's
+children too, and a program that hangs while it stops because the servers went at the same moment. Linux's kernel ends
+the program as well (PR_SET_PDEATHSIG; a change of uid clears it, hence the order), should the watcher be gone.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ import sys
 import time
 
 PR_SET_PDEATHSIG = 1
-GRACE_SECONDS = 5
+GRACE_SECONDS = 3
 MOST_DESCRIPTORS = 4096
 
 
@@ -48,6 +49,7 @@ def watch(pipe: int, death_signal: int) -> None:
     os.setsid()
     if os.fork():
         os._exit(0)
+    os.chdir("/")
     os.closerange(0, pipe)  # the program's lock and output are not the watcher's to hold
     os.closerange(pipe + 1, MOST_DESCRIPTORS)
     if not os.read(pipe, 1):  # a byte would say that the program was seen to end in order
@@ -76,7 +78,7 @@ def main() -> None:
     if pipe != -1:
         os.set_inheritable(pipe, False)
         watch(pipe, death_signal)
-    elif sys.platform == "linux":
+    if sys.platform == "linux":
         die_with(supervisor, death_signal)
     try:
         os.execv(command[0], command)

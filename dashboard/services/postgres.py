@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from dashboard.services.accounts import give
 from dashboard.services.errors import ServiceError, tail
-from dashboard.services.supervise import Program, guarded
+from dashboard.services.program import Program, guarded
 
 if TYPE_CHECKING:
     from dashboard.services.accounts import Account

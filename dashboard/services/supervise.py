@@ -16,46 +16,26 @@ import math
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.services.errors import ServiceError, Stopped, tail
+from dashboard.services.program import Program, guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType, TracebackType
 
-    from dashboard.services.accounts import Account
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GUARD = Path(__file__).with_name("guard.py")
 POLL_SECONDS = 0.05
 LOCK_SECONDS = 15
 LONGEST_PAUSE_SECONDS = 30
 SETTLED_SECONDS = 60
 LOG_LIMIT_BYTES = 10 * 1024**2
 LOG_CHECK_SECONDS = 10
-
-
-@dataclass(frozen=True)
-class Program:
-    """What to run, and how it wants to be ended."""
-
-    name: str
-    command: Sequence[str]
-    environment: Mapping[str, str]
-    folder: Path  # becomes its working folder, even if the account could not walk there
-    log: Path
-    account: Account | None = None
-    stop_signal: signal.Signals = signal.SIGTERM
-    stop_seconds: float = 4
-    death_signal: signal.Signals = signal.SIGTERM  # when the supervisor dies
-    lock: Path | None = None
-    leftovers: Sequence[Path] = ()  # what a killed run leaves behind and the next one would believe
-    standard_input: Path | None = None
 
 
 @dataclass
@@ -171,6 +151,18 @@ class Supervisor:
             for run in self._runs():
                 _bound(run.program.log)
 
+        if os.getpid() == 1:
+            self._reap_orphans()
+
+    def _reap_orphans(self) -> None:
+        """As a container's first process we inherit orphans; what we started ourselves is waited for elsewhere."""
+        ours = {run.process.pid for run in self._runs() if run.process}
+        with contextlib.suppress(ChildProcessError):
+            while dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                if dead.si_pid in ours or os.getsid(dead.si_pid) == os.getsid(0):
+                    return
+                os.waitpid(dead.si_pid, 0)
+
     def _note_death(self, run: _Run, now: float) -> None:
         assert run.process
         if now - run.started > SETTLED_SECONDS:
@@ -187,11 +179,9 @@ class Supervisor:
         """Nothing of the group may survive its leader, or the next run would meet it."""
         assert run.process
         _signal_group(run.process.pid, signal.SIGKILL)
-        if run.pipe != -1:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(run.pipe, b".")
-            os.close(run.pipe)
-            run.pipe = -1
+        with contextlib.suppress(BrokenPipeError):
+            os.write(run.pipe, b".")
+        os.close(run.pipe)
         run.process = None
 
     def _spawn(self, run: _Run) -> bool:
@@ -208,36 +198,25 @@ class Supervisor:
                 inherited.append(lock.fileno())
             for leftover in program.leftovers:
                 leftover.unlink(missing_ok=True)
-            pipe = -1
-            if sys.platform != "linux":
-                pipe, run.pipe = os.pipe()
-                opened.callback(os.close, pipe)
-                inherited.append(pipe)
-            run.process = subprocess.Popen(
-                guarded(program.command, program.folder, program.account, program.death_signal, pipe),
-                env=dict(program.environment),
-                stdin=opened.enter_context((program.standard_input or Path(os.devnull)).open("rb")),
-                stdout=opened.enter_context(program.log.open("ab")),
-                stderr=subprocess.STDOUT,
-                pass_fds=inherited,
-                start_new_session=True,
-            )
+            reading, writing = os.pipe()
+            opened.callback(os.close, reading)
+            try:
+                run.process = subprocess.Popen(
+                    guarded(program.command, program.folder, program.account, program.death_signal, reading),
+                    env=dict(program.environment),
+                    stdin=opened.enter_context((program.standard_input or Path(os.devnull)).open("rb")),
+                    stdout=opened.enter_context(program.log.open("ab")),
+                    stderr=subprocess.STDOUT,
+                    pass_fds=[*inherited, reading],
+                    start_new_session=True,
+                )
+            except OSError:
+                os.close(writing)
+                raise
+            run.pipe = writing
             run.started = time.monotonic()
             run.retry = math.inf
         return True
-
-
-def guarded(
-    command: Sequence[str],
-    folder: Path,
-    account: Account | None,
-    death_signal: signal.Signals = signal.SIGKILL,
-    pipe: int = -1,
-) -> list[str]:
-    """The command line that runs `command` behind the guard."""
-    uid, gid = (account.uid, account.gid) if account else (-1, -1)
-    numbers = (uid, gid, os.getpid(), int(death_signal), pipe)
-    return [sys.executable, "-I", "-S", str(GUARD), *map(str, numbers), str(folder), *command]
 
 
 def _signal_process(run: _Run, number: signal.Signals) -> None:

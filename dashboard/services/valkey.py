@@ -12,7 +12,7 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from dashboard.services.supervise import Program
+from dashboard.services.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path

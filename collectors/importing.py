@@ -104,7 +104,7 @@ def run(upload: Upload) -> None:
             entries = ingest(source, World(), progress.entries())
             if not entries:
                 raise NotARecording(_nothing_in_it(upload.name, progress))
-            Source.objects.filter(pk=source.pk).update(ready=True, skipped=progress.skipped)
+            store.show_source(source, progress.skipped)
             if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:

@@ -220,14 +220,10 @@ def _decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
 
 
 def _object(ref: _ObjectReference, kind: Kind, metadata: Metadata) -> ObjectRef:
-    return ObjectRef(
-        group=ref.apiGroup,
-        version=ref.apiVersion,
-        kind=kind.kind,
-        namespace=ref.namespace,
-        name=ref.name or metadata.name or "",
-        uid=metadata.uid or ref.uid,
-    )
+    name, uid = ref.name or metadata.name or "", metadata.uid or ref.uid
+    if "\0" in "".join((ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)):
+        raise ValueError("a NUL character stands in the object's name")
+    return ObjectRef(ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)
 
 
 def _owner(metadata: Metadata) -> Owner | None:

@@ -190,6 +190,11 @@ def test_a_number_of_more_digits_than_can_be_is_skipped() -> None:
     assert len(reasons_of(event(responseObject=pod(resourceVersion="9" * 5_000)))) == 1
 
 
+def test_a_name_with_a_nul_character_is_skipped() -> None:
+    (reason,) = reasons_of(event(responseObject=pod(uid="u\0")))
+    assert reason == "log line 1: a NUL character stands in the object's name"
+
+
 def test_a_body_of_a_json_patch_does_not_disturb() -> None:
     patch = [{"op": "replace", "path": "/metadata/labels/a", "value": "b"}]
     (entry,) = entries_of(event(verb="patch", requestObject=patch, responseStatus={"code": 200}))

@@ -21,7 +21,7 @@ def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
         count = store.write_entries(source, world.learn(entries))
         changed = world.settle()
         subjects = touched(world, changed)
-        store.write_tracks(source, world, changed)
+        store.write_tracks(source, world)
         store.write_findings(source, world, subjects, judge(world, subjects))
         store.write_source(source, world, count)
         push.notify(source=source.pk)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-import orjson
 import zstandard
 from django.db import connection, transaction
 from psycopg import sql
@@ -31,15 +30,29 @@ _ENTRY = (
 
 
 def open_source(name: str) -> Source:
-    """A new source with a partition of its own; not shown before its first import is done."""
+    """A new source with a table of its own for its entries; not shown before its first import is done.
+
+    The table becomes a partition only then: who writes to a partition locks all others against coming and going.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         source = Source.objects.create(name=name)
         cursor.execute(
-            sql.SQL("CREATE TABLE {} PARTITION OF timeline_entry FOR VALUES IN ({})").format(
+            sql.SQL("CREATE TABLE {} (LIKE timeline_entry INCLUDING ALL, CHECK (source_id = {}))").format(
                 _partition(source), sql.Literal(source.pk)
             )
         )
     return source
+
+
+def show_source(source: Source, skipped: int) -> None:
+    """The first import is done."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        Source.objects.filter(pk=source.pk).update(ready=True, skipped=skipped)
+        cursor.execute(
+            sql.SQL("ALTER TABLE timeline_entry ATTACH PARTITION {} FOR VALUES IN ({})").format(
+                _partition(source), sql.Literal(source.pk)
+            )
+        )
 
 
 def discard_source(source: Source, patience: int = 60) -> None:
@@ -63,7 +76,8 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
     """Stream entries, each with its track's key, into the source's partition; how many there were."""
     compressor = zstandard.ZstdCompressor(level=3)
     sequence = source.entries
-    with connection.cursor() as cursor, cursor.copy(_copy_into(_partition(source), _ENTRY)) as copy:
+    copying = _copy_into(_partition(source), _ENTRY)
+    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
         for key, entry in entries:
             sequence += 1
             place = entry.place
@@ -88,10 +102,11 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
     return sequence - source.entries
 
 
-def write_tracks(source: Source, world: World, tracks: Iterable[Track]) -> None:
+def write_tracks(source: Source, world: World) -> None:
+    """All tracks: what changes one may change the creation numbers and the rank of the others."""
     roots = {track.key: world.root(track) for track in world.tracks()}
     numbers, ranks = _creation_order(world, roots)
-    rows = (_track_row(source, world, track, roots[track.key], numbers, ranks) for track in tracks)
+    rows = (_track_row(source, world, track, roots[track.key], numbers, ranks) for track in world.tracks())
     _upsert("timeline_track", _TRACK, ("source_id", "key", "uid"), rows)
 
 
@@ -195,25 +210,27 @@ def write_source(source: Source, world: World, new_entries: int) -> None:
 
 
 def _upsert(table: str, columns: tuple[str, ...], keys: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE."""
+    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE what differs."""
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    updates = sql.SQL(", ").join(
-        sql.SQL("{0} = excluded.{0}").format(sql.Identifier(column)) for column in columns if column not in keys
-    )
     target, fresh = sql.Identifier(table), sql.Identifier(f"fresh_{table}")
+    told = [sql.Identifier(column) for column in columns if column not in keys]
+    updates = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(column) for column in told)
+    before = sql.SQL(", ").join(sql.SQL("{}.{}").format(target, column) for column in told)
+    after = sql.SQL(", ").join(sql.SQL("excluded.{}").format(column) for column in told)
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
                 fresh, names, target
             )
         )
-        with cursor.copy(_copy_into(fresh, columns)) as copy:
+        with connection.wrap_database_errors, cursor.copy(_copy_into(fresh, columns)) as copy:
             for row in rows:
                 copy.write_row(row)
         cursor.execute(
-            sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM {2} ON CONFLICT ({3}) DO UPDATE SET {4}").format(
-                target, names, fresh, sql.SQL(", ").join(map(sql.Identifier, keys)), updates
-            )
+            sql.SQL(
+                "INSERT INTO {0} ({1}) SELECT {1} FROM {2} ON CONFLICT ({3})"
+                " DO UPDATE SET {4} WHERE ({5}) IS DISTINCT FROM ({6})"
+            ).format(target, names, fresh, sql.SQL(", ").join(map(sql.Identifier, keys)), updates, before, after)
         )
         cursor.execute(sql.SQL("DROP TABLE {}").format(fresh))
 
@@ -224,7 +241,7 @@ def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:
 
 def _json(value: Any) -> str:
     """JSON that PostgreSQL's jsonb takes: it knows no NUL character."""
-    return orjson.dumps(value).decode().replace("\\u0000", "\\ufffd")
+    return msgspec.json.encode(value).decode().replace("\\u0000", "\\ufffd")
 
 
 def _text(value: str) -> str:

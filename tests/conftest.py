@@ -1,0 +1,23 @@
+"""The sample recording in the database, for the tests that only read it."""
+
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from tests.recordings import SAMPLE, entries_of
+from timeline import store
+from timeline.models import Source
+from timeline.pipeline import ingest
+from timeline.world import World
+
+
+@pytest.fixture(scope="module")
+def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Source]:
+    with django_db_blocker.unblock():
+        source = store.open_source("sample")
+        ingest(source, World(), entries_of(SAMPLE))
+        store.show_source(source, skipped=0)
+    yield source
+    with django_db_blocker.unblock():
+        store.discard_source(source)

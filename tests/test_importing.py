@@ -1,0 +1,426 @@
+"""An upload becomes a recording: whole, once, and whatever happens to its worker."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import zstandard
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection, connections
+from django.utils import timezone
+from pytest_django.fixtures import SettingsWrapper
+
+from collectors import importing, tasks
+from collectors.formats import NotARecording
+from tests import stored
+from tests.recordings import SAMPLE
+from timeline import pipeline, store
+from timeline.entries import Entry
+from timeline.models import Finding, Source, Track, Upload
+from timeline.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ENTRIES = 775  # of the sample
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    yield
+    for file in settings.UPLOAD_DIR.glob("*"):
+        file.unlink()
+
+
+def received(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upload:
+    """An upload whose file has arrived; of the sample if nothing else is given."""
+    upload = Upload.objects.create(name=name)
+    importing.path_of(upload).parent.mkdir(parents=True, exist_ok=True)
+    importing.path_of(upload).write_bytes(SAMPLE.read_bytes() if content is None else content)
+    Upload.objects.filter(pk=upload.pk).update(state="waiting", bytes_total=importing.path_of(upload).stat().st_size)
+    return upload
+
+
+def taken_up(upload: Upload) -> Upload:
+    claimed = importing.take_up(upload.pk)
+    assert claimed
+    return claimed
+
+
+def imported(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upload:
+    upload = received(content, name)
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    return upload
+
+
+@pytest.fixture(autouse=True)
+def _no_old_tables() -> None:
+    """What ended tests have left: the database is emptied between tests, but not of tables."""
+    with connection.cursor() as cursor:
+        for name in stored.tables():
+            cursor.execute(f"DROP TABLE {name}")
+
+
+def nothing_is_left() -> bool:
+    return not (Source.objects.exists() or Track.objects.exists() or Finding.objects.exists() or stored.tables())
+
+
+def beside(act: Callable[[], object]) -> None:
+    """Do it as another process would: on a connection of its own, committed."""
+    failures = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive() and not failures, failures
+
+
+@pytest.fixture
+def halfway(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Let something happen in the middle of the next import, once; the import is slow enough then to notice."""
+
+    def arrange(act: Callable[[], object]) -> None:
+        pending = [act]
+
+        def watched(entries: Iterable[Entry]) -> Iterator[Entry]:
+            for number, entry in enumerate(entries):
+                if number == 400 and pending:
+                    pending.pop()()
+                    time.sleep(2 * importing.REPORT_EVERY)
+                yield entry
+
+        def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
+            return pipeline.ingest(source, world, watched(entries))
+
+        monkeypatch.setattr(importing, "ingest", ingest)
+
+    return arrange
+
+
+def test_a_recording_is_imported_whole() -> None:
+    upload = imported()
+    assert (upload.state, upload.error, upload.attempt) == ("done", "", 1)
+    assert (upload.entries, upload.skipped, upload.bytes_read) == (ENTRIES, 0, upload.bytes_total)
+    source = upload.source
+    assert source and source.ready
+    assert (source.name, source.entries, source.skipped) == ("audit", ENTRIES, 0)
+    assert source.first and source.last and source.first < source.last
+    assert sum(source.histogram) > 0
+    assert stored.entries_in(source) == ENTRIES
+    severities = sorted(row["severity"] + " " + row["document"]["rule"] for row in stored.findings_of(source))
+    assert "warning service-gap" in severities
+    assert any("pod-before-service" in each for each in severities)
+    assert not importing.path_of(upload).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("audit.jsonl.zst", "audit"),
+        ("audit-2026.11.21.log.gz", "audit-2026.11.21"),
+        ("prod.eu-west", "prod.eu-west"),
+        (".zst", ".zst"),
+        ("<b>a</b>", "b>"),
+        ("recording", "recording"),
+    ],
+)
+def test_a_recording_is_called_as_its_file_without_the_endings(name: str, title: str) -> None:
+    assert importing._title(name) == title
+
+
+def test_what_was_skipped_is_counted_and_shown_with_reasons() -> None:
+    text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24).splitlines()
+    text[1080:1080] = [b"this is no event", b'{"auditID":"x","verb":"create"']
+    upload = imported(b"\n".join(text), name="audit.log")
+    assert (upload.state, upload.entries, upload.skipped) == ("done", ENTRIES, 2)
+    assert upload.skipped_examples == [
+        "audit.log line 1081: not JSON: JSON is malformed: invalid character (byte 4)",
+        "audit.log line 1082: not JSON: Input data was truncated",
+    ]
+    assert upload.source and upload.source.skipped == 2
+
+
+def test_a_cut_recording_is_imported_up_to_the_cut() -> None:
+    content = SAMPLE.read_bytes()
+    upload = imported(content[: len(content) // 2], name="audit.zst")
+    assert upload.state == "done"
+    assert 100 < upload.entries < ENTRIES
+    assert "audit.zst: the compressed data ends too early" in upload.skipped_examples[-1]
+
+
+def test_only_the_first_reasons_are_kept() -> None:
+    upload = imported(b'{"auditID":"x"}\n' * 5 + b'{"auditID":""}\n' * 100)
+    assert upload.state == "failed"
+    assert (upload.skipped, len(upload.skipped_examples)) == (100, importing.EXAMPLES)
+
+
+def test_a_log_that_changes_no_object_fails_and_says_what_to_log() -> None:
+    upload = imported(b'{"auditID":"x","verb":"get"}\n', name="audit.log")
+    assert upload.state == "failed"
+    assert upload.error.startswith("audit.log is an audit log, but none of its events changes an object.")
+    assert "RequestResponse" in upload.error
+    assert nothing_is_left()
+    assert not importing.path_of(upload).exists()
+
+
+def test_a_log_of_which_nothing_can_be_used_fails_with_the_first_reason() -> None:
+    upload = imported(b'{"auditID":"x","verb":\n', name="audit.log")
+    assert upload.error.endswith("The first reason: audit.log line 1: not JSON: Input data was truncated")
+    assert nothing_is_left()
+
+
+def test_a_file_that_has_gone_fails_clearly() -> None:
+    upload = received()
+    importing.path_of(upload).unlink()
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert (upload.state, upload.source) == ("failed", None)
+    assert "No such file" in upload.error
+    assert nothing_is_left()
+
+
+def test_progress_is_written_while_the_import_runs(halfway: Callable[[Callable[[], object]], None]) -> None:
+    upload = received()
+    seen: list[Upload] = []
+
+    def look() -> None:
+        time.sleep(3 * importing.REPORT_EVERY)
+        seen.append(Upload.objects.select_related("source").get(pk=upload.pk))
+
+    halfway(lambda: beside(look))
+    importing.run(taken_up(upload))
+    assert (seen[0].state, seen[0].entries) == ("importing", 401)
+    assert seen[0].bytes_read == SAMPLE.stat().st_size  # a file this small is taken from the disk at once
+    assert seen[0].seen > upload.seen
+    assert seen[0].source and not seen[0].source.ready
+
+
+def test_a_cancelled_import_stops_within_a_second_and_leaves_nothing(
+    halfway: Callable[[Callable[[], object]], None],
+) -> None:
+    upload = received()
+    halfway(lambda: beside(lambda: importing.cancel(upload)))
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert (upload.state, upload.source, upload.error) == ("cancelled", None, "")
+    assert nothing_is_left()
+    assert not importing.path_of(upload).exists()
+
+
+def test_an_upload_that_has_ended_cannot_be_cancelled() -> None:
+    upload = imported()
+    importing.cancel(upload)
+    upload.refresh_from_db()
+    assert upload.state == "done"
+    assert upload.source
+
+
+def test_a_cancelled_upload_is_not_taken_up() -> None:
+    upload = received()
+    importing.cancel(upload)
+    tasks.import_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt) == ("cancelled", 0)
+    assert nothing_is_left()
+
+
+def test_an_upload_is_taken_up_once() -> None:
+    upload = received()
+    assert importing.take_up(upload.pk)
+    assert importing.take_up(upload.pk) is None
+
+
+def grow_old(upload: Upload) -> None:
+    Upload.objects.filter(pk=upload.pk).update(seen=timezone.now() - 2 * tasks.SILENT)
+    Source.objects.update(created=timezone.now() - 2 * importing.ABANDONED)
+
+
+def test_an_attempt_that_was_taken_over_commits_nothing_and_leaves_the_file(
+    halfway: Callable[[Callable[[], object]], None],
+) -> None:
+    upload = received()
+
+    def take_over() -> None:
+        grow_old(upload)
+        tasks.take_up_uploads()
+        taken_up(upload)
+
+    halfway(lambda: beside(take_over))
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt, upload.source) == ("importing", 2, None)
+    assert nothing_is_left()
+    importing.run(upload)
+    upload.refresh_from_db()
+    assert (upload.state, upload.entries) == ("done", ENTRIES)
+
+
+def test_the_successor_may_end_first(halfway: Callable[[Callable[[], object]], None]) -> None:
+    upload = received()
+
+    def overtake() -> None:
+        grow_old(upload)
+        tasks.take_up_uploads()
+        tasks.import_upload(upload.pk)
+
+    halfway(lambda: beside(overtake))
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt, upload.entries) == ("done", 2, ENTRIES)
+    assert [source.pk for source in Source.objects.all()] == [upload.source_id]
+    assert stored.tables() == {f"timeline_entry_{upload.source_id}"}
+
+
+class Crash(BaseException):
+    """What no code catches."""
+
+
+def crash() -> None:
+    raise Crash
+
+
+def test_an_import_that_crashed_is_done_again_with_the_same_rows(
+    halfway: Callable[[Callable[[], object]], None],
+) -> None:
+    whole = imported()
+    assert whole.source
+    upload = received()
+    halfway(crash)
+    with pytest.raises(Crash):
+        importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert upload.state == "importing"
+    tasks.take_up_uploads()
+    upload.refresh_from_db()
+    assert upload.state == "importing"  # it may only be slow
+    grow_old(upload)
+    tasks.take_up_uploads()
+    upload.refresh_from_db()
+    assert upload.state == "waiting"
+    tasks.import_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt) == ("done", 2)
+    assert upload.source and stored.stored_of(upload.source) == stored.stored_of(whole.source)
+    assert {source.pk for source in Source.objects.all()} == {whole.source_id, upload.source_id}
+    assert stored.tables() == {f"timeline_entry_{whole.source_id}", f"timeline_entry_{upload.source_id}"}
+
+
+def test_an_import_whose_database_went_away_is_taken_up_again(
+    halfway: Callable[[Callable[[], object]], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    upload = received()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (backend,) = cursor.fetchone()
+
+    def cut() -> None:
+        with connections["default"].cursor() as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [backend])
+
+    halfway(lambda: beside(cut))
+    with pytest.raises(OperationalError):
+        importing.run(taken_up(upload))
+    connection.close()
+    upload.refresh_from_db()
+    assert (upload.state, upload.error) == ("importing", "")
+    assert importing.path_of(upload).exists()
+    grow_old(upload)
+    tasks.take_up_uploads()
+    tasks.import_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt, upload.entries) == ("done", 2, ENTRIES)
+    assert stored.tables() == {f"timeline_entry_{upload.source_id}"}
+    assert "attempt 1 failed" in caplog.text
+
+
+def test_an_error_nobody_foresaw_ends_the_upload_instead_of_repeating_it(
+    halfway: Callable[[Callable[[], object]], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise TypeError("a mistake\nwith details")
+
+    upload = received()
+    halfway(fail)
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert upload.state == "failed"
+    assert upload.error == "Causeline could not take it; the worker's log says more. TypeError: a mistake"
+    assert "with details" in caplog.text
+    assert nothing_is_left()
+    assert not importing.path_of(upload).exists()
+
+
+def test_an_upload_whose_workers_keep_dying_is_given_up() -> None:
+    upload = received()
+    Upload.objects.filter(pk=upload.pk).update(state="importing", attempt=importing.ATTEMPTS)
+    grow_old(upload)
+    tasks.take_up_uploads()
+    upload.refresh_from_db()
+    assert upload.state == "failed"
+    assert upload.error.startswith("Its import was cut off 5 times.")
+    assert not importing.path_of(upload).exists()
+
+
+def test_a_connection_that_broke_while_receiving_is_given_up() -> None:
+    upload = received()
+    Upload.objects.filter(pk=upload.pk).update(state="receiving")
+    grow_old(upload)
+    tasks.take_up_uploads()
+    upload.refresh_from_db()
+    assert (upload.state, upload.error[:20]) == ("failed", "The connection broke")
+    assert not importing.path_of(upload).exists()
+
+
+def test_what_is_abandoned_goes_when_it_is_old_and_nobody_works_on_it() -> None:
+    forgotten, young, at_work = (store.open_source(name) for name in ("forgotten", "young", "at work"))
+    Source.objects.exclude(pk=young.pk).update(created=timezone.now() - importing.ABANDONED - timedelta(seconds=1))
+    Upload.objects.create(name="u", state="importing", source=at_work)
+    shown = imported().source
+    assert shown
+    importing.discard_abandoned()
+    assert {source.pk for source in Source.objects.all()} == {young.pk, at_work.pk, shown.pk}
+    assert f"timeline_entry_{forgotten.pk}" not in stored.tables()
+
+
+def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:
+    upload = received()
+    Upload.objects.filter(pk=upload.pk).update(state="cancelled")
+    importing.queue(upload)
+    assert upload.state == "cancelled"
+    assert not importing.path_of(upload).exists()
+
+
+def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_path: Path) -> None:
+    path = tmp_path / "picture"
+    path.write_bytes(b"\x89PNG")
+    with pytest.raises(NotARecording, match="PNG picture"):
+        importing.check(path, "picture.png")
+    with pytest.raises(CommandError, match="PNG picture"):
+        call_command("import_recording", str(path))
+    assert not Upload.objects.exists()
+
+
+def test_the_command_refuses_what_is_too_large(tmp_path: Path, settings: SettingsWrapper) -> None:
+    settings.UPLOAD_LIMIT_BYTES = 1_000
+    with pytest.raises(CommandError, match=r"larger than 1000 bytes\. CAUSELINE_UPLOAD_LIMIT_BYTES"):
+        call_command("import_recording", str(SAMPLE))
+    assert Upload.objects.get().state == "cancelled"
+
+
+def test_a_line_over_the_limit_is_skipped(settings: SettingsWrapper) -> None:
+    settings.LINE_LIMIT_BYTES = 6_000
+    upload = imported()
+    assert upload.state == "done"
+    assert 0 < upload.skipped < ENTRIES
+    assert "longer than 6000 bytes; CAUSELINE_LINE_LIMIT_BYTES" in upload.skipped_examples[0]

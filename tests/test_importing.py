@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from collectors import importing, tasks
 from collectors.formats import NotARecording
@@ -411,14 +411,14 @@ def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_pat
     assert not Upload.objects.exists()
 
 
-def test_the_command_refuses_what_is_too_large(tmp_path: Path, settings: SettingsWrapper) -> None:
+def test_the_command_refuses_what_is_too_large(tmp_path: Path, settings: Settings) -> None:
     settings.UPLOAD_LIMIT_BYTES = 1_000
     with pytest.raises(CommandError, match=r"larger than 1000 bytes\. CAUSELINE_UPLOAD_LIMIT_BYTES"):
         call_command("import_recording", str(SAMPLE))
     assert Upload.objects.get().state == "cancelled"
 
 
-def test_a_line_over_the_limit_is_skipped(settings: SettingsWrapper) -> None:
+def test_a_line_over_the_limit_is_skipped(settings: Settings) -> None:
     settings.LINE_LIMIT_BYTES = 6_000
     upload = imported()
     assert upload.state == "done"

@@ -126,6 +126,7 @@ def programs(host: str, port: int, workers: int, variables: dict[str, str], data
     commands = {
         "web": (
             *("-m", "uvicorn", "dashboard.asgi:application", "--host", host, "--port", str(port)),
+            *("--app-dir", str(PACKAGES)),  # it would look into the working folder first
             *("--timeout-graceful-shutdown", "2", "--no-server-header"),
         ),
         "worker": (*celery, "worker", "--concurrency", str(workers), "--loglevel", "INFO"),

@@ -1,10 +1,14 @@
 """An upload becomes a recording: whole, once, and whatever happens to its worker."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import zstandard
@@ -399,6 +403,28 @@ def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:
     importing.queue(upload)
     assert upload.state == "cancelled"
     assert not importing.path_of(upload).exists()
+
+
+QUEUE = """
+import sys, django
+django.setup()
+from collectors import importing
+from timeline.models import Upload
+importing.queue(Upload.objects.get(pk=sys.argv[1]))
+"""
+
+
+def test_an_upload_waits_for_a_broker_that_is_away() -> None:
+    """In a process of its own, which has no connection to the broker yet."""
+    upload = received()
+    Upload.objects.filter(pk=upload.pk).update(state="receiving")
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    away = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "DJANGO_SETTINGS_MODULE": "dashboard.settings"}
+    command = [sys.executable, "-c", QUEUE, str(upload.pk)]
+    ended = subprocess.run(command, env=os.environ | away, capture_output=True, text=True, timeout=30, check=True)
+    assert f"upload {upload.pk} has to wait: the broker cannot be reached" in ended.stderr
+    upload.refresh_from_db()
+    assert upload.state == "waiting"
 
 
 def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_path: Path) -> None:

@@ -132,7 +132,8 @@ def window(
     """
     shown = Source.objects.get(pk=source_id)
     first, last = _extent(shown)
-    start, end = first if start is None else start, last if end is None else end
+    start = first if start is None else start
+    end = max(start, last if end is None else end)  # one that is left out may lie before the other
     width = max(end - start, 1)
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # beside the recording it is empty

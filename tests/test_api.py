@@ -1,0 +1,314 @@
+"""The HTTP API: what it answers, what it refuses, and in which words."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from collectors import importing, tasks
+from tests import stored
+from tests.recordings import SAMPLE
+from timeline import store
+from timeline.models import Source, Upload
+
+pytestmark = pytest.mark.django_db
+OCTETS = "application/octet-stream"
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    yield
+    for file in django_settings.UPLOAD_DIR.glob("*"):
+        file.unlink()
+
+
+def problem(answer: Any, status: int) -> str:
+    """What a problem document says, title and detail."""
+    assert answer.status_code == status, answer.content
+    assert answer["Content-Type"] == "application/problem+json"
+    told = json.loads(answer.content)
+    assert told["status"] == status
+    return f"{told['title']}: {told['detail']}"
+
+
+def post(client: Client, content: bytes, name: str = "audit.zst", **options: Any) -> Any:
+    query = {"name": name}
+    return client.generic("POST", "/api/uploads", content, OCTETS, query_params=query, **options)
+
+
+def nothing_was_kept() -> bool:
+    return not Upload.objects.exists() and not any(django_settings.UPLOAD_DIR.glob("*"))
+
+
+def test_a_window_is_json(client: Client, sample: Source) -> None:
+    answer = client.get(f"/api/sources/{sample.pk}/window?limit=5&namespace=vol-restart")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    told = answer.json()
+    assert (len(told["lanes"]), told["lanes_total"]) == (5, 16)
+    assert told["findings"][0]["rule"] == "service-gap"
+
+
+def test_parameters_of_a_window_are_handed_on(client: Client, sample: Source) -> None:
+    where = f"/api/sources/{sample.pk}/window"
+    shown = client.get(f"{where}?kinds=Pods,Services&group=kind&offset=2&limit=3").json()
+    assert (len(shown["lanes"]), shown["offset"]) == (3, 2)
+    assert {lane["family"] for lane in shown["lanes"]} <= {"Pods", "Services"}
+    assert len(client.get(where, {"limit": 0}).json()["lanes"]) == 1
+    assert len(client.get(where, {"limit": 10**6}).json()["lanes"]) == 72
+
+
+def test_an_overview_is_json(client: Client, sample: Source) -> None:
+    told = client.get(f"/api/sources/{sample.pk}/overview").json()
+    assert told["severities"] == ["warning", "warning", "info", "info"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"start": "yesterday"},
+        {"start": -1},
+        {"end": 10**30},
+        {"start": 2, "end": 1},
+        {"offset": -1},
+        {"offset": 10**30},
+        {"limit": "many"},
+        {"focus": 10**30},
+        {"group": "colour"},
+        {"namespace": "a\0b"},
+        {"kinds": "Pods\0"},
+        {"namespace": "a" * 2_000},
+    ],
+)
+def test_a_parameter_that_cannot_be_is_a_problem(client: Client, sample: Source, parameters: dict[str, Any]) -> None:
+    answer = client.get(f"/api/sources/{sample.pk}/window", parameters)
+    said = problem(answer, 422)
+    assert set(parameters) & set(said.replace(":", " ").split()) or "start lies after end" in said
+
+
+@pytest.mark.parametrize(
+    "extreme", [{"start": 0, "end": 253402300799999999}, {"start": 253402300799999999}, {"end": 0}]
+)
+def test_extreme_times_are_no_error(client: Client, sample: Source, extreme: dict[str, int]) -> None:
+    assert client.get(f"/api/sources/{sample.pk}/window", extreme).status_code == 200
+
+
+def test_an_unknown_source_is_a_problem(client: Client) -> None:
+    for path in ("/api/sources/999999/window", "/api/sources/999999/overview"):
+        assert problem(client.get(path), 404).startswith("No such recording")
+    assert problem(client.delete("/api/sources/999999"), 404).startswith("No such recording")
+    assert client.get(f"/api/sources/{10**30}/window").status_code == 422
+    assert problem(client.get("/api/uploads/999999"), 404).startswith("No such upload")
+    assert problem(client.post("/api/uploads/999999/cancel", content_type=OCTETS), 404).startswith("No such upload")
+
+
+def test_a_recording_is_accepted_and_waits(client: Client) -> None:
+    answer = post(client, SAMPLE.read_bytes())
+    assert answer.status_code == 201
+    told = answer.json()
+    assert (told["name"], told["state"], told["bytes_total"]) == ("audit.zst", "waiting", SAMPLE.stat().st_size)
+    upload = Upload.objects.get(pk=told["id"])
+    assert importing.path_of(upload).read_bytes() == SAMPLE.read_bytes()
+    assert client.get(f"/api/uploads/{upload.pk}").json() == told
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_upload_becomes_a_timeline(client: Client) -> None:
+    told = post(client, SAMPLE.read_bytes()).json()
+    tasks.import_upload(told["id"])
+    done = client.get(f"/api/uploads/{told['id']}").json()
+    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 4)
+    assert done["url"] == f"/sources/{done['source']}/"
+    assert client.get(done["url"]).status_code == 200
+    assert client.get(f"/api/sources/{done['source']}/window").json()["lanes_total"] == 72
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deleted_recording_leaves_nothing(client: Client) -> None:
+    told = post(client, SAMPLE.read_bytes()).json()
+    tasks.import_upload(told["id"])
+    source = client.get(f"/api/uploads/{told['id']}").json()["source"]
+    assert f"timeline_entry_{source}" in stored.tables()
+    answer = client.delete(f"/api/sources/{source}")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert f"timeline_entry_{source}" not in stored.tables()
+    assert not Source.objects.exists()
+    assert client.get(f"/api/uploads/{told['id']}").json()["url"] == ""
+    assert client.delete(f"/api/sources/{source}").status_code == 404
+
+
+def test_a_recording_that_is_being_imported_cannot_be_deleted(client: Client) -> None:
+    source = store.open_source("at work")
+    assert problem(client.delete(f"/api/sources/{source.pk}"), 404)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "it is a PNG picture"),
+        (b"<!doctype html>", "it is a web page or XML"),
+        (b"", "picture.png is empty"),
+        (b"apiVersion: v1\nkind: Config\nusers: [{user: {token: abc}}]", "it is a kubeconfig, which holds credentials"),
+        (SAMPLE.read_bytes()[:100], "the file was cut"),
+    ],
+)
+def test_what_is_no_recording_is_refused_and_not_kept(client: Client, content: bytes, words: str) -> None:
+    said = problem(post(client, content, "picture.png"), 400)
+    assert said.startswith("Not a recording: picture.png")
+    assert words in said
+    assert nothing_was_kept()
+
+
+def test_what_is_too_large_is_refused_and_not_kept(client: Client, settings: Settings) -> None:
+    settings.UPLOAD_LIMIT_BYTES = 1_000
+    said = problem(post(client, SAMPLE.read_bytes()), 413)
+    assert "audit.zst is larger than 1000 bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit." in said
+    assert nothing_was_kept()
+
+
+def test_a_length_that_lies_does_not_get_round_the_limit(client: Client, settings: Settings) -> None:
+    settings.UPLOAD_LIMIT_BYTES = 1_000
+    assert problem(post(client, SAMPLE.read_bytes() * 20, CONTENT_LENGTH=str(2 * 10**6)), 413)
+    assert nothing_was_kept()
+
+
+def test_a_disk_that_cannot_be_written_is_said(client: Client, settings: Settings, tmp_path: Any) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    settings.UPLOAD_DIR = occupied / "uploads"
+    said = problem(post(client, SAMPLE.read_bytes()), 507)
+    assert "Not a directory" in said
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])
+def test_a_form_is_refused_with_the_way_to_send_a_file(client: Client, kind: str) -> None:
+    answer = client.generic("POST", "/api/uploads?name=a", SAMPLE.read_bytes(), kind)
+    assert "application/octet-stream" in problem(answer, 415)
+    assert nothing_was_kept()
+
+
+def test_a_name_is_required(client: Client) -> None:
+    answer = client.generic("POST", "/api/uploads", SAMPLE.read_bytes(), OCTETS)
+    assert "name" in problem(answer, 422)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("<img src=x onerror=alert(1)>.log", "<img src=x onerror=alert(1)>.log"),
+        ("audit\u202egol.exe", "audit\u202egol.exe"),
+        ("日本語 مرحبا 🎉.jsonl", "日本語 مرحبا 🎉.jsonl"),
+        ("a\0b", "a\ufffdb"),
+        ("x" * 300, "x" * 253),
+        ("../../etc/passwd", "../../etc/passwd"),
+        ("", "recording"),
+    ],
+)
+def test_any_name_is_only_a_name(client: Client, name: str, kept: str) -> None:
+    told = post(client, SAMPLE.read_bytes(), name).json()
+    assert told["name"] == kept
+    assert [file.name for file in django_settings.UPLOAD_DIR.iterdir()] == [str(told["id"])]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_name_with_markup_is_shown_as_text(client: Client) -> None:
+    told = post(client, SAMPLE.read_bytes(), "<script>alert(1)<script>.log").json()
+    tasks.import_upload(told["id"])
+    for page in ("/", client.get(f"/api/uploads/{told['id']}").json()["url"]):
+        text = client.get(page).content.decode()
+        assert "<script>alert" not in text
+        assert "alert(1)" in text
+
+
+def test_an_upload_that_waits_can_be_cancelled(client: Client) -> None:
+    told = post(client, SAMPLE.read_bytes()).json()
+    answer = client.post(f"/api/uploads/{told['id']}/cancel", content_type=OCTETS)
+    assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
+    assert not any(django_settings.UPLOAD_DIR.iterdir())
+
+
+@pytest.fixture
+def strict() -> Client:
+    return Client(enforce_csrf_checks=True)
+
+
+def token(client: Client) -> dict[str, str]:
+    """As a page has it."""
+    client.get("/")
+    return {"X-CSRFToken": client.cookies["csrftoken"].value}
+
+
+def test_only_our_own_pages_may_upload(strict: Client) -> None:
+    assert "does not come from a page of Causeline" in problem(post(strict, SAMPLE.read_bytes()), 403)
+    assert nothing_was_kept()
+    wrong = {**token(strict), "X-CSRFToken": "x" * 32}
+    assert problem(post(strict, SAMPLE.read_bytes(), headers=wrong), 403)
+    assert post(strict, SAMPLE.read_bytes(), headers=token(strict)).status_code == 201
+
+
+def test_another_site_may_not_upload_even_with_a_token(strict: Client) -> None:
+    headers = {**token(strict), "Origin": "https://evil.example"}
+    assert problem(post(strict, SAMPLE.read_bytes(), headers=headers), 403)
+
+
+def test_only_our_own_pages_may_cancel_or_delete(strict: Client, sample: Source) -> None:
+    assert problem(strict.delete(f"/api/sources/{sample.pk}"), 403)
+    assert problem(strict.post("/api/uploads/1/cancel", content_type=OCTETS), 403)
+    assert strict.get(f"/api/sources/{sample.pk}/overview").status_code == 200
+
+
+def test_another_host_name_is_refused(client: Client, sample: Source) -> None:
+    answer = client.get(f"/api/sources/{sample.pk}/overview", headers={"Host": "rebound.example"})
+    assert answer.status_code == 400
+
+
+@pytest.fixture
+def login(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+
+
+def each_endpoint(client: Client, source: int) -> Iterator[Any]:
+    yield client.get(f"/api/sources/{source}/window")
+    yield client.get(f"/api/sources/{source}/overview")
+    yield client.delete(f"/api/sources/{source}")
+    yield post(client, SAMPLE.read_bytes())
+    yield client.get("/api/uploads/1")
+    yield client.post("/api/uploads/1/cancel", content_type=OCTETS)
+    yield client.get("/api/openapi.json")
+
+
+@pytest.mark.usefixtures("login")
+def test_with_login_strangers_get_nothing(client: Client, sample: Source) -> None:
+    for answer in list(each_endpoint(client, sample.pk))[:-1]:
+        assert problem(answer, 401).startswith("You are signed out")
+    assert nothing_was_kept()
+    assert Source.objects.filter(pk=sample.pk).exists()
+
+
+@pytest.mark.usefixtures("login")
+def test_with_login_the_middleware_sends_strangers_to_the_form(settings: Settings, sample: Source) -> None:
+    place = settings.MIDDLEWARE.index("django.contrib.auth.middleware.AuthenticationMiddleware") + 1
+    required = "django.contrib.auth.middleware.LoginRequiredMiddleware"
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], required, *settings.MIDDLEWARE[place:]]
+    for answer in each_endpoint(Client(), sample.pk):
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/login/?next=/api/")
+    assert nothing_was_kept()
+
+
+@pytest.mark.usefixtures("login")
+def test_with_login_who_signed_in_may_do_all(strict: Client, sample: Source) -> None:
+    strict.force_login(User.objects.create_user("sre"))
+    assert strict.get(f"/api/sources/{sample.pk}/overview").status_code == 200
+    assert problem(post(strict, SAMPLE.read_bytes()), 403)
+    assert post(strict, SAMPLE.read_bytes(), headers=token(strict)).status_code == 201
+
+
+def test_the_api_describes_itself(client: Client) -> None:
+    told = client.get("/api/openapi.json").json()
+    assert "/api/sources/{source_id}/window" in told["paths"]

@@ -1,0 +1,259 @@
+"""What a screen gets: lanes in the order in which things began, and what is drawn on them."""
+
+from typing import Any
+
+import pytest
+
+from tests import events
+from timeline import queries, store
+from timeline.models import Source
+from timeline.payloads import WindowPayload
+from timeline.pipeline import ingest
+from timeline.world import World
+
+pytestmark = pytest.mark.django_db
+GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its deletion to its creation
+MINUTE = 60_000_000
+
+
+def window(sample: Source, start: int | None = None, end: int | None = None, **choice: Any) -> WindowPayload:
+    return queries.window(sample.pk, start, end, **{"limit": 200, **choice})
+
+
+def names(shown: WindowPayload) -> list[str]:
+    return [lane["name"] for lane in shown["lanes"]]
+
+
+def ring(shown: WindowPayload) -> list[int]:
+    """Indexes of the lanes under the job ring."""
+    (group,) = (group for group in shown["groups"] if (group["label"], group["namespace"]) == ("ring", "vol-restart"))
+    assert group["short"] == "vcj"
+    return [index for index, lane in enumerate(shown["lanes"]) if lane["group"] == group["key"]]
+
+
+def test_an_owner_heads_its_lanes_in_creation_order(sample: Source) -> None:
+    shown = window(sample)
+    lanes = [shown["lanes"][index] for index in ring(shown)]
+    assert [(lane["short"], lane["name"]) for lane in lanes[:5]] == [
+        ("vcj", "ring"),
+        ("cm", "ring-svc"),
+        ("svc", "ring"),
+        ("eps", "ring-ntzhb"),
+        ("ep", "ring"),
+    ]
+    assert [lane["name"] for lane in lanes if lane["kind"] == "Pod"] == [
+        "ring-steady-2",
+        "ring-steady-1",
+        "ring-steady-0",
+        "ring-weak-0",
+    ]
+    numbers = [lane["number"] for lane in lanes]
+    assert numbers == sorted(numbers) and numbers[:11] == list(range(1, 12))
+
+
+def test_groups_stand_in_the_order_of_their_owners_and_count_their_lanes(sample: Source) -> None:
+    shown = window(sample)
+    keys = [lane["group"] for lane in shown["lanes"]]
+    assert list(dict.fromkeys(keys)) == [group["key"] for group in shown["groups"]]
+    assert [keys.count(group["key"]) for group in shown["groups"]] == [group["lanes"] for group in shown["groups"]]
+    assert shown["lanes_total"] == len(shown["lanes"]) == 72
+
+
+def test_a_lane_carries_the_lives_of_its_name(sample: Source) -> None:
+    shown = window(sample)
+    (service,) = (index for index in ring(shown) if shown["lanes"][index]["kind"] == "Service")
+    assert shown["lanes"][service]["subtitle"].endswith("3 incarnations shown")
+    lives = [
+        (start, end, track, open_end)
+        for lane, start, end, track, open_end in zip(
+            *(shown["bars"][column] for column in ("lane", "start", "end", "track", "open_end")), strict=True
+        )
+        if lane == service
+    ]
+    assert len({track for _, _, track, _ in lives}) == 3
+    assert lives[0][1] == GAP[0] and lives[1][0] == GAP[1]
+    assert not any(open_end for *_, open_end in lives)
+
+
+def test_what_still_lives_is_open_to_the_end_of_the_recording(sample: Source) -> None:
+    shown = window(sample, families=["Leases"])
+    ends = zip(shown["bars"]["end"], shown["bars"]["open_end"], strict=True)
+    assert {open_end: end == shown["last"] for end, open_end in ends}[True]
+
+
+def test_births_carry_numbers_and_marks_their_revision(sample: Source) -> None:
+    shown = window(sample)
+    (weak,) = (index for index in ring(shown) if shown["lanes"][index]["name"] == "ring-weak-0")
+    births = [
+        number for lane, number in zip(shown["births"]["lane"], shown["births"]["number"], strict=True) if lane == weak
+    ]
+    assert births == sorted(births) and len(births) == 4
+    deleted = [
+        revision
+        for lane, mark, revision in zip(
+            *(shown["marks"][column] for column in ("lane", "mark", "resource_version")), strict=True
+        )
+        if lane == weak and mark == "deleted"
+    ]
+    assert "580" in deleted
+
+
+def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Source) -> None:
+    shown = window(sample)
+    first = shown["findings"][0]
+    assert (first["rule"], first["severity"]) == ("service-gap", "warning")
+    assert (first["start"], first["end"]) == GAP
+    assert first["summary"] == "Service ring was away for 53 ms under 3 running Pods"
+    lanes = shown["lanes"]
+    holes, shades, arrows = shown["holes"], shown["shades"], shown["arrows"]
+    assert [(lanes[lane]["kind"], lanes[lane]["name"]) for lane in holes["lane"]] == [("Service", "ring")] * 2
+    assert (holes["start"][0], holes["end"][0], holes["text"][0]) == (*GAP, "none · 53 ms")
+    assert holes["finding"][0] == first["key"]
+    shaded = {
+        lanes[lane]["name"] for lane, key in zip(shades["lane"], shades["finding"], strict=True) if key == first["key"]
+    }
+    assert shaded == {"ring-steady-0", "ring-steady-1", "ring-steady-2"}
+    assert lanes[arrows["from_lane"][0]]["name"] == "ring-weak-0"
+    assert lanes[arrows["to_lane"][0]]["kind"] == "Service"
+    assert (arrows["to_time"][0], arrows["text"][0]) == (GAP[1], "Service 31 ms late")
+
+
+def test_a_window_is_padded_by_its_width_within_the_recording(sample: Source) -> None:
+    shown = window(sample, *GAP)
+    width = GAP[1] - GAP[0]
+    assert (shown["start"], shown["end"]) == (GAP[0] - width, GAP[1] + width)
+    whole = window(sample)
+    assert (whole["start"], whole["end"]) == (whole["first"], whole["last"])
+    late = window(sample, whole["last"] - 10, whole["last"])
+    assert (late["start"], late["end"]) == (whole["last"] - 20, whole["last"])
+
+
+def test_a_window_shows_only_lanes_that_live_in_it(sample: Source) -> None:
+    whole, early = window(sample), window(sample)["first"]
+    shown = window(sample, early, early + 1_000_000)
+    assert 0 < shown["lanes_total"] < whole["lanes_total"]
+    assert "ring-weak-0" not in names(shown)
+    assert all(not finding["in_window"] for finding in shown["findings"])
+    assert [finding["in_window"] for finding in window(sample, *GAP)["findings"]].count(True) == 2
+
+
+def test_an_instant_is_a_window_too(sample: Source) -> None:
+    shown = window(sample, GAP[0], GAP[0])
+    assert "ring-steady-0" in names(shown)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(0, 1), (GAP[0] + 60 * MINUTE, GAP[1] + 60 * MINUTE), (None, 0), (GAP[0] + 60 * MINUTE, None)],
+)
+def test_a_window_beside_the_recording_is_no_error(sample: Source, start: int | None, end: int | None) -> None:
+    shown = window(sample, start, end)
+    assert shown["start"] <= shown["end"]
+    assert shown["bars"]["lane"] == [] or all(shown["bars"]["open_end"])
+    assert len(shown["findings"]) == 4
+
+
+def test_families_choose(sample: Source) -> None:
+    assert {lane["family"] for lane in window(sample)["lanes"]}.isdisjoint({"Events", "Cluster"})
+    assert {lane["family"] for lane in window(sample, families=["Pods", "Services"])["lanes"]} == {"Pods", "Services"}
+    assert {lane["kind"] for lane in window(sample, families=["Events"])["lanes"]} == {"Event"}
+    assert window(sample, families=["Nothing"])["lanes"] == []
+
+
+def test_a_namespace_chooses(sample: Source) -> None:
+    shown = window(sample, namespace="vol-restart")
+    assert {lane["namespace"] for lane in shown["lanes"]} == {"vol-restart"}
+    assert shown["lanes_total"] == 16
+    assert window(sample, namespace="' OR 1=1 --")["lanes"] == []
+
+
+def test_an_arrow_to_a_lane_that_is_not_shown_ends_nowhere(sample: Source) -> None:
+    arrows = window(sample, families=["Pods"])["arrows"]
+    assert set(arrows["to_lane"]) == {-1}
+    assert min(arrows["from_lane"]) >= 0
+
+
+def test_focus_brings_the_group_of_a_finding_to_the_top(sample: Source) -> None:
+    whole = window(sample)
+    shown = window(sample, focus=whole["findings"][0]["focus"])
+    assert ring(shown)[0] == 0
+    assert sorted(names(shown)) == sorted(names(whole))
+    assert names(window(sample, focus=10**12)) == names(whole)
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(sample: Source) -> None:
+    whole = window(sample)
+    pages = [window(sample, offset=offset, limit=10) for offset in range(0, 80, 10)]
+    assert [lane["key"] for page in pages for lane in page["lanes"]] == [lane["key"] for lane in whole["lanes"]]
+    assert {page["lanes_total"] for page in pages} == {72}
+    assert [page["offset"] for page in pages] == list(range(0, 80, 10))
+    past = window(sample, offset=1_000)
+    assert (past["lanes"], past["lanes_total"]) == ([], 72)
+
+
+@pytest.mark.parametrize(("grouping", "field"), [("kind", "family"), ("namespace", "namespace")])
+def test_lanes_can_stand_by_kind_or_namespace(sample: Source, grouping: queries.Grouping, field: str) -> None:
+    shown = window(sample, grouping=grouping)
+    headings = [lane["group"] for lane in shown["lanes"]]
+    assert headings == [lane[field] for lane in shown["lanes"]]  # type: ignore[literal-required]
+    assert list(dict.fromkeys(headings)) == [group["key"] for group in shown["groups"]] == sorted(set(headings))
+    assert sorted(names(shown)) == sorted(names(window(sample)))
+    assert all(group["track"] is None for group in shown["groups"])
+    if grouping == "namespace":
+        assert shown["groups"][0]["label"] == "cluster"
+
+
+def test_what_is_smaller_than_a_pixel_is_merged_and_counted(sample: Source) -> None:
+    whole, near = window(sample), window(sample, *GAP)
+    assert whole["merged"] > 0
+    assert len(whole["bars"]["lane"]) + len(whole["marks"]["lane"]) <= 2_500
+    assert near["merged"] < whole["merged"]
+
+
+def test_columns_of_one_table_are_of_one_length(sample: Source) -> None:
+    shown = window(sample)
+    for table in ("bars", "births", "marks", "holes", "shades", "arrows"):
+        columns = dict(shown)[table]
+        assert isinstance(columns, dict)
+        assert len({len(column) for column in columns.values()}) == 1, table
+
+
+def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> None:
+    told = queries.overview(sample.pk)
+    assert (told["first"], told["last"]) == (window(sample)["first"], window(sample)["last"])
+    assert len(told["counts"]) == store.SLICES
+    assert sum(told["counts"]) > 300
+    assert dict(told["families"])["Pods"] == 12
+    assert dict(told["namespaces"])["vol-restart"] == 16
+    assert told["severities"] == ["warning", "warning", "info", "info"]
+    assert told["ticks"][0] == GAP[0]
+
+
+def test_unknown_sources_do_not_exist(sample: Source) -> None:
+    for ask in (queries.window, queries.overview):
+        with pytest.raises(Source.DoesNotExist):
+            ask(sample.pk + 1_000)
+
+
+def test_an_empty_source_is_an_empty_window() -> None:
+    source = store.open_source("empty")
+    shown = queries.window(source.pk)
+    assert (shown["lanes"], shown["groups"], shown["findings"], shown["lanes_total"]) == ([], [], [], 0)
+    assert queries.overview(source.pk)["counts"] == []
+
+
+def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
+    hidden = store.open_source("not ready yet")
+    listed = {row.id: row for row in queries.recent_sources()}
+    assert hidden.pk not in listed
+    row = listed[sample.pk]
+    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 2, 2)
+    assert queries.source(hidden.pk) is None
+
+
+def test_a_life_without_observed_beginning_is_drawn_open() -> None:
+    source = store.open_source("test")
+    ingest(source, World(), events.entries_of(events.event(verb="patch", responseStatus={"code": 200})))
+    shown = queries.window(source.pk)
+    assert shown["bars"]["open_start"] == [True]
+    assert shown["births"]["lane"] == []

@@ -1,0 +1,55 @@
+"""axe finds nothing on any page, in either theme, wide or on a phone."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+AXE = Path(__file__).parent / "axe"
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 720}
+EVERYWHERE = pytest.mark.parametrize(
+    ("theme", "size"), [("light", WIDE), ("dark", WIDE), ("light", PHONE)], ids=["light", "dark", "phone"]
+)
+
+
+def complaints_of_axe(page: Page) -> list[str]:
+    """Evaluated, not loaded: the pages' content security policy allows no script but their own."""
+    page.evaluate((AXE / "axe.min.js").read_text(encoding="utf-8"))
+    violations = page.evaluate("axe.run({ resultTypes: ['violations'] }).then((result) => result.violations)")
+    return [f"{each['id']}: {each['help']}: {node['html']}" for each in violations for node in each["nodes"]]
+
+
+@EVERYWHERE
+def test_the_timeline_can_be_used_by_everyone(page: Page, recording: str, theme: str, size: ViewportSize) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.goto(recording)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    if size == PHONE:
+        page.get_by_role("button", name="Timeline").click()
+        expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    else:
+        page.keyboard.press("?")
+    assert complaints_of_axe(page) == []
+
+
+@EVERYWHERE
+def test_the_list_of_recordings_can_be_used_by_everyone(
+    page: Page, recording: str, theme: str, size: ViewportSize
+) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.goto("/")
+    expect(page.locator(".recordings tbody tr").first).to_be_visible()
+    assert complaints_of_axe(page) == []
+    page.locator("[data-delete]").first.click()
+    assert complaints_of_axe(page) == []
+
+
+def test_axe_is_what_its_project_published() -> None:
+    about = json.loads((AXE / "VENDOR.json").read_text(encoding="utf-8"))
+    assert hashlib.sha256((AXE / about["file"]).read_bytes()).hexdigest() == about["sha256"]

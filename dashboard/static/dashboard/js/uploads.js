@@ -41,7 +41,7 @@ class Row {
     this.element.dataset.state = "failed";
     this.state.textContent = "";
     this.bar.hidden = true;
-    this.detail.replaceChildren(el("p", { class: "alert", role: "alert" }, el("strong", {}, title), detail ? ` ${detail}` : ""));
+    this.detail.replaceChildren(el("p", { class: "alert", role: "alert" }, el("strong", {}, title.replace(/\.?$/, ".")), detail ? ` ${detail}` : ""));
     this.button("Dismiss", () => this.element.remove());
   }
 
@@ -159,6 +159,7 @@ async function refresh() {
   const fresh = page.getElementById("recordings");
   if (fresh) byId("recordings").replaceWith(document.adoptNode(fresh));
   localSpans();
+  localCounts();
 }
 
 function localSpans() {
@@ -166,6 +167,10 @@ function localSpans() {
     const first = Number(time.dataset.first), last = Number(time.dataset.last);
     time.replaceChildren(`${day(first)} ${clock(first, 0)} – ${clock(last, 0)}`, " ", el("span", { class: "soft" }, duration(last - first)));
   }
+}
+
+function localCounts() {
+  for (const cell of document.querySelectorAll("td[data-count]")) cell.textContent = Number(cell.dataset.count).toLocaleString("en");
 }
 
 document.addEventListener("click", ({ target }) => {
@@ -209,4 +214,5 @@ addEventListener("drop", (event) => {
 });
 
 localSpans();
+localCounts();
 connect();

@@ -39,6 +39,7 @@ SYMBOLS = {
     "scheduled": ("triangle-up", 9),
     "started": ("circle", 8),
     "ready": ("diamond", 9),
+    "restarted": ("bowtie", 9),
     "finished": ("star-square", 8),
     "deleting": ("triangle-down", 9),
     "deleted": ("x", 6),
@@ -131,11 +132,19 @@ def violations(theme: Theme) -> list[go.Scatter]:
         area("hole area", colours["paper"]),
         go.Scatter(name="hole outlines", mode="lines", line=dashed),
         go.Scatter(name="shade outlines", mode="lines", line=dashed),
+        *(
+            go.Scatter(
+                name=name,
+                mode="lines+markers",
+                line={"color": colours["violation"], "width": width, "simplify": False},
+                marker=head,
+            )
+            for name, width in (("arrows beside", 1), ("arrows", 2))
+        ),
         go.Scatter(
-            name="arrows",
-            mode="lines+markers",
-            line={"color": colours["violation"], "width": 2, "simplify": False},
-            marker=head,
+            name="ends out of sight",
+            mode="markers",
+            marker={"symbol": "circle", "size": 8, "opacity": 1, "color": colours["violation"], "line": {"width": 0}},
         ),
     ]
 

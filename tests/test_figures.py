@@ -1,7 +1,11 @@
 """The figure's skeleton: what the page's JavaScript relies on."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import timeline
 from dashboard import figures
 from timeline import kinds
 
@@ -45,6 +49,14 @@ def test_words_on_the_page_can_be_read(theme: figures.Theme, ink: str, paper: st
 def test_every_family_has_a_colour_and_a_trace() -> None:
     known = {kind.family for kind in kinds.registry().values()} | {family for _, family in kinds._PLAIN.values()}
     assert known | set(kinds.NOISE) | {"Other"} == set(figures.FAMILIES)
+
+
+def test_every_mark_has_a_symbol() -> None:
+    folder = Path(timeline.__file__).parent
+    written = [path.read_text(encoding="utf-8") for path in [*folder.glob("kinds/*.py"), folder / "lanes.py"]]
+    yielded = {mark for text in written for mark in re.findall(r'(?:Mark\(|Event\(time, )"(\w+)"', text)}
+    assert {"restarted", "deleted", "deleting"} <= yielded
+    assert yielded == set(figures.SYMBOLS)
 
 
 def test_the_config_never_offers_a_cloud() -> None:

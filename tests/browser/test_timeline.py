@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import Complaints
 
@@ -133,12 +133,58 @@ def test_the_pointer_zooms_pans_and_tells(timeline: Page) -> None:
     expect(timeline.locator("#range")).not_to_have_text(before)
 
 
+def test_zooming_out_ends_with_the_whole_recording_in_the_middle(timeline: Page) -> None:
+    for _ in range(3):
+        timeline.keyboard.press("d")
+    for _ in range(40):
+        timeline.keyboard.press("s")
+    expect(timeline.locator("#range")).to_contain_text("07:51:2")
+    expect(timeline.locator("#range")).to_contain_text("07:53:0")
+
+
+def test_the_lanes_scroll_by_page(timeline: Page) -> None:
+    timeline.keyboard.press("PageDown")
+    expect(timeline.locator(".lane-name", has_text="vs-online").first).to_be_in_viewport()
+    timeline.keyboard.press("PageUp")
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_in_viewport()
+
+
 def test_groups_collapse(timeline: Page) -> None:
     ring = timeline.get_by_role("button", name=re.compile("vcj ring"))
     ring.click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
     ring.click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+
+
+def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> None:
+    timeline.get_by_role("button", name=EARLY).click()
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+    timeline.locator("[data-kind=Pods]").click()
+    expect(timeline.locator(".lane .badge", has_text="svc")).to_have_count(0)
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+    dotted = "document.querySelector('#plot').data.find((trace) => trace.name === 'ends out of sight').x.length"
+    assert timeline.evaluate(dotted) == 1
+    timeline.get_by_role("button", name=re.compile("vcj ring")).click()
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
+    assert timeline.evaluate(dotted) == 2
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1024, 1200, 1331, 1440])
+def test_nothing_moves_when_the_kinds_come_in(page: Page, recording: str, width: int) -> None:
+    held: list[Route] = []
+    page.set_viewport_size({"width": width, "height": 768})
+    page.route("**/overview", lambda route: held.append(route))
+    page.goto(recording)
+    minimap = page.locator("#minimap")
+    before = minimap.bounding_box()
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(page.locator("[data-kind]").first).to_be_attached()
+    expect(page.locator(".finding.selected")).to_be_visible()
+    assert minimap.bounding_box() == before
 
 
 def test_scrolling_brings_further_lanes(timeline: Page) -> None:

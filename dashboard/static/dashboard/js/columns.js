@@ -1,11 +1,12 @@
 // A window's columns into the traces of the figure's skeleton. Pure: no DOM, no Plotly.
 //
-// A scene: {payload, view {start, end}, width (px), centres (y of each lane, px, null when hidden), selected, related}
+// A scene: {payload, view {start, end}, width (px), centres (y of each lane, px, null when hidden), headings (y of the
+// heading of each lane and whether it is open), selected, related}
 // x is µs since payload.start, y is px. Boxes are built at the scale of the view, so that corners stay round and the
 // shortest phase still has two pixels.
 
 export const HALF_BAR = 9;
-const CORNER = 3, LEAST = 2, HEAD = 16;
+const CORNER = 3, LEAST = 2, HEAD = 16, DOT = 4;
 
 export const scaleOf = ({ payload, view, width }) => {
   const perPixel = (view.end - view.start) / width;
@@ -60,18 +61,31 @@ export function exposures({ payload, centres, selected }) {
   return boxes;
 }
 
-export function arrowsOf({ payload, centres, related }) {
-  const { from_lane, from_time, to_lane, to_time, text, finding } = payload.arrows;
-  return text
-    .map((words, i) => ({ words, finding: finding[i], from: from_time[i], to: to_time[i], y0: centres[from_lane[i]] ?? null, y1: centres[to_lane[i]] ?? null }))
-    .filter(({ finding, y0, y1 }) => related.has(finding) && y0 !== null && y1 !== null)
-    .slice(0, 100);
+/** Where an arrow ends: on its lane, else as a dot at the nearest heading above it. `other` is the lane of its other end. */
+function endOf(lane, other, { centres, headings }) {
+  const y = centres[lane] ?? null;
+  if (y !== null) return { y, dot: false };
+  const heading = headings[lane] ?? headings[other]; // a lane that is not loaded belongs to the group of the other end
+  if (!heading) return null;
+  return { y: heading.open ? heading.bottom + DOT : heading.middle, dot: true }; // an open heading may lie over the lanes
 }
 
-function arrow(column, { from, to, y0, y1 }, { toPixel, toX }) {
-  const x0 = toPixel(from), x1 = toPixel(to);
-  const way = Math.sign(y1 - y0) || 1;
-  const tip = y1 - way * (HALF_BAR + 2 + HEAD / 2); // the head's own tip then touches the circle of the later event
+/** The arrows to draw. `lead`: those of the selected finding; where it has none, all that explain it. */
+export function arrowsOf(scene) {
+  const { from_lane, from_time, to_lane, to_time, text, finding } = scene.payload.arrows;
+  const drawn = text.flatMap((words, i) => {
+    if (!scene.related.has(finding[i]) || (from_lane[i] < 0 && to_lane[i] < 0)) return [];
+    const start = endOf(from_lane[i], to_lane[i], scene), end = endOf(to_lane[i], from_lane[i], scene);
+    return start && end ? [{ words, finding: finding[i], from: from_time[i], to: to_time[i], start, end }] : [];
+  });
+  const own = drawn.some((one) => one.finding === scene.selected);
+  return drawn.map((one) => ({ ...one, lead: !own || one.finding === scene.selected })).sort((a, b) => b.lead - a.lead).slice(0, 100);
+}
+
+function arrow(column, { from, to, start, end }, { toPixel, toX }) {
+  const x0 = toPixel(from), x1 = toPixel(to), y0 = start.y;
+  const way = Math.sign(end.y - y0) || 1;
+  const tip = end.dot ? end.y : end.y - way * (HALF_BAR + 2 + HEAD / 2); // the head's tip touches the circle of the later event
   const middle = (y0 + tip) / 2;
   const size = column.marker.size;
   if (column.x.length) {
@@ -83,7 +97,7 @@ function arrow(column, { from, to, y0, y1 }, { toPixel, toX }) {
     const t = i / 24, u = 1 - t;
     column.x.push(toX(x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t)));
     column.y.push(y0 * u * u * u + 3 * middle * u * t + tip * t * t * t);
-    size.push(i === 24 ? HEAD : 0);
+    size.push(i === 24 && !end.dot ? HEAD : 0);
   }
 }
 
@@ -130,10 +144,16 @@ export function columns(scene) {
     for (const name of ["shade area", "shade outlines"]) box(traces.column(name), toX, ...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
   }
 
-  const drawn = arrowsOf(scene);
-  if (drawn.length) {
-    const column = Object.assign(traces.column("arrows"), { marker: { size: [] } });
-    for (const one of drawn) arrow(column, one, scale);
+  for (const one of arrowsOf(scene)) {
+    const column = traces.column(one.lead ? "arrows" : "arrows beside");
+    column.marker ??= { size: [] };
+    arrow(column, one, scale);
+    for (const [time, end] of [[one.from, one.start], [one.to, one.end]]) {
+      if (!end.dot) continue;
+      const dots = traces.column("ends out of sight");
+      dots.x.push(toX(toPixel(time)));
+      dots.y.push(end.y);
+    }
   }
   return traces;
 }

@@ -21,6 +21,7 @@ export function listen(acts) {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if ((event.target instanceof Element) && event.target.closest("input, select, textarea, [popover]")) return;
     if (event.key.length === 1 && !box.checked) return;
+    if (event.key.startsWith("Page") && event.target.closest("#findings")) return; // the list scrolls by itself
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
     event.preventDefault();

@@ -12,23 +12,25 @@ function headings(payload) {
   return payload.lanes.map((lane) => (alone.has(lane.group) ? ALONE : lane.group));
 }
 
-/** Runs of lanes under one heading, and the y of each lane's middle: null where its group is collapsed. */
+/** Runs of lanes under one heading; for each lane the y of its middle (null where its group is collapsed) and its heading. */
 export function layOut(payload, closed) {
   const runs = [];
   const keys = headings(payload);
-  const centres = [];
+  const centres = [], over = [];
   let y = 0;
   payload.lanes.forEach((_, index) => {
     if (runs.at(-1)?.key !== keys[index]) {
       runs.push({ key: keys[index], lanes: [], y });
       y += HEADING;
     }
-    runs.at(-1).lanes.push(index);
+    const run = runs.at(-1);
+    run.lanes.push(index);
+    over.push({ open: !closed.has(run.key), middle: run.y + HEADING / 2, bottom: run.y + HEADING });
     if (closed.has(keys[index])) return centres.push(null);
     centres.push(y + ROW / 2);
     y += ROW;
   });
-  return { runs, centres, height: y };
+  return { runs, centres, headings: over, height: y };
 }
 
 const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
@@ -46,7 +48,7 @@ function heading(group, shown, open, first) {
       el("span", { class: "group-arrow", "aria-hidden": "true" }, open ? "▾" : "▸"),
       el("span", { class: "group-name" }, [group.short, group.label].filter(Boolean).join(" ")),
       el("span", { class: "group-about" }, about.filter(Boolean).join(" · "))),
-    first ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
+    first && open ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
 }
 
 export class Lanes {
@@ -73,7 +75,7 @@ export class Lanes {
       const open = !closed.has(run.key);
       const alone = run.key === ALONE;
       const group = alone ? { key: ALONE, short: "", label: "without owner", namespace: "", lanes: run.lanes.length } : groups.get(run.key);
-      return el("section", { class: "run" }, heading(group, run.lanes.length, open, index === 0),
+      return el("section", { class: open ? "run" : "run closed" }, heading(group, run.lanes.length, open, index === 0),
         open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane], alone))) : null);
     }));
     if (focused !== undefined) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
@@ -104,6 +106,10 @@ export class Lanes {
     const shift = this.#payload.offset * ROW, height = this.bench.clientHeight;
     const inside = this.bench.scrollTop <= top + shift && this.bench.scrollTop + height >= bottom + shift;
     if (!inside) this.bench.scrollTop = shift + Math.max(0, bottom - top > height ? top : (top + bottom - height) / 2);
+  }
+
+  page(by) {
+    this.bench.scrollTop += by * (this.bench.clientHeight - 3 * ROW);
   }
 
   scrollToLane(index) {

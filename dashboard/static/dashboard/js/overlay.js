@@ -91,18 +91,20 @@ function holeText({ payload, centres, width }, toPixel) {
   });
 }
 
-/** A pill beside the arrow's middle, on the line between two lanes, where it hides least. */
+/** A pill beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
 function pills(scene, toPixel) {
   const { centres, width, row } = scene;
   const shown = centres.filter((y) => y !== null);
   const placed = [];
-  return arrowsOf(scene).flatMap(({ words, from, to, y0, y1, finding }) => {
+  return arrowsOf(scene).filter(({ lead }) => lead).flatMap(({ words, from, to, start, end, finding }) => {
     const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
     const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
     if (right < 0 || left > width) return [];
-    const middle = (y0 + y1) / 2;
-    const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0]);
-    let y = nearest + (middle < nearest ? -row / 2 : row / 2);
+    const middle = (start.y + end.y) / 2;
+    const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0] ?? middle);
+    const under = scene.headings.some((heading) => heading.open && heading.bottom === nearest - row / 2); // which would hide it
+    const folded = start.dot && end.dot && start.y === end.y;
+    let y = folded ? middle : nearest + (middle < nearest && !under ? -row / 2 : row / 2);
     let x = right + 11 + length < width ? right + 11 : left - 11 - length;
     x = Math.min(Math.max(x, 4), width - length - 4);
     while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;

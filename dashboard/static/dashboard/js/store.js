@@ -76,7 +76,7 @@ export class Store {
     const most = Math.max((last - first) * 1.1, 2000);
     const width = Math.min(Math.max(end - start, 50), most);
     if (width !== end - start) start = Math.round((start + end - width) / 2);
-    const room = Math.round(width / 2);
+    const room = Math.round(Math.min(width / 2, Math.max(most - width, (most - (last - first)) / 2))); // all of it stays in the middle
     start = Math.min(Math.max(start, first - room), last - width + room);
     return [Math.round(start), Math.round(start + width)];
   }

@@ -148,7 +148,7 @@ function draw() {
   if (width === 0) return; // the phone shows the findings
   const ticks = ticksOf(view.start, view.end, width);
   scene = {
-    payload, view, width, ticks, row: ROW, theme: theme(), height: Math.max(1, lanes.layout.height), centres: lanes.layout.centres,
+    payload, view, width, ticks, row: ROW, theme: theme(), height: Math.max(1, lanes.layout.height), centres: lanes.layout.centres, headings: lanes.layout.headings,
     selected: store.finding, related: relatedTo(payload.findings, store.finding), inks: inks[theme()],
   };
   const took = chart.draw(scene);
@@ -209,6 +209,7 @@ listen({
   n: () => step(1), p: () => step(-1), f: fit, r: reset,
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
+  PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
   "[": () => toggleAll(true), "]": () => toggleAll(false),
 });
 handle(figure, {
@@ -223,10 +224,12 @@ document.querySelector(".tabs").addEventListener("click", ({ target }) => {
   if (loaded) bringIn();
 });
 document.addEventListener("themechange", drawSoon);
-addEventListener("popstate", () => {
+addEventListener("popstate", async () => {
   store.read();
+  const { offset } = store; // what scrolls while lanes come in writes its own
   drawSoon();
-  askSoon();
+  if (stale()) await load();
+  if (loaded) lanes.scrollToLane(offset);
 });
 new ResizeObserver(() => {
   drawSoon();

@@ -23,7 +23,7 @@ export class Toolbar {
     if (navigator.clipboard) {
       copy.hidden = false;
       copy.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(location.href);
+        await navigator.clipboard.writeText(location.origin + location.pathname + store.search()); // the address lies behind a little
         copy.textContent = "Copied";
         setTimeout(() => (copy.textContent = "Copy link"), 1500);
       });

@@ -92,6 +92,39 @@ def test_pod_before_service_is_a_warning_once_its_container_ran_and_an_error_onc
 
 
 @pytest.mark.parametrize(
+    ("fixture", "verdict", "severity", "delay"),
+    [
+        # The container ended because its Pod was deleted, not because its names were missing.
+        ("pod-before-service/fires-pod-deleted-after", Verdict.EXACT, "warning", 10_000_000),
+        ("service-gap/fires-pod-deleted-after", Verdict.EXACT, "warning", 2_000_000),
+        # The node's clock is minutes behind: it cannot tell that the container started before the Service came.
+        ("pod-before-service/fires-node-clock-behind", Verdict.EXACT, "info", 5_000_000),
+        # Level Metadata: whether the earlier Service still stood when the Pod was created is not known.
+        ("pod-before-service/fires-created-while-service-went", Verdict.INCONCLUSIVE, "info", 4_500_000),
+        # Two API servers whose clocks contradict the revisions.
+        ("pod-before-service/fires-clocks-contradict-revisions", Verdict.EXACT, "info", 0),
+        ("service-gap/fires-clocks-contradict-revisions", Verdict.EXACT, "warning", 0),
+        # Two gaps, one of them of uncertain order: the sure one is told.
+        ("service-gap/fires-one-gap-of-two-is-sure", Verdict.EXACT, "warning", 2_000_000),
+        ("service-gap/fires-binding-seen-first", Verdict.EXACT, "warning", 2_000_000),
+        # The Service stands until its finalizer is gone.
+        ("service-gap/fires-service-with-finalizer", Verdict.EXACT, "warning", 3_000_000),
+        # A gap that lasts is as long as the Pod at most, not as the log.
+        ("service-gap/fires-pod-succeeded-long-after", Verdict.EXACT, "warning", 590_000_000),
+    ],
+)
+def test_how_sure_how_bad_and_how_long(fixture: str, verdict: Verdict, severity: str, delay: int) -> None:
+    (found,) = check_fires(fixture, "Pod/ring-0")
+    assert (found.verdict, found.severity, found.delay) == (verdict, severity, delay)
+    assert all(each.length >= 0 for each in found.occurrences)
+
+
+def test_lives_without_uids_have_findings_of_their_own() -> None:
+    first, second = check_fires("pod-before-service/fires-without-uids", "Pod/ring-0", "Pod/ring-0")
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize(
     ("microseconds", "words"),
     [
         (7, "7 µs"),

@@ -1,15 +1,19 @@
 """Lives out of entries: whatever the order they come in, the same world."""
 
 import random
+from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.entries import Entry
+from timeline.entries import Entry, Place, microseconds
 from timeline.world import Moment, Name, Track, World
 
+RULES = Path(__file__).parent / "rules"
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
 
 
@@ -79,6 +83,20 @@ def test_everything_of_a_job_is_found_from_its_root() -> None:
         assert world.root(the(world, "", kind, "vol-restart", name)[0]) is root
     for endpoint_slice in the(world, "discovery.k8s.io", "EndpointSlice", "vol-restart", "ring-xmgvs"):
         assert world.root(endpoint_slice) is root
+
+
+def test_of_a_line_that_stands_twice_the_first_is_shown_whichever_is_read_first() -> None:
+    entry = next(entry for entry in sample() if entry.ref.kind == "Service")
+    again = msgspec.structs.replace(entry, place=Place("zz.jsonl", 1))
+    assert told(world_of([entry], [again])) == told(world_of([again], [entry]))
+
+
+def test_a_pod_was_asked_to_end_before_a_line_says_so() -> None:
+    # Asked by a deletecollection at 08:00:10, whose line names no Pod; the kubelet tells of it at 08:00:40.
+    world = world_of(entries_of(RULES / "service-gap" / "quiet-collection-deleted.jsonl"))
+    (pod,) = the(world, "", "Pod", "made", "ring-0")
+    assert pod.asked_to_end == microseconds(datetime(2026, 11, 21, 8, 0, 10, tzinfo=UTC))
+    assert next(moment for moment in pod.moments if moment.facts.deleting).time > pod.asked_to_end + 20_000_000
 
 
 def test_a_binding_schedules_the_pod_before_its_status_says_so() -> None:

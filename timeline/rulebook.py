@@ -14,7 +14,7 @@ import msgspec
 from timeline.entries import ObjectRef
 from timeline.order import delay_bounds, precedes
 from timeline.payloads import Severity
-from timeline.world import Moment, Track, World, public_uid
+from timeline.world import Moment, Track, World
 
 
 class Verdict(StrEnum):
@@ -107,7 +107,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def digest(*parts: str | ObjectRef | None) -> str:
     """A short key of words and objects, the same in every process."""
     words = [
-        "/".join((part.group, part.kind, part.namespace, part.name, public_uid(part)))
+        "/".join((part.group, part.kind, part.namespace, part.name, part.uid))
         if isinstance(part, ObjectRef)
         else part or ""
         for part in parts

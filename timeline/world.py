@@ -14,6 +14,8 @@ from timeline.entries import Change, Entry, Facts, ObjectRef, Owner, Place
 from timeline.kinds import Kind, kind_of
 from timeline.order import CommitClock, Stamp
 
+SECOND = 1_000_000  # µs; deletionTimestamp and startedAt are whole seconds
+
 
 class Name(NamedTuple):
     """What stays when an object is re-created: a lane of the timeline."""
@@ -86,6 +88,22 @@ class Track:
     def until(self) -> int | None:
         """The drawn time at which its bar ends; None while it may live."""
         return self.ended.time if self.ended else self.gone_by
+
+    @property
+    def asked_to_end(self) -> int | None:
+        """The drawn time from which it may have been on its way out; None while nothing tells so.
+
+        Where the request itself was not observed (a deletecollection names nobody), deletionTimestamp tells its time.
+        """
+        for moment in self.moments:
+            if moment.change is Change.DELETED or moment.facts.deleting:
+                asked = getattr(moment.facts, "asked", 0)
+                return asked if 0 < asked <= moment.time - SECOND else moment.time
+        return None if self.gone_by is None else self.last.time
+
+    def told(self, fact: str) -> Any:
+        """A fact that never changes, from the first observation that told it; None where none did."""
+        return next((told for moment in self.moments if (told := getattr(moment.facts, fact, None))), None)
 
     def facts_at(self, time: int) -> Any:
         """The facts that held at a drawn time; None before the first observation."""
@@ -261,9 +279,10 @@ def _identity(entry: Entry) -> object:
     return entry.identity or (entry.change, entry.received, entry.staged)
 
 
-def _precedence(entry: Entry) -> tuple[bool, int, int, str]:
+def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int]:
     """Of several observations of one change the first stands: a later write that repeats its revision wrote nothing."""
-    return entry.resource_version is None, entry.received, entry.staged, entry.identity
+    file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
+    return entry.resource_version is None, entry.received, entry.staged, entry.identity, file, line
 
 
 def _lives(name: Name, groups: list[list[Entry]], clock: CommitClock) -> list[Track]:
@@ -296,7 +315,7 @@ def public_uid(ref: ObjectRef) -> str:
     return "" if ref.uid.startswith(ANONYMOUS) else ref.uid
 
 
-def _position(entry: Entry, clock: CommitClock) -> tuple[bool, int, int, int, str]:
+def _position(entry: Entry, clock: CommitClock) -> tuple[bool, int, int, int, str, str]:
     stamp = Stamp(entry.resource_version, entry.received, entry.staged)
     drawn = clock.drawn(stamp)
     anonymous = not entry.ref.uid
@@ -306,6 +325,7 @@ def _position(entry: Entry, clock: CommitClock) -> tuple[bool, int, int, int, st
         entry.resource_version or 0,
         entry.staged,
         entry.identity,
+        entry.change,
     )
 
 

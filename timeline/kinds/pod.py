@@ -7,9 +7,11 @@ import msgspec
 from timeline.entries import Facts, microseconds
 from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+
 
 class _State(msgspec.Struct, gc=False):
-    startedAt: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    startedAt: Time | None = None
     exitCode: int = 0
 
 
@@ -48,6 +50,7 @@ class _Spec(msgspec.Struct, gc=False):
 
 class _Status(msgspec.Struct, gc=False):
     phase: str | None = None
+    reason: str | None = None
     conditions: tuple[_Condition, ...] | None = None
     containerStatuses: tuple[_ContainerStatus, ...] | None = None
 
@@ -66,6 +69,8 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     started: int = 0  # earliest start of a container that is or was running, microseconds; whole seconds, node clock
     restarts: int = 0
     failed: bool = False  # a container ended with an exit code other than 0
+    disrupted: bool = False  # evicted, preempted or taken off its node: it did not end by itself
+    asked: int = 0  # when its deletion was asked for, microseconds; whole seconds, API server's clock
     attempt: int = -1  # Volcano's volcano.sh/job-version
     config_maps: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
@@ -75,8 +80,18 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
         return self.phase in {"Succeeded", "Failed"}
 
     def failed_since(self, before: "PodFacts") -> bool:
-        """Whether a container failed or was restarted between two revisions."""
+        """Whether a container failed or was restarted between two revisions, and not because the Pod was stopped."""
+        if self.deleting or self.disrupted:
+            return False
         return self.restarts > before.restarts or (self.failed and not before.failed)
+
+
+def _asked(pod: PodShape) -> int:
+    """deletionTimestamp is when the grace period ends."""
+    if pod.metadata.deletionTimestamp is None:
+        return 0
+    ends = microseconds(msgspec.convert(pod.metadata.deletionTimestamp, Time))
+    return min(ends, max(0, ends - (pod.metadata.deletionGracePeriodSeconds or 0) * 1_000_000))
 
 
 def _facts(pod: PodShape) -> PodFacts:
@@ -86,16 +101,19 @@ def _facts(pod: PodShape) -> PodFacts:
     annotations = pod.metadata.annotations or {}
     attempt = annotations.get("volcano.sh/job-version", "")
     volumes = pod.spec.volumes or ()
+    holding = {each.type for each in pod.status.conditions or () if each.status == "True"}
     return PodFacts(
         **pod.metadata.common,
         phase=pod.status.phase or "",
         node=pod.spec.nodeName or "",
         hostname=pod.spec.hostname or "",
         subdomain=pod.spec.subdomain or "",
-        ready=any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions or ()),
+        ready="Ready" in holding,
         started=min((microseconds(run.startedAt) for run in runs if run.startedAt), default=0),
         restarts=sum(each.restartCount for each in containers),
         failed=pod.status.phase == "Failed" or any(state.terminated and state.terminated.exitCode for state in states),
+        disrupted=pod.status.reason == "Evicted" or "DisruptionTarget" in holding,
+        asked=_asked(pod),
         attempt=int(attempt) if attempt.isdecimal() else -1,
         config_maps=tuple(each.configMap.name for each in volumes if each.configMap and each.configMap.name),
         claims=tuple(

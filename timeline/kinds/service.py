@@ -16,8 +16,13 @@ class ServiceShape(Shape):
 
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     headless: bool = False
-    type: str = "ClusterIP"
+    type: str = ""  # unknown where no body of it was logged
     publishes_not_ready: bool = False
+
+    @property
+    def names_pods(self) -> bool:
+        """Whether Pods may have names under it: it is headless, or nothing tells that it is not."""
+        return self.headless or not self.type
 
 
 def _facts(service: ServiceShape) -> ServiceFacts:

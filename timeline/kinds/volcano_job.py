@@ -25,6 +25,10 @@ class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     version: int = 0  # the attempt; its pods carry it as volcano.sh/job-version
     retries: int = 0
 
+    @property
+    def terminal(self) -> bool:
+        return self.phase in {"Completed", "Failed", "Aborted", "Terminated"}
+
 
 def _facts(job: VolcanoJobShape) -> VolcanoJobFacts:
     return VolcanoJobFacts(
@@ -36,7 +40,7 @@ def _facts(job: VolcanoJobShape) -> VolcanoJobFacts:
 
 
 def _phase(job: VolcanoJobFacts) -> Phase:
-    if job.phase in {"Completed", "Failed", "Aborted", "Terminated"}:
+    if job.terminal:
         return Phase(job.phase, "ended")
     if job.deleting:
         return Phase("Terminating", "ended")

@@ -19,9 +19,11 @@ restarted within a minute of the Service (error), it started first (warning), it
 
 ## Looks alike but is benign
 
-A Pod that was asked to end, or had succeeded, before the Service came; a Pod of an earlier attempt of its Volcano
-job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced later
-(that is service-gap); a Service or Pod whose creation was not observed.
+A Pod that was asked to end, was evicted, or had succeeded, before the Service came; a Pod of an earlier attempt of its
+Volcano job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced
+later (that is service-gap); a Service that is not headless, under which Pods have no names; a Service or Pod whose
+creation was not observed. A container that ends because its Pod is deleted, evicted or preempted is no failure. A start
+told by a node whose clock contradicts the API server's decides nothing.
 
 ## What to do
 
@@ -33,35 +35,39 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 from collections.abc import Iterator
 
 from timeline.order import delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, duration, order_of, rule, why
-from timeline.world import Moment, Name, Track, World
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
+from timeline.world import SECOND, Moment, Name, Track, World
 
 FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
+_DOUBT = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
 
 
 @rule("pod-before-service", subject="Pod")
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born = pod.created
-    subdomain = getattr(pod.first.facts, "subdomain", "")
+    subdomain = pod.told("subdomain")
     if not born or not subdomain:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
     later: list[tuple[Track, Moment]] = []
+    doubt = False
     for service in world.incarnations(name):
         came = service.created
         if came is None or order_of(came, born):
-            stood_until = service.ended
-            if stood_until is None or not order_of(stood_until, born):
+            went = service.ended
+            if went is None or (gone := order_of(went, born)) is None:
                 return  # it stood when the Pod was created, or may have stood
-        elif order_of(born, came):
+            doubt = doubt or gone is Verdict.INCONCLUSIVE
+        elif came.facts.names_pods:
             later.append((service, came))
     if not later:
         return
     service, came = later[0]
-    if (verdict := order_of(born, came)) is None or _out_of_it(pod, came, world):
+    verdict = Verdict.INCONCLUSIVE if doubt else order_of(born, came)
+    if verdict is None or _out_of_it(pod, came, world):
         return
-    effect, text = _effect(pod, came)
-    delay = came.time - born.time
+    effect, text = _effect(pod, born, came)
+    delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
     yield Finding(
         rule="pod-before-service",
         subject=pod.ref,
@@ -71,10 +77,10 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         occurrences=(
             Occurrence(
                 first=born.time,
-                last=came.time,
+                last=born.time + delay,
                 headline=f"{{subjects}} created before Service {subdomain}",
                 plural="Pods",
-                why=why(verdict, born, came),
+                why=_DOUBT if doubt else why(verdict, born, came),
                 effect=effect,
                 effect_text=text,
                 proof=(Proof("Pod created", pod.ref, born), Proof("Service created", service.ref, came)),
@@ -89,23 +95,28 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
     """Whether the Pod no longer waited for anything when the Service came."""
-    ended = pod.ended
-    if ended and order_of(ended, came):
+    asked = pod.asked_to_end
+    if asked is not None and asked <= came.time:
         return True
-    held = pod.facts_at(came.time)
-    if held.deleting or held.phase == "Succeeded":
+    held = pod.facts_at(came.time) or pod.first.facts
+    if held.phase == "Succeeded" or (held.terminal and held.disrupted):
         return True
     owner = world.owner_of(pod)
     owner_facts = owner.facts_at(came.time) if owner else None
     return bool(held.terminal) and 0 <= held.attempt < getattr(owner_facts, "version", 0)
 
 
-def _effect(pod: Track, came: Moment) -> tuple[Effect, str]:
+def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
     reported = next((moment for moment in pod.moments if moment.facts.started), None)
     if reported is None:
-        return Effect.NONE, "no container of it has started"
-    if reported.time >= came.time and reported.facts.started + 1_000_000 > came.time:
-        return Effect.NONE, "its container started later"
+        return Effect.NONE, "no container of it was seen to start"
+    if reported.time >= came.time:  # the node's clock decides, as far as the API server's bears it out
+        bound = next((moment for moment in pod.moments if moment.action == "binding"), born)
+        started = reported.facts.started
+        if bound.time < came.time and not bound.time - SECOND < started <= reported.time:
+            return Effect.NONE, "its node's clock is off: whether its container started first is not known"
+        if bound.time >= came.time or started + SECOND > came.time:
+            return Effect.NONE, "its container started later"
     for before, after in zip(pod.moments, pod.moments[1:], strict=False):
         in_time = reported.time <= after.time <= came.time + FAILURE_WITHIN
         if in_time and after.facts.failed_since(before.facts):

@@ -17,8 +17,10 @@ the Service was away or within a minute after makes it an error; one that ran me
 
 ## Looks alike but is benign
 
-A teardown: the Service is not created again and the Pod ends, or is asked to, within 5 s of the deletion. A Pod that
-had finished, or was being deleted, before the Service was. A Service that never existed.
+A teardown: the Pod ends, or is asked to, within 5 s of the deletion and before the Service is back; or its owner is, or
+has finished, for the garbage collector takes its time with many Pods. A Pod that had finished, or was being deleted,
+before the Service was, or may have been. A Service that never existed, or that is not headless: Pods have no names
+under it. A Service whose return was seen, but not when. A container that ends because its Pod is stopped is no failure.
 
 ## What to do
 
@@ -29,7 +31,6 @@ a job with the svc plugin, or let the workload retry DNS.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.entries import Change
 from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
 from timeline.world import Moment, Name, Track, World
@@ -42,31 +43,35 @@ class Gap(NamedTuple):
     service: Track  # the one deleted
     went: Moment
     back: tuple[Track, Moment] | None
+    ended: int  # for this Pod
 
-    def ended(self, world: World) -> int:
-        return self.back[1].time if self.back else world.last
+    @property
+    def length(self) -> int:
+        return self.ended - self.went.time
 
 
 @rule("service-gap", subject="Pod")
 def judge(pod: Track, world: World) -> Iterator[Finding]:
-    subdomain = getattr(pod.first.facts, "subdomain", "")
+    subdomain = pod.told("subdomain")
     if not subdomain:
         return
+    finished = [moment.time for moment in pod.moments if moment.facts.terminal][:1]
+    left = min(finished + [asked for asked in [pod.asked_to_end] if asked is not None], default=None)
     lives = world.incarnations(Name("", "Service", pod.ref.namespace, subdomain))
-    gaps = [gap for gap in _gaps(lives) if _lived(pod, gap.went) and not _teardown(pod, gap, world)]
+    gaps = [gap for gap in _gaps(lives, left, world) if _lived(pod, gap, left) and not _teardown(pod, gap, left, world)]
+    gaps = [gap for gap in gaps if _order(pod, gap) is Verdict.EXACT] or gaps
     if not gaps:
         return
-    happened = tuple(_occurrence(pod, gap, world) for gap in gaps)
-    longest = max(gaps, key=lambda gap: (gap.ended(world) - gap.went.time, -gap.went.time))
-    away = longest.ended(world) - longest.went.time
+    longest = max(gaps, key=lambda gap: (gap.length, -gap.went.time))
+    away = longest.length
     times = f" {len(gaps)} times, for up to {duration(away)}," if len(gaps) > 1 else f" for {duration(away)}"
     yield Finding(
         rule="service-gap",
         subject=pod.ref,
         other=gaps[0].service.ref,
-        verdict=Verdict.INCONCLUSIVE if any(_unsure(pod, gap) for gap in gaps) else Verdict.EXACT,
+        verdict=_order(pod, gaps[0]),
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
-        occurrences=happened,
+        occurrences=tuple(_occurrence(pod, gap, world) for gap in gaps),
         advice=_advice(gaps[0].service, world),
         delay=away,
         bounds=delay_bounds(longest.went.stamp, longest.back[1].stamp) if longest.back else None,
@@ -74,19 +79,18 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 
 def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
-    effect, text = _effect(pod, gap, world)
-    away = duration(gap.ended(world) - gap.went.time)
+    effect, text = _effect(pod, gap)
+    away = duration(gap.length)
     proof = [Proof("Service deleted", gap.service.ref, gap.went)]
     if gap.back:
         proof.append(Proof("created again", gap.back[0].ref, gap.back[1]))
-        verdict = order_of(gap.went, gap.back[1]) or Verdict.INCONCLUSIVE
-        reason = why(verdict, gap.went, gap.back[1])
+        reason = why(_order(pod, gap), gap.went, gap.back[1])
     else:
         rest = duration(world.last - gap.went.time)
         reason = f"Exact: the deletion is in the log, and no creation of that name in the {rest} that follow in it."
     return Occurrence(
         first=gap.went.time,
-        last=gap.ended(world),
+        last=gap.ended,
         headline=f"Service {gap.service.ref.name} was away for {away} under {{subjects}}{_still(gap)}",
         plural="running Pods",
         why=reason,
@@ -101,44 +105,55 @@ def _still(gap: Gap) -> str:
     return "" if gap.back else " and has not come back"
 
 
-def _unsure(pod: Track, gap: Gap) -> bool:
+def _order(pod: Track, gap: Gap) -> Verdict:
+    """How sure it is that the Pod was there first, and that the Service came back last."""
     ordered = [order_of(pod.first, gap.went), gap.back and order_of(gap.went, gap.back[1])]
-    return Verdict.INCONCLUSIVE in ordered
+    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in ordered else Verdict.EXACT
 
 
-def _gaps(lives: list[Track]) -> Iterator[Gap]:
+def _gaps(lives: list[Track], left: int | None, world: World) -> Iterator[Gap]:
     for index, service in enumerate(lives):
-        if went := service.ended:
-            following = next(((track, track.created) for track in lives[index + 1 :] if track.created), None)
-            yield Gap(service, went, following)
+        went = service.ended
+        if went is None or not went.facts.names_pods:
+            continue
+        following = next((life for life in lives[index + 1 :] if order_of(went, life.first)), None)
+        if following is None:
+            lasts = world.last if left is None else min(left, world.last)  # at the longest as long as the Pod
+            yield Gap(service, went, None, max(went.time, lasts))
+        elif came := following.created:
+            yield Gap(service, went, (following, came), max(went.time, came.time))
 
 
-def _lived(pod: Track, went: Moment) -> bool:
+def _lived(pod: Track, gap: Gap, left: int | None) -> bool:
     """Whether the Pod was surely there, and neither finished nor asked to end, when the Service went."""
-    if order_of(pod.first, went) is None or (pod.ended and order_of(pod.ended, went)):
+    if order_of(pod.first, gap.went) is None or pod.facts_at(gap.went.time) is None:
         return False
-    held = pod.facts_at(went.time)
-    return held is not None and not held.terminal and not held.deleting
+    return left is None or left > gap.went.time
 
 
-def _teardown(pod: Track, gap: Gap, world: World) -> bool:
+def _teardown(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
     """Whether the Pod followed its Service, and no Service came back for it."""
-    leaving = next((moment for moment in pod.moments if _leaves(moment) and moment.time >= gap.went.time), None)
-    if gap.back and (leaving is None or order_of(gap.back[1], leaving)):
+    soon = gap.went.time + TEARDOWN
+    if _owner_left(pod, soon, world):
+        return True
+    if gap.back and (left is None or gap.ended < left):
         return False  # it came back while the Pod was still there
-    until = leaving.time if leaving else world.last
-    return until - gap.went.time <= TEARDOWN
+    return (world.last if left is None else left) <= soon
 
 
-def _leaves(moment: Moment) -> bool:
-    facts = moment.facts
-    return moment.change is Change.DELETED or facts.deleting or facts.terminal
+def _owner_left(pod: Track, soon: int, world: World) -> bool:
+    """Whether its owner had finished, or was asked to end and to take the Pod along."""
+    owner = world.owner_of(pod)
+    if not owner or any("orphan" in moment.facts.finalizers for moment in owner.moments):
+        return False
+    asked = owner.asked_to_end
+    return (asked is not None and asked <= soon) or bool(getattr(owner.facts_at(soon), "terminal", False))
 
 
-def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
-    if not pod.facts_at(gap.ended(world)).started:
-        return Effect.NONE, "no container of {names} had started"
-    limit = gap.ended(world) + FAILURE_WITHIN
+def _effect(pod: Track, gap: Gap) -> tuple[Effect, str]:
+    if not pod.facts_at(gap.ended).started:
+        return Effect.NONE, "no container of {names} was seen to start"
+    limit = gap.ended + FAILURE_WITHIN
     for before, after in zip(pod.moments, pod.moments[1:], strict=False):
         if gap.went.time <= after.time <= limit and after.facts.failed_since(before.facts):
             return Effect.OBSERVED, f"{{names}} failed {duration(after.time - gap.went.time)} after it went"

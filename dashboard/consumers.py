@@ -18,8 +18,8 @@ class UploadsConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         user = self.scope.get("user")
-        await self.accept()
         if settings.LOGIN_REQUIRED and not (user and user.is_authenticated):
+            await self.accept()  # a browser is told the code of an open connection only
             await self.close(code=UNAUTHORISED)
             return
         self._forwarding = asyncio.create_task(self._forward())
@@ -33,5 +33,6 @@ class UploadsConsumer(AsyncWebsocketConsumer):
 
     async def _forward(self) -> None:
         async with hub.subscribe("uploads") as queue:
+            await self.accept()  # only now: what the page fetches when it is open, and what it is told, leave no gap
             while True:
                 await self.send(text_data=(await queue.get()).decode())

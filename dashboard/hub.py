@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import orjson
 import psycopg
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import close_old_connections, connections
 
 from timeline import push, queries
 from timeline.models import Upload
@@ -51,8 +51,8 @@ class Hub:
                     self._send_all(REFETCH)  # what was announced before is not known here
                     async for notice in connection.notifies():
                         await self._announce(json.loads(notice.payload))
-            except (psycopg.Error, DatabaseError, OSError) as error:
-                logger.warning("listening to PostgreSQL failed, again in %s s: %s", RETRY, error)
+            except Exception as error:  # whatever it is, the browsers must not wait for ever
+                logger.warning("listening to PostgreSQL failed, again in %s s: %r", RETRY, error)
                 await asyncio.sleep(RETRY)
 
     async def _announce(self, ids: dict[str, int]) -> None:

@@ -257,3 +257,26 @@ def test_a_life_without_observed_beginning_is_drawn_open() -> None:
     shown = queries.window(source.pk)
     assert shown["bars"]["open_start"] == [True]
     assert shown["births"]["lane"] == []
+
+
+def busy(pods: int, restarts: int) -> list[dict[str, Any]]:
+    """Pods that restart in turn, 100 ms apart."""
+    made = []
+    for number in range(pods * restarts):
+        name, at = f"p{number % pods}", f"2026-11-21T{number // 36000:02d}:{number // 600 % 60:02d}"
+        body = events.pod(name=name, uid=name, resourceVersion=str(number + 10))
+        body["status"] = {"containerStatuses": [{"restartCount": number // pods}]}
+        time = f"{at}:{number // 10 % 60:02d}.{number % 10}00000Z"
+        times = {"requestReceivedTimestamp": time, "stageTimestamp": time}
+        reference = {**events.event()["objectRef"], "name": name}
+        made.append(events.event(auditID=str(number), objectRef=reference, responseObject=body, **times))
+    return made
+
+
+def test_a_busy_window_stays_drawable() -> None:
+    source = store.open_source("busy")
+    ingest(source, World(), events.entries_of(*busy(pods=40, restarts=150)))
+    shown = queries.window(source.pk)
+    assert len(shown["lanes"]) == 40
+    assert 40 < len(shown["bars"]["lane"]) + len(shown["marks"]["lane"]) <= 2_500
+    assert shown["merged"] > 2_500

@@ -291,13 +291,13 @@ def test_with_login_strangers_get_nothing(client: Client, sample: Source) -> Non
 
 
 @pytest.mark.usefixtures("login")
-def test_with_login_the_middleware_sends_strangers_to_the_form(settings: Settings, sample: Source) -> None:
+def test_with_login_the_api_answers_strangers_itself(settings: Settings, sample: Source) -> None:
     place = settings.MIDDLEWARE.index("django.contrib.auth.middleware.AuthenticationMiddleware") + 1
     required = "django.contrib.auth.middleware.LoginRequiredMiddleware"
     settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], required, *settings.MIDDLEWARE[place:]]
-    for answer in each_endpoint(Client(), sample.pk):
-        assert answer.status_code == 302
-        assert answer["Location"].startswith("/login/?next=/api/")
+    *answers, description = each_endpoint(Client(), sample.pk)
+    assert [answer.status_code for answer in answers] == [401] * len(answers)
+    assert description["Location"].startswith("/login/?next=/api/")
     assert nothing_was_kept()
 
 

@@ -10,7 +10,8 @@ from tests.events import entries_of, event, pod, real
 from timeline.entries import Change, Entry, ObjectRef, Owner, moment
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.volcano_job import VolcanoJobFacts
-from timeline.world import Name, World
+from timeline.lifelines import Name
+from timeline.world import World
 
 RESTART = dict(
     zip(

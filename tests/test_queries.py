@@ -259,6 +259,21 @@ def test_a_life_without_observed_beginning_is_drawn_open() -> None:
     assert shown["births"]["lane"] == []
 
 
+def test_lives_of_a_name_without_owner_share_a_lane() -> None:
+    source = store.open_source("test")
+    lives = []
+    for number in range(3):
+        at = f"2026-11-21T07:52:0{number}.100000Z"
+        times = {"requestReceivedTimestamp": at, "stageTimestamp": at}
+        body = events.pod(uid=f"u{number}", resourceVersion=str(100 + number))
+        lives.append(events.event(auditID=str(number), responseObject=body, **times))
+    ingest(source, World(), events.entries_of(*lives))
+    shown = queries.window(source.pk)
+    assert [lane["name"] for lane in shown["lanes"]] == ["p"]
+    assert shown["births"]["number"] == [1, 2, 3]
+    assert [group["lanes"] for group in shown["groups"]] == [1]
+
+
 def busy(pods: int, restarts: int) -> list[dict[str, Any]]:
     """Pods that restart in turn, 100 ms apart."""
     made = []

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.entries import Entry, Place, microseconds
-from timeline.world import Moment, Name, Track, World
+from timeline.lifelines import Moment, Name, Track
+from timeline.world import World
 
 RULES = Path(__file__).parent / "rules"
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")

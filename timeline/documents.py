@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from timeline.entries import ObjectRef, moment
+from timeline.lifelines import public_uid
 from timeline.order import delay_bounds
 from timeline.payloads import FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
 from timeline.rulebook import Finding, Occurrence, Proof, digest
-from timeline.world import World, public_uid
+from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")
 

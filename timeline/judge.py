@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from timeline import rules
+from timeline.lifelines import Track
 from timeline.rulebook import Finding, Rule, load
-from timeline.world import Track, World
+from timeline.world import World
 
 
 def rulebook() -> tuple[Rule, ...]:

@@ -18,6 +18,8 @@ from timeline.payloads import (
     Shades,
 )
 
+_WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those merged with them
+
 
 class LaneRow(NamedTuple):
     lane: int
@@ -172,6 +174,8 @@ class Drawing:
             if not self._inside(event.time):
                 continue
             if previous is not None and event.time - previous < self._pixel and event.mark != "deleted":
+                if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
+                    marks["mark"][-1] = event.mark
                 marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
                 self._merged += 1
                 continue

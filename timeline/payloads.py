@@ -124,7 +124,7 @@ class Marks(TypedDict):
     time: list[int]
     mark: list[
         str
-    ]  # scheduled | started | ready | finished | deleting | deleted | finalizer | status | taken | released
+    ]  # scheduled | started | restarted | ready | finished | deleting | deleted | finalizer | status | taken | released
     text: list[str]  # "scheduled to node-003"
     resource_version: list[str | None]
     track: list[int]

@@ -12,9 +12,10 @@ from types import ModuleType
 import msgspec
 
 from timeline.entries import ObjectRef
+from timeline.lifelines import Moment, Track
 from timeline.order import delay_bounds, precedes
 from timeline.payloads import Severity
-from timeline.world import Moment, Track, World
+from timeline.world import World
 
 
 class Verdict(StrEnum):

@@ -11,9 +11,10 @@ from psycopg import sql
 from timeline import documents
 from timeline.entries import Entry, Facts, moment
 from timeline.kinds import NOISE
+from timeline.lifelines import Name, Track
 from timeline.models import Finding, Source
 from timeline.rulebook import Finding as Found
-from timeline.world import Name, Track, World
+from timeline.world import World
 
 SLICES = 240  # of a source's histogram
 _TRACK = (
@@ -104,7 +105,8 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
 
 def write_tracks(source: Source, world: World) -> None:
     """All tracks: what changes one may change the creation numbers and the rank of the others."""
-    roots = {track.key: world.root(track) for track in world.tracks()}
+    # Groups go by the name of their root, as lanes go by names: a re-created owner goes on with its group.
+    roots = {track.key: world.incarnations(world.root(track).name)[0] for track in world.tracks()}
     numbers, ranks = _creation_order(world, roots)
     rows = (_track_row(source, world, track, roots[track.key], numbers, ranks) for track in world.tracks())
     _upsert("timeline_track", _TRACK, ("source_id", "key", "uid"), rows)

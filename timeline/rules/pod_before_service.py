@@ -34,9 +34,10 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 
 from collections.abc import Iterator
 
+from timeline.lifelines import SECOND, Moment, Name, Track
 from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
-from timeline.world import SECOND, Moment, Name, Track, World
+from timeline.world import World
 
 FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
 _DOUBT = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."

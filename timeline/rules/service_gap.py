@@ -31,9 +31,10 @@ a job with the svc plugin, or let the workload retry DNS.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.lifelines import Moment, Name, Track
 from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
-from timeline.world import Moment, Name, Track, World
+from timeline.world import World
 
 TEARDOWN = 5_000_000  # µs in which a Pod may follow its Service into deletion
 FAILURE_WITHIN = 60_000_000  # µs after a gap, in which a failure is laid to it

@@ -118,7 +118,7 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
 
 @api.post("/uploads")
 def upload(request: HttpRequest, name: str) -> HttpResponse:
-    """The body is the file. Once it has arrived its beginning is looked at; a file that is refused is removed at once."""
+    """The body is the file. Once it has arrived it is looked at; a refused file is removed at once."""
     name = name.replace("\0", "\ufffd")[:253] or "recording"
     row = Upload.objects.create(name=name)
     try:

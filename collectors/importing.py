@@ -14,7 +14,6 @@ from django.db import DatabaseError, DataError, OperationalError, connections, t
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, QuerySet
 from django.utils import timezone
-from kombu.exceptions import OperationalError as BrokerError
 
 from collectors.formats import NotARecording, Recording, Skipped, read
 from timeline import push, store
@@ -51,7 +50,7 @@ def path_of(upload: Upload) -> Path:
 
 
 def check(path: Path, name: str) -> None:
-    """Raises NotARecording for a file that cannot be understood, before anything of it is kept."""
+    """Raises NotARecording for a file that cannot be understood, before a worker is asked to read it."""
     recording, _ = read(path, name, bodies=False)
     recording.close()
 
@@ -71,22 +70,6 @@ def keep(upload: Upload, stream: Readable) -> None:
                 told = time.monotonic()
                 Upload.objects.filter(pk=upload.pk).update(seen=timezone.now())
     Upload.objects.filter(pk=upload.pk).update(bytes_total=kept)
-
-
-def queue(upload: Upload) -> None:
-    """The file has arrived: hand it to a worker. Should the broker lose or refuse the message, beat queues it again."""
-    from collectors.tasks import import_upload
-
-    arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
-    waits = arrived.update(state=State.WAITING, seen=timezone.now())
-    upload.refresh_from_db()
-    if not waits:
-        path_of(upload).unlink(missing_ok=True)  # cancelled meanwhile
-        return
-    try:
-        import_upload.delay(upload.pk)
-    except BrokerError as error:
-        logger.warning("upload %s has to wait: the broker cannot be reached: %s", upload.pk, error)
 
 
 def take_up(upload_id: int) -> Upload | None:

@@ -1,14 +1,17 @@
 """Celery tasks: finite work only."""
 
+import logging
 from datetime import timedelta
 
 from celery import shared_task
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
 
 from collectors import importing
 from timeline import push
 from timeline.models import Upload
 
+logger = logging.getLogger(__name__)
 State = Upload.State
 SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is taken to be gone
 
@@ -17,6 +20,20 @@ SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is 
 def import_upload(upload_id: int) -> None:
     if upload := importing.take_up(upload_id):
         importing.run(upload)
+
+
+def queue(upload: Upload) -> None:
+    """The file has arrived: hand it to a worker. Should the broker lose or refuse the message, beat queues it again."""
+    arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
+    waits = arrived.update(state=State.WAITING, seen=timezone.now())
+    upload.refresh_from_db()
+    if not waits:
+        importing.path_of(upload).unlink(missing_ok=True)  # cancelled meanwhile
+        return
+    try:
+        import_upload.delay(upload.pk)
+    except BrokerError as error:
+        logger.warning("upload %s has to wait: the broker cannot be reached: %s", upload.pk, error)
 
 
 @shared_task

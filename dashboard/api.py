@@ -12,7 +12,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.utils import check_csrf
 from pydantic import Field
 
-from collectors import importing
+from collectors import importing, tasks
 from collectors.formats import NotARecording
 from timeline import push, queries, store
 from timeline.models import Source, Upload
@@ -131,7 +131,7 @@ def upload(request: HttpRequest, name: str) -> HttpResponse:
     except OSError as error:
         why = f"{error.strerror or error}. Nothing of it was stored."
         return _not_kept(row, _problem(507, "The file could not be kept", why))
-    importing.queue(row)
+    tasks.queue(row)
     push.notify(upload=row.pk)
     return _json(queries.upload_payload(row), status=201)
 

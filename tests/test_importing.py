@@ -405,7 +405,7 @@ def test_what_is_abandoned_goes_when_it_is_old_and_nobody_works_on_it() -> None:
 def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:
     upload = received()
     Upload.objects.filter(pk=upload.pk).update(state="cancelled")
-    importing.queue(upload)
+    tasks.queue(upload)
     assert upload.state == "cancelled"
     assert not importing.path_of(upload).exists()
 
@@ -413,9 +413,9 @@ def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:
 QUEUE = """
 import sys, django
 django.setup()
-from collectors import importing
+from collectors import tasks
 from timeline.models import Upload
-importing.queue(Upload.objects.get(pk=sys.argv[1]))
+tasks.queue(Upload.objects.get(pk=sys.argv[1]))
 """
 
 

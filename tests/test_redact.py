@@ -15,7 +15,7 @@ from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors import importing
+from collectors import importing, tasks
 from collectors.redact import MASK, redact, redact_json
 from tests.events import DATA, entries_of, event, pod
 from timeline.models import Upload
@@ -205,7 +205,7 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     path.write_bytes(gzip.compress(planted()))
     with path.open("rb") as stream:
         importing.keep(upload, stream)
-    importing.queue(upload)
+    tasks.queue(upload)
     claimed = importing.take_up(upload.pk)
     assert claimed
     importing.run(claimed)

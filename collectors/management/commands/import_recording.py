@@ -3,7 +3,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from collectors import importing
+from collectors import importing, tasks
 from collectors.formats import NotARecording
 from timeline.models import Source, Upload
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         except (importing.TooLarge, OSError) as error:
             importing.cancel(upload)
             raise CommandError(str(error)) from None
-        importing.queue(upload)
+        tasks.queue(upload)
         while upload.state in {Upload.State.WAITING, Upload.State.IMPORTING}:
             time.sleep(0.2)
             upload.refresh_from_db()

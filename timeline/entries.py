@@ -37,18 +37,33 @@ class Change(StrEnum):
     CREATED = "created"
     MODIFIED = "modified"
     DELETED = "deleted"
+    OBSERVED = "observed"  # a list, or a watch that began: the state as the last change left it, whenever that was
 
 
 class Clock(StrEnum):
     """Who wrote an entry's times."""
 
     AUDIT = "audit"  # the API server, microseconds, around the commit
+    OBJECT = "object"  # the API server into the object itself, whole seconds, before the commit; no upper bound
+
+
+class Level(StrEnum):
+    """How much of the change was told, as the levels of an audit policy name it."""
+
+    METADATA = "Metadata"  # that it happened
+    REQUEST = "Request"  # what was asked for
+    FULL = "RequestResponse"  # the object after it
+
+
+FOREVER = 2**62  # the latest moment of a commit whose upper bound no clock tells; microseconds
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What every object tells by its metadata; a kind adds the fields that its rules and its drawing need."""
 
+    created: int = 0  # creationTimestamp, microseconds; whole seconds, the API server's clock, before the commit
     deleting: bool = False  # deletionTimestamp is set
+    asked: int = 0  # when the deletion was asked for, microseconds; whole seconds, the API server's clock
     finalizers: tuple[str, ...] = ()
     generation: int = 0
 
@@ -73,9 +88,11 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One observed change of one object.
 
-    It was committed between `received` and `staged`. `resource_version` is the revision of this very change, or None
-    where the observation does not tell it (level Metadata, a Status answer, a deletion that repeats the old revision).
-    `facts` is the whole state after the change; `sets` are single facts that a partial body told; both may be missing.
+    It was committed between `received` and `staged` (FOREVER where nothing bounds it). `resource_version` is the
+    revision of this very change, or None where the observation does not tell it (level Metadata, a Status answer, a
+    deletion that repeats the old revision). `replaces` is the revision whose place it surely took, where the writer
+    named it. `facts` is the whole state after the change; `sets` are single facts that a partial body told; both may
+    be missing.
     """
 
     ref: ObjectRef
@@ -87,6 +104,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     facts: Facts | None = None
     sets: tuple[tuple[str, Any], ...] = ()
     owner: Owner | None = None
+    replaces: int | None = None
+    level: Level = Level.FULL
     action: str = ""  # the subresource written: "status", "binding", …
     actor: str = ""
     user_agent: str = ""

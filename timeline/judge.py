@@ -1,8 +1,10 @@
 """Pure: which subjects a change touches, and what the rules say of them."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from timeline import rules
+from timeline.kinds import qualified
 from timeline.lifelines import Track
 from timeline.rulebook import Finding, Rule, load
 from timeline.world import World
@@ -11,6 +13,11 @@ from timeline.world import World
 def rulebook() -> tuple[Rule, ...]:
     """All rules, by id."""
     return load(rules)
+
+
+@cache
+def _rules_for(kind: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rulebook() if not rule.judges or kind in rule.judges)
 
 
 def touched(world: World, changed: Iterable[Track]) -> list[Track]:
@@ -28,13 +35,10 @@ def touched(world: World, changed: Iterable[Track]) -> list[Track]:
 
 def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
     """What holds of these subjects now; the findings in the order of the document."""
-    by_kind: dict[str, list[Rule]] = {}
-    for rule in rulebook():
-        by_kind.setdefault(rule.subject, []).append(rule)
     found = [
         finding
         for track in subjects
-        for rule in by_kind.get(track.ref.kind, ())
+        for rule in _rules_for(qualified(track.ref.group, track.ref.kind))
         for finding in rule.judge(track, world)
     ]
     return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from timeline.kinds import Kind, Mark, Phase, kind_of
+from timeline.kinds import Kind, Mark, Phase, kind_of, qualified
 from timeline.payloads import (
     Arrows,
     Bars,
@@ -77,11 +77,6 @@ def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
         yield Mark("finalizer", f"finalizer removed: {', '.join(sorted(gone))}")
 
 
-def _qualified(group: str, kind: str) -> str:
-    """The kind, with its group where that is not one of Kubernetes itself."""
-    return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind
-
-
 class Drawing:
     """Fills the columns of a window. What is smaller than a pixel merges into its neighbour; deletions never do."""
 
@@ -133,7 +128,7 @@ class Drawing:
             "kind": kind_name,
             "namespace": namespace,
             "name": name,
-            "subtitle": " · ".join(filter(None, [_qualified(group, kind_name), note])),
+            "subtitle": " · ".join(filter(None, [qualified(group, kind_name), note])),
         }
         created = bool(lifeline) and lifeline[0][2] == "created"
         if created and self._inside(lifeline[0][0]):

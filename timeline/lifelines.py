@@ -32,6 +32,12 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     user_agent: str
     identity: str
     place: Place | None
+    replaces: int | None = None  # the revision whose place it surely took
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Its place in commit order, also among moments that are drawn at one time."""
+        return self.time, self.stamp.resource_version or 0
 
 
 class Track:
@@ -91,7 +97,7 @@ class Track:
         """
         for moment in self.moments:
             if moment.change is Change.DELETED or moment.facts.deleting:
-                asked = getattr(moment.facts, "asked", 0)
+                asked = moment.facts.asked
                 return asked if 0 < asked <= moment.time - SECOND else moment.time
         return None if self.gone_by is None else self.last.time
 
@@ -116,7 +122,8 @@ class Track:
             if moment.facts is not seen:
                 seen = moment.facts
                 for reference in self.kind.references(seen):
-                    found.add(Name(reference.group, reference.kind, self.ref.namespace, reference.name))
+                    namespace = self.ref.namespace if reference.namespaced else ""
+                    found.add(Name(reference.group, reference.kind, namespace, reference.name))
         return found
 
 
@@ -207,6 +214,7 @@ def _track(entries: list[Entry], clock: CommitClock) -> Track:
                 entry.user_agent,
                 entry.identity,
                 entry.place,
+                entry.replaces,
             )
         )
     return Track(ref, owner, moments)

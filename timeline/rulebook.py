@@ -120,28 +120,61 @@ Judge = Callable[[Track, World], Iterable[Finding]]
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A rule judges subjects of one kind from their lifelines and those they relate to."""
+    """A rule judges tracks of certain kinds from their lifelines and those they relate to."""
 
     id: str
-    subject: str  # the kind judged
+    judges: tuple[str, ...]  # the kinds of track handed to it, qualified ("Pod", "Job.batch.volcano.sh"); () for all
+    needs: tuple[str, ...]  # the kinds that a source has to show in full for it
     title: str
     page: str  # the docstring of its module: its page in the catalogue
     judge: Judge
 
 
-def rule(identity: str, *, subject: str) -> Callable[[Judge], Judge]:
+def rule(identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...]) -> Callable[[Judge], Judge]:
     """Enter a judge into the rulebook. Its module's docstring is its page; the first line is its title."""
 
     def enter(judge: Judge) -> Judge:
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
-        _rules[identity] = Rule(identity, subject, page.partition("\n")[0].rstrip("."), page, judge)
+        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge)
         return judge
 
     return enter
 
 
 _rules: dict[str, Rule] = {}
+
+
+class Setting:
+    """A threshold of a rule, which the operator may set. `value` is in its unit: seconds, or a count."""
+
+    def __init__(self, rule: str, name: str, default: float, unit: str, meaning: str) -> None:
+        self.rule = rule
+        self.name = name
+        self.default = default
+        self.unit = unit
+        self.meaning = meaning
+        self.value = default
+
+    @property
+    def variable(self) -> str:
+        """Of the environment: CAUSELINE_RULE_SERVICE_GAP_TEARDOWN."""
+        return f"CAUSELINE_RULE_{self.rule}_{self.name}".upper().replace("-", "_")
+
+    @property
+    def microseconds(self) -> int:
+        return round(self.value * 1e6)
+
+
+def setting(rule: str, name: str, default: float, unit: str, meaning: str) -> Setting:
+    """A rule's threshold under a name; `unit` is "s" or "" for a count."""
+    found = Setting(rule, name, default, unit, meaning)
+    settings[found.variable] = found
+    return found
+
+
+settings: dict[str, Setting] = {}
+"""Every threshold by its variable; complete once the rules are loaded."""
 
 
 @cache

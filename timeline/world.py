@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from timeline.entries import Entry, ObjectRef
-from timeline.lifelines import Name, Track, identity, lives_of, precedence, public_uid
+from timeline.lifelines import Moment, Name, Track, identity, lives_of, precedence, public_uid
 from timeline.order import CommitClock, Stamp
 
 
@@ -125,6 +125,30 @@ class World:
 
     def _resolve(self, keys: set[tuple[Name, str]]) -> list[Track]:
         return [track for key in sorted(keys) if (track := self.track(key))]
+
+    def sees(self, group: str, kind: str) -> bool:
+        """Whether the source shows objects of this kind at all; one that it never shows is never judged absent."""
+        return any(name.group == group and name.kind == kind for name in self._lanes)
+
+    def complete(self, group: str, kind: str, start: int, end: int) -> bool:
+        """Whether no write of this kind is known to be missing between two drawn times."""
+        return self.sees(group, kind)
+
+    def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:
+        """Whether surely no write of this track lies between two of its moments, one following the other."""
+        if after.replaces is not None and before.stamp.resource_version is not None:
+            return after.replaces == before.stamp.resource_version
+        return self.complete(track.ref.group, track.ref.kind, before.time, after.time)
+
+    def tally(self, owner_uid: str, spell: str, at: tuple[int, int]) -> int:
+        """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)
+        right after `at`, a `Moment.at`. Costs the logarithm of their number."""
+        inside = 0
+        for key in self._children.get(owner_uid, ()):
+            track = self.track(key)
+            for name, start, end in track.kind.spells(track) if track else ():
+                inside += name == spell and start <= at and (end is None or at < end)
+        return inside
 
     def owner_of(self, track: Track) -> Track | None:
         """The track of its controller; for objects that name none, of what they are known to belong to."""

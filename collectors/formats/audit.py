@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.stream import Line, Skipped
-from collectors.normalise import AuditEvent, entry_of
+from collectors.normalise.audit import AuditEvent, entry_of
 from timeline.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)

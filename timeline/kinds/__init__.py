@@ -3,12 +3,25 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any, NamedTuple
+from datetime import datetime
+from functools import cache, lru_cache
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.entries import Facts, microseconds
+
+
+@lru_cache(10_000)
+def seconds(text: str) -> int:
+    """A time of whole seconds as objects carry it (RFC 3339), in microseconds since 1970. Raises ValueError."""
+    try:
+        return microseconds(msgspec.convert(text, _Time))
+    except msgspec.ValidationError:
+        raise ValueError(f"{text!r} is not a time as Kubernetes writes it, such as 2026-11-21T07:52:00Z") from None
+
+
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class OwnerReference(msgspec.Struct, gc=False):
@@ -35,12 +48,18 @@ class Metadata(msgspec.Struct, gc=False):
 
     @property
     def common(self) -> dict[str, Any]:
-        """The facts of every kind."""
-        return {
-            "deleting": self.deletionTimestamp is not None,
-            "finalizers": self.finalizers or (),
-            "generation": self.generation or 0,
-        }
+        """The facts of every kind. Raises ValueError for a time that is none."""
+        told: dict[str, Any] = {"created": seconds(self.creationTimestamp)} if self.creationTimestamp else {}
+        if self.deletionTimestamp is not None:
+            # deletionTimestamp is when the grace period ends
+            ends = seconds(self.deletionTimestamp)
+            told["deleting"] = True
+            told["asked"] = min(ends, max(0, ends - (self.deletionGracePeriodSeconds or 0) * 1_000_000))
+        if self.finalizers:
+            told["finalizers"] = self.finalizers
+        if self.generation:
+            told["generation"] = self.generation
+        return told
 
 
 class Shape(msgspec.Struct, gc=False):
@@ -62,12 +81,13 @@ class Mark(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """An object needs another by name, in its own namespace."""
+    """An object needs another by name: in its own namespace, or in none."""
 
     group: str
     kind: str
     name: str
-    role: str  # "hostname", "claim", "config"
+    role: str  # "subdomain", "claim", "config"
+    namespaced: bool = True
 
 
 def _facts(shape: Any) -> Facts:
@@ -83,6 +103,13 @@ def _marks(before: Any, after: Any) -> Iterable[Mark]:
 
 
 def _references(facts: Any) -> Iterable[Reference]:
+    return ()
+
+
+At = tuple[int, int]  # Moment.at
+
+
+def _spells(track: Any) -> Iterable[tuple[str, At, At | None]]:
     return ()
 
 
@@ -104,6 +131,7 @@ class Kind(NamedTuple):
     marks: Callable[[Any, Any], Iterable[Mark]] = _marks
     references: Callable[[Any], Iterable[Reference]] = _references
     subtitle: Callable[[Any], str] = _subtitle
+    spells: Callable[[Any], Iterable[tuple[str, At, At | None]]] = _spells  # named stretches of a track's life
 
 
 NOISE = ("Events", "Cluster")  # families folded until asked for
@@ -137,6 +165,11 @@ _CLUSTER_GROUPS = (
     "storage.k8s.io",
     "node.k8s.io",
 )
+
+
+def qualified(group: str, kind: str) -> str:
+    """The kind, with its group where that is not one of Kubernetes itself: Pod, Job, Job.batch.volcano.sh."""
+    return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind
 
 
 @cache

@@ -1,17 +1,14 @@
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Annotated
+from typing import Any
 
 import msgspec
 
-from timeline.entries import Facts, microseconds
-from timeline.kinds import Kind, Mark, Phase, Reference, Shape
-
-Time = Annotated[datetime, msgspec.Meta(tz=True)]
+from timeline.entries import Facts
+from timeline.kinds import At, Kind, Mark, Phase, Reference, Shape, seconds
 
 
 class _State(msgspec.Struct, gc=False):
-    startedAt: Time | None = None
+    startedAt: str | None = None
     exitCode: int = 0
 
 
@@ -31,21 +28,60 @@ class _Condition(msgspec.Struct, gc=False):
     status: str = ""
 
 
-class _Named(msgspec.Struct, gc=False):
+class _Source(msgspec.Struct, gc=False):
+    """Where a volume or a variable comes from; a Secret's volume calls its name secretName."""
+
     name: str | None = None
+    secretName: str | None = None
     claimName: str | None = None
+    optional: bool | None = None
+
+
+class _Projection(msgspec.Struct, gc=False):
+    configMap: _Source | None = None
+    secret: _Source | None = None
+
+
+class _Projected(msgspec.Struct, gc=False):
+    sources: tuple[_Projection, ...] | None = None
 
 
 class _Volume(msgspec.Struct, gc=False):
-    configMap: _Named | None = None
-    persistentVolumeClaim: _Named | None = None
+    configMap: _Source | None = None
+    secret: _Source | None = None
+    persistentVolumeClaim: _Source | None = None
+    projected: _Projected | None = None
+
+
+class _EnvFrom(msgspec.Struct, gc=False):
+    configMapRef: _Source | None = None
+    secretRef: _Source | None = None
+
+
+class _ValueFrom(msgspec.Struct, gc=False):
+    configMapKeyRef: _Source | None = None
+    secretKeyRef: _Source | None = None
+
+
+class _Env(msgspec.Struct, gc=False):
+    valueFrom: _ValueFrom | None = None
+
+
+class _Container(msgspec.Struct, gc=False):
+    envFrom: tuple[_EnvFrom, ...] | None = None
+    env: tuple[_Env, ...] | None = None
 
 
 class _Spec(msgspec.Struct, gc=False):
     nodeName: str | None = None
     hostname: str | None = None
     subdomain: str | None = None
+    schedulerName: str | None = None
+    serviceAccountName: str | None = None
+    priorityClassName: str | None = None
     volumes: tuple[_Volume, ...] | None = None
+    containers: tuple[_Container, ...] | None = None
+    initContainers: tuple[_Container, ...] | None = None
 
 
 class _Status(msgspec.Struct, gc=False):
@@ -70,10 +106,11 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     restarts: int = 0
     failed: bool = False  # a container ended with an exit code other than 0
     disrupted: bool = False  # evicted, preempted or taken off its node: it did not end by itself
-    asked: int = 0  # when its deletion was asked for, microseconds; whole seconds, API server's clock
+    scheduled: str = ""  # the status of condition PodScheduled: True, False, or "" where there is none
     attempt: int = -1  # Volcano's volcano.sh/job-version
-    config_maps: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
+    index: int = -1  # of an Indexed Job
+    scheduler: str = ""
+    needs: tuple[Reference, ...] = ()  # ConfigMaps, Secrets, claims, … without which it cannot run; none is optional
 
     @property
     def terminal(self) -> bool:
@@ -86,12 +123,8 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
         return self.restarts > before.restarts or (self.failed and not before.failed)
 
 
-def _asked(pod: PodShape) -> int:
-    """deletionTimestamp is when the grace period ends."""
-    if pod.metadata.deletionTimestamp is None:
-        return 0
-    ends = microseconds(msgspec.convert(pod.metadata.deletionTimestamp, Time))
-    return min(ends, max(0, ends - (pod.metadata.deletionGracePeriodSeconds or 0) * 1_000_000))
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdecimal() else -1
 
 
 def _facts(pod: PodShape) -> PodFacts:
@@ -99,29 +132,55 @@ def _facts(pod: PodShape) -> PodFacts:
     states = [state for each in containers for state in (each.state, each.lastState) if state]
     runs = [run for state in states for run in (state.running, state.terminated) if run]
     annotations = pod.metadata.annotations or {}
-    attempt = annotations.get("volcano.sh/job-version", "")
-    volumes = pod.spec.volumes or ()
-    holding = {each.type for each in pod.status.conditions or () if each.status == "True"}
+    conditions = {each.type: each.status for each in pod.status.conditions or ()}
     return PodFacts(
         **pod.metadata.common,
         phase=pod.status.phase or "",
         node=pod.spec.nodeName or "",
         hostname=pod.spec.hostname or "",
         subdomain=pod.spec.subdomain or "",
-        ready="Ready" in holding,
-        started=min((microseconds(run.startedAt) for run in runs if run.startedAt), default=0),
+        ready=conditions.get("Ready") == "True",
+        started=min((seconds(run.startedAt) for run in runs if run.startedAt), default=0),
         restarts=sum(each.restartCount for each in containers),
         failed=pod.status.phase == "Failed" or any(state.terminated and state.terminated.exitCode for state in states),
-        disrupted=pod.status.reason == "Evicted" or "DisruptionTarget" in holding,
-        asked=_asked(pod),
-        attempt=int(attempt) if attempt.isdecimal() else -1,
-        config_maps=tuple(each.configMap.name for each in volumes if each.configMap and each.configMap.name),
-        claims=tuple(
-            each.persistentVolumeClaim.claimName
-            for each in volumes
-            if each.persistentVolumeClaim and each.persistentVolumeClaim.claimName
-        ),
+        disrupted=pod.status.reason == "Evicted" or conditions.get("DisruptionTarget") == "True",
+        scheduled=conditions.get("PodScheduled", ""),
+        attempt=_number(annotations.get("volcano.sh/job-version")),
+        index=_number(annotations.get("batch.kubernetes.io/job-completion-index")),
+        scheduler=pod.spec.schedulerName or "",
+        needs=tuple(dict.fromkeys(_needs(pod.spec))),
     )
+
+
+def _needs(spec: _Spec) -> Iterable[Reference]:
+    for volume in spec.volumes or ():
+        yield from _source(volume.configMap, "ConfigMap")
+        yield from _source(volume.secret, "Secret")
+        yield from _source(volume.persistentVolumeClaim, "PersistentVolumeClaim")
+        for each in (volume.projected and volume.projected.sources) or ():
+            yield from _source(each.configMap, "ConfigMap")
+            yield from _source(each.secret, "Secret")
+    for container in (*(spec.initContainers or ()), *(spec.containers or ())):
+        for whole in container.envFrom or ():
+            yield from _source(whole.configMapRef, "ConfigMap")
+            yield from _source(whole.secretRef, "Secret")
+        for one in container.env or ():
+            if one.valueFrom:
+                yield from _source(one.valueFrom.configMapKeyRef, "ConfigMap")
+                yield from _source(one.valueFrom.secretKeyRef, "Secret")
+    if spec.serviceAccountName:
+        yield Reference("", "ServiceAccount", spec.serviceAccountName, "service account")
+    if spec.priorityClassName:
+        yield Reference("scheduling.k8s.io", "PriorityClass", spec.priorityClassName, "priority", namespaced=False)
+
+
+_ROLES = {"ConfigMap": "config", "Secret": "secret", "PersistentVolumeClaim": "claim"}
+
+
+def _source(source: _Source | None, kind: str) -> Iterable[Reference]:
+    name = source and (source.name or source.secretName or source.claimName)
+    if source and name and not source.optional:
+        yield Reference("", kind, name, _ROLES[kind])
 
 
 def _phase(pod: PodFacts) -> Phase:
@@ -150,12 +209,34 @@ def _marks(before: PodFacts, after: PodFacts) -> Iterable[Mark]:
 def _references(pod: PodFacts) -> Iterable[Reference]:
     if pod.subdomain:
         yield Reference("", "Service", pod.subdomain, "subdomain")
-    for name in pod.config_maps:
-        yield Reference("", "ConfigMap", name, "config")
-    for name in pod.claims:
-        yield Reference("", "PersistentVolumeClaim", name, "claim")
+    yield from pod.needs
+
+
+TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+def _spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
+    """active: created, and neither finished nor asked to end. uncounted: succeeded, and not yet let go by its Job."""
+    over = pod.ended and pod.ended.at
+    if pod.created:
+        left = (moment.at for moment in pod.moments if moment.facts.terminal or moment.facts.deleting)
+        yield "active", pod.created.at, next(left, over)
+    held = [moment for moment in pod.moments if moment.facts.phase == "Succeeded"]
+    if held and TRACKING in held[0].facts.finalizers:
+        yield "uncounted", held[0].at, next((each.at for each in held if TRACKING not in each.facts.finalizers), over)
 
 
 KIND = Kind(
-    "", "Pod", "pod", "Pods", PodShape, PodFacts, _facts, _phase, _marks, _references, subtitle=lambda pod: pod.node
+    "",
+    "Pod",
+    "pod",
+    "Pods",
+    PodShape,
+    PodFacts,
+    _facts,
+    _phase,
+    _marks,
+    _references,
+    subtitle=lambda pod: pod.node,
+    spells=_spells,
 )

@@ -43,7 +43,7 @@ FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is
 _DOUBT = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
 
 
-@rule("pod-before-service", subject="Pod")
+@rule("pod-before-service", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born = pod.created
     subdomain = pod.told("subdomain")

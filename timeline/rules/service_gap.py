@@ -33,10 +33,10 @@ from typing import NamedTuple
 
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
 from timeline.world import World
 
-TEARDOWN = 5_000_000  # µs in which a Pod may follow its Service into deletion
+TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
 FAILURE_WITHIN = 60_000_000  # µs after a gap, in which a failure is laid to it
 
 
@@ -51,7 +51,7 @@ class Gap(NamedTuple):
         return self.ended - self.went.time
 
 
-@rule("service-gap", subject="Pod")
+@rule("service-gap", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     subdomain = pod.told("subdomain")
     if not subdomain:
@@ -134,7 +134,7 @@ def _lived(pod: Track, gap: Gap, left: int | None) -> bool:
 
 def _teardown(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
     """Whether the Pod followed its Service, and no Service came back for it."""
-    soon = gap.went.time + TEARDOWN
+    soon = gap.went.time + TEARDOWN.microseconds
     if _owner_left(pod, soon, world):
         return True
     if gap.back and (left is None or gap.ended < left):

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from collectors.normalise import KINDS, NOT_OBJECTS, decoder, outcome, owner, told
 from collectors.redact import redact_json
-from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, Place, microseconds
+from timeline.entries import Change, Clock, Entry, ObjectRef, Place, microseconds
 from timeline.kinds import Kind, Metadata, kind_of
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -86,9 +87,7 @@ _answer = msgspec.json.Decoder(_Answer)
 _status = msgspec.json.Decoder(_Status)
 _namespace = msgspec.json.Decoder(_Namespace)
 _binding = msgspec.json.Decoder(_Binding)
-_shapes: dict[type, msgspec.json.Decoder[Any]] = {}
 _CHANGES = {"create": Change.CREATED, "update": Change.MODIFIED, "patch": Change.MODIFIED, "delete": Change.DELETED}
-_NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
 
 
@@ -106,7 +105,7 @@ def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
         return None  # eviction, scale, token, log, …: their effect shows in the object's own writes
-    answer = _answer.decode(event.responseObject) if _told(event.responseObject) else _Answer()
+    answer = _answer.decode(event.responseObject) if told(event.responseObject) else _Answer()
     kind = kind_of(ref.apiGroup, KINDS.get((ref.apiGroup, ref.resource)) or _named(event, answer) or ref.resource)
     if change is Change.MODIFIED and event.responseStatus.code == 201:
         change = Change.CREATED  # server-side apply creates what it does not find
@@ -122,7 +121,7 @@ def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
     }
     if ref.subresource == "binding":
         return _bound(event, ref, kind, common)
-    if answer.metadata is None or answer.kind in _NOT_OBJECTS:
+    if answer.metadata is None or answer.kind in NOT_OBJECTS:
         return _bare(event, ref, kind, change, answer, common)
     return _whole(event, ref, kind, change, bodies, common)
 
@@ -131,34 +130,21 @@ def _whole(
     event: AuditEvent, ref: _ObjectReference, kind: Kind, change: Change, bodies: bool, common: dict[str, Any]
 ) -> Entry | None:
     """The answer is the object after the change."""
-    shape = _decoder(kind).decode(event.responseObject)
+    shape = decoder(kind).decode(event.responseObject)
     metadata: Metadata = shape.metadata
     target = _object(ref, kind, metadata)
     if not target.name:
         return None  # a question, such as a TokenReview or a SubjectAccessReview: nothing is stored under a name
-    change, revision = _outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
+    change, revision = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
     return Entry(
         ref=target,
         change=change,
         resource_version=revision,
         facts=kind.facts(shape),
-        owner=_owner(metadata),
+        owner=owner(metadata),
         body=redact_json(bytes(event.responseObject), kind.kind) if bodies else b"",
         **common,
     )
-
-
-def _outcome(change: Change, metadata: Metadata, held: bool = False) -> tuple[Change, int | None]:
-    """What the change did to the object, and the change's own revision."""
-    revision = _revision(metadata.resourceVersion)
-    if metadata.deletionTimestamp is None:
-        return change, revision
-    held = held or bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
-    if change is Change.DELETED and held:
-        return Change.MODIFIED, revision  # the deletion was asked for; the object stays for now
-    if change is Change.MODIFIED and not held:
-        return Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
-    return change, revision
 
 
 def _awaits_emptying(event: AuditEvent) -> bool:
@@ -186,20 +172,20 @@ def _bare(
     target = _object(ref, kind, metadata)
     if not target.name:
         return None  # deletecollection, and creates by generateName whose answer was not logged
-    change, revision = _outcome(change, metadata)
+    change, revision = outcome(change, metadata)
     return Entry(
         ref=target,
         change=change,
         resource_version=revision,
         sets=sets,
-        owner=_owner(metadata),
+        owner=owner(metadata),
         **common,
     )
 
 
 def _bound(event: AuditEvent, ref: _ObjectReference, kind: Kind, common: dict[str, Any]) -> Entry | None:
     """A binding is a write of the Pod whose answer does not show the Pod."""
-    body = _binding.decode(event.requestObject) if _told(event.requestObject) else _Binding()
+    body = _binding.decode(event.requestObject) if told(event.requestObject) else _Binding()
     target = _object(ref, kind, body.metadata or Metadata())
     if not target.name or kind.kind != "Pod":
         return None
@@ -213,12 +199,6 @@ def _bound(event: AuditEvent, ref: _ObjectReference, kind: Kind, common: dict[st
     )
 
 
-def _decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
-    if kind.shape not in _shapes:
-        _shapes[kind.shape] = msgspec.json.Decoder(kind.shape)
-    return _shapes[kind.shape]
-
-
 def _object(ref: _ObjectReference, kind: Kind, metadata: Metadata) -> ObjectRef:
     name, uid = ref.name or metadata.name or "", metadata.uid or ref.uid
     if "\0" in "".join((ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)):
@@ -226,67 +206,10 @@ def _object(ref: _ObjectReference, kind: Kind, metadata: Metadata) -> ObjectRef:
     return ObjectRef(ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)
 
 
-def _owner(metadata: Metadata) -> Owner | None:
-    references = metadata.ownerReferences or ()
-    chosen = next((each for each in references if each.controller), references[0] if len(references) == 1 else None)
-    if chosen is None:
-        return None
-    group, _, version = chosen.apiVersion.rpartition("/")
-    return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
-
-
-def _revision(text: str | None) -> int | None:
-    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
-    return int(text) if text and text.isascii() and text.isdecimal() and not text.startswith("0") else None
-
-
 def _named(event: AuditEvent, answer: _Answer) -> str:
     """The kind of a resource that is not built in, as the answer or the object sent says it; "" where neither does."""
-    if answer.kind and answer.kind not in _NOT_OBJECTS:
+    if answer.kind and answer.kind not in NOT_OBJECTS:
         return answer.kind
-    if event.verb in {"create", "update"} and _told(event.requestObject):
+    if event.verb in {"create", "update"} and told(event.requestObject):
         return _answer.decode(event.requestObject).kind
     return ""
-
-
-def _told(body: msgspec.Raw) -> bool:
-    return bytes(body) not in (b"", b"null")
-
-
-KINDS = {
-    ("", "pods"): "Pod",
-    ("", "services"): "Service",
-    ("", "endpoints"): "Endpoints",
-    ("", "events"): "Event",
-    ("", "configmaps"): "ConfigMap",
-    ("", "secrets"): "Secret",
-    ("", "serviceaccounts"): "ServiceAccount",
-    ("", "namespaces"): "Namespace",
-    ("", "nodes"): "Node",
-    ("", "persistentvolumes"): "PersistentVolume",
-    ("", "persistentvolumeclaims"): "PersistentVolumeClaim",
-    ("", "replicationcontrollers"): "ReplicationController",
-    ("", "resourcequotas"): "ResourceQuota",
-    ("apps", "deployments"): "Deployment",
-    ("apps", "replicasets"): "ReplicaSet",
-    ("apps", "statefulsets"): "StatefulSet",
-    ("apps", "daemonsets"): "DaemonSet",
-    ("apps", "controllerrevisions"): "ControllerRevision",
-    ("batch", "jobs"): "Job",
-    ("batch", "cronjobs"): "CronJob",
-    ("batch.volcano.sh", "jobs"): "Job",
-    ("scheduling.volcano.sh", "podgroups"): "PodGroup",
-    ("scheduling.volcano.sh", "queues"): "Queue",
-    ("coordination.k8s.io", "leases"): "Lease",
-    ("discovery.k8s.io", "endpointslices"): "EndpointSlice",
-    ("events.k8s.io", "events"): "Event",
-    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
-    ("networking.k8s.io", "ingresses"): "Ingress",
-    ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
-    ("storage.k8s.io", "storageclasses"): "StorageClass",
-    ("rbac.authorization.k8s.io", "roles"): "Role",
-    ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
-    ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): "ClusterRoleBinding",
-}
-"""The kinds of resources whose writes may answer without naming a kind (deletions, level Metadata)."""

@@ -1,0 +1,87 @@
+"""Pure: what was observed, in whatever form, becomes an entry. Here are the parts that all forms share."""
+
+from typing import Any
+
+import msgspec
+
+from timeline.entries import Change, Owner
+from timeline.kinds import Kind, Metadata
+
+NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}
+_shapes: dict[type, msgspec.json.Decoder[Any]] = {}
+
+
+def decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
+    if kind.shape not in _shapes:
+        _shapes[kind.shape] = msgspec.json.Decoder(kind.shape)
+    return _shapes[kind.shape]
+
+
+def outcome(change: Change, metadata: Metadata, held: bool = False) -> tuple[Change, int | None]:
+    """What the change did to the object, and the change's own revision."""
+    own = revision(metadata.resourceVersion)
+    if metadata.deletionTimestamp is None:
+        return change, own
+    held = held or bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
+    if change is Change.DELETED and held:
+        return Change.MODIFIED, own  # the deletion was asked for; the object stays for now
+    if change is Change.MODIFIED and not held:
+        return Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
+    return change, own
+
+
+def owner(metadata: Metadata) -> Owner | None:
+    references = metadata.ownerReferences or ()
+    chosen = next((each for each in references if each.controller), references[0] if len(references) == 1 else None)
+    if chosen is None:
+        return None
+    group, _, version = chosen.apiVersion.rpartition("/")
+    return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
+
+
+def revision(text: str | None) -> int | None:
+    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
+    return int(text) if text and text.isascii() and text.isdecimal() and not text.startswith("0") else None
+
+
+def told(body: msgspec.Raw) -> bool:
+    return bytes(body) not in (b"", b"null")
+
+
+KINDS = {
+    ("", "pods"): "Pod",
+    ("", "services"): "Service",
+    ("", "endpoints"): "Endpoints",
+    ("", "events"): "Event",
+    ("", "configmaps"): "ConfigMap",
+    ("", "secrets"): "Secret",
+    ("", "serviceaccounts"): "ServiceAccount",
+    ("", "namespaces"): "Namespace",
+    ("", "nodes"): "Node",
+    ("", "persistentvolumes"): "PersistentVolume",
+    ("", "persistentvolumeclaims"): "PersistentVolumeClaim",
+    ("", "replicationcontrollers"): "ReplicationController",
+    ("", "resourcequotas"): "ResourceQuota",
+    ("apps", "deployments"): "Deployment",
+    ("apps", "replicasets"): "ReplicaSet",
+    ("apps", "statefulsets"): "StatefulSet",
+    ("apps", "daemonsets"): "DaemonSet",
+    ("apps", "controllerrevisions"): "ControllerRevision",
+    ("batch", "jobs"): "Job",
+    ("batch", "cronjobs"): "CronJob",
+    ("batch.volcano.sh", "jobs"): "Job",
+    ("scheduling.volcano.sh", "podgroups"): "PodGroup",
+    ("scheduling.volcano.sh", "queues"): "Queue",
+    ("coordination.k8s.io", "leases"): "Lease",
+    ("discovery.k8s.io", "endpointslices"): "EndpointSlice",
+    ("events.k8s.io", "events"): "Event",
+    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
+    ("networking.k8s.io", "ingresses"): "Ingress",
+    ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
+    ("storage.k8s.io", "storageclasses"): "StorageClass",
+    ("rbac.authorization.k8s.io", "roles"): "Role",
+    ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
+    ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): "ClusterRoleBinding",
+}
+"""The kinds of resources whose writes may answer without naming a kind (deletions, level Metadata)."""

@@ -5,7 +5,12 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.order import CommitClock, Stamp, delay_bounds, precedes
+from timeline.entries import FOREVER
+from timeline.order import CommitClock, Stamp, delay_bounds, offsets, precedes
+
+
+def clock_of(log: list[Stamp]) -> CommitClock:
+    return CommitClock((stamp.resource_version or 0, stamp.received, stamp.staged) for stamp in log)
 
 
 @st.composite
@@ -25,29 +30,29 @@ def logs(draw: st.DrawFn) -> list[Stamp]:
 def test_drawn_times_follow_the_revisions_and_stay_in_their_brackets(log: list[Stamp], chance: random.Random) -> None:
     given_order = log + log[::2]
     chance.shuffle(given_order)
-    clock = CommitClock(given_order)
-    drawn = [clock.drawn(stamp) for stamp in log]
+    clock = clock_of(given_order)
+    drawn = [clock.drawn(*stamp[:3]) for stamp in log]
     assert drawn == sorted(drawn)
     assert all(stamp.received <= time <= stamp.staged for stamp, time in zip(log, drawn, strict=True))
-    assert drawn == [CommitClock(log).drawn(stamp) for stamp in log]
+    assert drawn == [clock_of(log).drawn(*stamp[:3]) for stamp in log]
 
 
 def test_a_write_answered_late_does_not_drag_the_others_along() -> None:
     # RV 7 waits from 1 to 900 and is committed before RV 8, whose request came at 500.
-    clock = CommitClock([Stamp(7, 1, 900), Stamp(8, 500, 600)])
-    assert clock.drawn(Stamp(7, 1, 900)) == 1
-    assert clock.drawn(Stamp(8, 500, 600)) == 500
+    clock = clock_of([Stamp(7, 1, 900), Stamp(8, 500, 600)])
+    assert clock.drawn(7, 1, 900) == 1
+    assert clock.drawn(8, 500, 600) == 500
 
 
 def test_a_no_op_that_repeats_an_old_revision_moves_nothing() -> None:
-    clock = CommitClock([Stamp(7, 10, 20), Stamp(8, 30, 40), Stamp(7, 5_000, 5_010)])
-    assert clock.drawn(Stamp(8, 30, 40)) == 30
+    clock = clock_of([Stamp(7, 10, 20), Stamp(8, 30, 40), Stamp(7, 5_000, 5_010)])
+    assert clock.drawn(8, 30, 40) == 30
 
 
 def test_a_stale_answer_whose_own_write_was_never_seen_moves_nothing() -> None:
     # RV 7 is told at 5000 by an answer that repeats it; RV 8 had been answered at 40, so 7 was written before.
-    clock = CommitClock([Stamp(8, 30, 40), Stamp(7, 5_000, 5_010), Stamp(9, 60, 70)])
-    assert [clock.drawn(stamp) for stamp in (Stamp(8, 30, 40), Stamp(9, 60, 70))] == [30, 60]
+    clock = clock_of([Stamp(8, 30, 40), Stamp(7, 5_000, 5_010), Stamp(9, 60, 70)])
+    assert [clock.drawn(*stamp[:3]) for stamp in (Stamp(8, 30, 40), Stamp(9, 60, 70))] == [30, 60]
 
 
 def test_revisions_decide_before_clocks_do() -> None:
@@ -66,3 +71,52 @@ def test_without_revisions_overlapping_requests_have_no_order() -> None:
 def test_a_delay_is_known_as_an_interval() -> None:
     assert delay_bounds(Stamp(1, 841_106, 849_006), Stamp(2, 894_060, 896_460)) == (0.045054, 0.055354)
     assert delay_bounds(Stamp(1, 10, 500), Stamp(2, 20, 600))[0] == 0
+
+
+@given(logs(), st.integers(0, 40))
+def test_a_clock_that_grows_draws_as_one_that_knew_all_or_refuses(log: list[Stamp], at: int) -> None:
+    growing, whole = clock_of(log[:at]), clock_of(log)
+    if growing.extend((stamp.resource_version or 0, stamp.received, stamp.staged) for stamp in log[at:]):
+        assert [growing.drawn(*stamp[:3]) for stamp in log] == [whole.drawn(*stamp[:3]) for stamp in log]
+    else:
+        assert [growing.drawn(*stamp[:3]) for stamp in log[:at]] == [clock_of(log[:at]).drawn(*s[:3]) for s in log[:at]]
+
+
+def test_a_revision_that_comes_late_is_not_slipped_into_a_growing_clock() -> None:
+    clock = clock_of([Stamp(7, 10, 20), Stamp(9, 30, 40)])
+    assert not clock.extend([(8, 15, 25)])
+    assert clock.drawn(9, 30, 40) == 30
+
+
+def test_revisions_of_different_counters_are_not_compared() -> None:
+    assert precedes(Stamp(5, 100, 110), Stamp(9, 100, 110, "events")) is None
+    assert precedes(Stamp(9, 100, 110), Stamp(5, 200, 210, "events")) is True
+
+
+def test_whole_seconds_order_what_is_surely_apart() -> None:
+    a, b, c = (Stamp(None, second * 1_000_000, FOREVER) for second in (10, 11, 12))
+    assert precedes(a, b) is None  # read before the commit: b's may have come first
+    assert precedes(a, c) is True
+    assert delay_bounds(a, c) == (1.0, 3.0)
+
+
+@given(logs(), st.integers(-100_000, 100_000), st.randoms(use_true_random=False))
+def test_the_clock_of_another_server_is_estimated_within_what_its_neighbours_allow(
+    log: list[Stamp], skew: int, chance: random.Random
+) -> None:
+    lines = []
+    for revision, received, staged, _ in log:
+        file, shift = chance.choice([("a", 0), ("b", skew)])
+        lines.append((revision or 0, file, received + shift, staged + shift))
+    found = offsets(lines)
+    chance.shuffle(lines)
+    assert offsets(lines) == found
+    assert all(abs(abs(offset) - abs(skew)) <= 400 + 50 * len(log) for offset in found.values())
+
+
+def test_two_servers_whose_clocks_agree_are_left_alone_and_one_that_is_ahead_is_set_back() -> None:
+    agree = [(rv, "ab"[rv % 2], rv * 100, rv * 100 + 50) for rv in range(50)]
+    ahead = [(rv, file, at + 9_000 * (file == "b"), end + 9_000 * (file == "b")) for rv, file, at, end in agree]
+    assert offsets(agree) == {}
+    assert offsets(ahead).keys() in ({"a"}, {"b"})
+    assert all(abs(abs(offset) - 9_000) < 100 for offset in offsets(ahead).values())

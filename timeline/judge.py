@@ -21,13 +21,14 @@ def _rules_for(kind: str) -> tuple[Rule, ...]:
 
 
 def touched(world: World, changed: Iterable[Track]) -> list[Track]:
-    """The changed tracks, and all whose judgement may rest on them: those that refer to their names, and their kin."""
+    """The changed tracks, and all whose judgement may rest on them: those that refer to their names, their children,
+    their owner, and of their siblings those that came after the change."""
     found: dict[object, Track] = {}
     for track in changed:
         found[track.key] = track
         related = [*world.referrers(track.name), *world.children(track)]
         if owner := world.owner_of(track):
-            related.append(owner)
+            related += [owner, *world.children_since(owner, (track.changed, 0))]
         for each in related:
             found[each.key] = each
     return [found[key] for key in sorted(found, key=repr)]

@@ -3,12 +3,11 @@
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from timeline.entries import Change, Entry, Facts, ObjectRef, Owner, Place
+from timeline.entries import Change, Clock, Entry, Facts, ObjectRef, Owner, Place
 from timeline.kinds import Kind, kind_of
-from timeline.order import CommitClock, Stamp
-
-SECOND = 1_000_000  # µs; deletionTimestamp and startedAt are whole seconds
+from timeline.order import SECOND, CommitClock, Stamp
 
 
 class Name(NamedTuple):
@@ -24,20 +23,51 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     """One change in a lifeline. `time` is drawn, microseconds; `facts`, of the kind's type, is the state from here."""
 
     time: int
-    stamp: Stamp
-    change: Change
     facts: Any
-    action: str
-    actor: str
-    user_agent: str
-    identity: str
-    place: Place | None
-    replaces: int | None = None  # the revision whose place it surely took
+    entry: Entry
+    space: str = ""  # which counter its revision is of
 
     @property
     def at(self) -> tuple[int, int]:
         """Its place in commit order, also among moments that are drawn at one time."""
-        return self.time, self.stamp.resource_version or 0
+        return self.time, self.entry.resource_version or 0
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.entry.resource_version, self.entry.received, self.entry.staged, self.space)
+
+    @property
+    def change(self) -> Change:
+        return self.entry.change
+
+    @property
+    def clock(self) -> Clock:
+        return self.entry.clock
+
+    @property
+    def replaces(self) -> int | None:
+        """The revision whose place it surely took, where the writer named it."""
+        return self.entry.replaces
+
+    @property
+    def action(self) -> str:
+        return self.entry.action
+
+    @property
+    def actor(self) -> str:
+        return self.entry.actor
+
+    @property
+    def user_agent(self) -> str:
+        return self.entry.user_agent
+
+    @property
+    def identity(self) -> str:
+        return self.entry.identity
+
+    @property
+    def place(self) -> Place | None:
+        return self.entry.place
 
 
 class Track:
@@ -48,6 +78,7 @@ class Track:
         self.owner = owner
         self.moments = moments
         self.gone_by: int | None = None  # drawn time by which it had surely gone, where its removal was not observed
+        self.changed = 0  # drawn time from which it differs from what was known of it before
         self.kind: Kind = kind_of(ref.group, ref.kind)
 
     def __repr__(self) -> str:
@@ -114,6 +145,18 @@ class Track:
             held = moment.facts
         return held
 
+    def differs(self, was: "Track") -> int | None:
+        """The drawn time of the first moment that is not as it was; None where all is."""
+        if self.ref != was.ref or self.owner != was.owner:
+            return 0
+        for one, other in zip(self.moments, was.moments, strict=False):
+            if one != other:
+                return min(one.time, other.time)
+        if len(self.moments) == len(was.moments):
+            return None
+        shorter = min(len(self.moments), len(was.moments))
+        return (self.moments[shorter:] or was.moments[shorter:])[0].time
+
     def references(self) -> set[Name]:
         """The names this object needed at any time of its life."""
         found = set()
@@ -128,39 +171,60 @@ class Track:
 
 
 def identity(entry: Entry) -> object:
-    """What makes two observations one change."""
+    """What makes two observations of an object one change."""
+    if entry.change is Change.DELETED and entry.ref.uid:
+        return Change.DELETED  # it happens once, and not every observation tells its revision
     if entry.resource_version is not None:
         return entry.resource_version
-    if entry.change is Change.DELETED and entry.ref.uid:
-        return Change.DELETED
     return entry.identity or (entry.change, entry.received, entry.staged)
 
 
-def precedence(entry: Entry) -> tuple[bool, int, int, str, str, int]:
-    """Of several observations of one change the first stands: a later write that repeats its revision wrote nothing."""
+def merged(one: Entry, other: Entry) -> Entry:
+    """Two observations of one change: the clock of the API server stands before whole seconds, the first before a later
+    write that repeats its revision and so wrote nothing; what it does not tell comes from the other."""
+    first, second = sorted((one, other), key=_precedence)
+    told: dict[str, Any] = {}
+    if first.resource_version is None and second.resource_version is not None:
+        told["resource_version"] = second.resource_version
+    if first.facts is None and second.facts is not None:
+        told["facts"] = second.facts
+    if first.owner is None and second.owner is not None:
+        told["owner"] = second.owner
+    if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
+        told["replaces"] = second.replaces
+    if first.change is Change.OBSERVED and second.change is not Change.OBSERVED:
+        told["change"] = second.change
+    return replace(first, **told) if told else first
+
+
+def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int]:
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
-    return entry.resource_version is None, entry.received, entry.staged, entry.identity, file, line
+    return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line
 
 
-def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock) -> list[Track]:
+def lives_of(groups: list[list[Entry]], clock: CommitClock, space: str) -> list[Track]:
     """The tracks of one name: one a UID, and for entries without UID one a life, cut at creations and deletions."""
-    lives: list[list[Entry]] = []
+    lives: list[list[tuple[int, Entry]]] = []
     for entries in groups:
-        entries.sort(key=lambda entry: _position(entry, clock))
+        drawn = clock.drawn
+        timed = [(drawn(entry.resource_version, entry.received, entry.staged), entry) for entry in entries]
+        if len(timed) > 1:
+            timed.sort(key=_position)
         if entries[0].ref.uid:
-            lives.append(entries)
+            lives.append(timed)
             continue
-        for entry in entries:
-            open_life = lives and not lives[-1][-1].ref.uid and lives[-1][-1].change is not Change.DELETED
-            if entry.change is Change.CREATED or not open_life:
-                lives.append([entry])
+        for each in timed:
+            open_life = lives and not lives[-1][-1][1].ref.uid and lives[-1][-1][1].change is not Change.DELETED
+            if each[1].change is Change.CREATED or not open_life:
+                lives.append([each])
             else:
-                lives[-1].append(entry)
-    tracks = [_track(entries, clock) for entries in lives]
-    tracks.sort(key=lambda track: (track.first.time, track.ref.uid))
+                lives[-1].append(each)
+    tracks = [_track(timed, space) for timed in lives]
+    if len(tracks) > 1:
+        tracks.sort(key=lambda track: (track.first.at, track.ref.uid))
     for number, track in enumerate(tracks):
         if not track.ref.uid:  # a stable stand-in, so that each life has a key of its own
-            track.ref = msgspec.structs.replace(track.ref, uid=f"{ANONYMOUS}{number + 1}")
+            track.ref = replace(track.ref, uid=f"{ANONYMOUS}{number + 1}")
     return tracks
 
 
@@ -172,12 +236,10 @@ def public_uid(ref: ObjectRef) -> str:
     return "" if ref.uid.startswith(ANONYMOUS) else ref.uid
 
 
-def _position(entry: Entry, clock: CommitClock) -> tuple[bool, int, int, int, str, str]:
-    stamp = Stamp(entry.resource_version, entry.received, entry.staged)
-    drawn = clock.drawn(stamp)
-    anonymous = not entry.ref.uid
+def _position(timed: tuple[int, Entry]) -> tuple[bool, int, int, int, str, str]:
+    drawn, entry = timed
     return (
-        entry.change is Change.DELETED and not anonymous,  # a UID's deletion ends it, whatever its clock says
+        entry.change is Change.DELETED and entry.ref.uid != "",  # a UID's deletion ends it, whatever its clock says
         drawn,
         entry.resource_version or 0,
         entry.staged,
@@ -186,35 +248,21 @@ def _position(entry: Entry, clock: CommitClock) -> tuple[bool, int, int, int, st
     )
 
 
-def _track(entries: list[Entry], clock: CommitClock) -> Track:
+def _track(timed: list[tuple[int, Entry]], space: str) -> Track:
     moments: list[Moment] = []
     facts: Facts | None = None
     owner: Owner | None = None
-    ref = entries[0].ref
-    kind = kind_of(ref.group, ref.kind)
-    time = 0
-    for entry in entries:
+    ref = timed[0][1].ref
+    latest = 0
+    for time, entry in timed:
         if entry.facts is not None:
-            facts = facts if facts == entry.facts else entry.facts
+            if facts != entry.facts:
+                facts = entry.facts
         elif facts is None:
-            facts = kind.facts_type()
+            facts = kind_of(ref.group, ref.kind).facts_type()
         if entry.sets:
-            facts = msgspec.structs.replace(facts, **dict(entry.sets))
+            facts = replace(facts, **dict(entry.sets))
         owner = owner or entry.owner
-        stamp = Stamp(entry.resource_version, entry.received, entry.staged)
-        time = max(time, clock.drawn(stamp))
-        moments.append(
-            Moment(
-                time,
-                stamp,
-                entry.change,
-                facts,
-                entry.action,
-                entry.actor,
-                entry.user_agent,
-                entry.identity,
-                entry.place,
-                entry.replaces,
-            )
-        )
+        latest = max(latest, time)
+        moments.append(Moment(latest, facts, entry, space))
     return Track(ref, owner, moments)

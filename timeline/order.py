@@ -7,15 +7,25 @@ times in revision order: it never leaves a bracket and never shows a later revis
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
+
+from timeline.entries import FOREVER
+
+SECOND = 1_000_000  # µs; times that objects carry are whole seconds
+_OUTLIERS = 100  # one in so many bounds between two clocks is left out: a stale answer gives a wrong one
 
 
 class Stamp(NamedTuple):
-    """What is known of a commit's place in time; microseconds since 1970."""
+    """What is known of a commit's place in time; microseconds since 1970, `staged` FOREVER where nothing bounds it.
+
+    `space` names the counter that the revision is of; two revisions of one space order their commits.
+    """
 
     resource_version: int | None
     received: int
     staged: int
+    space: str = ""
 
 
 class CommitClock:
@@ -24,57 +34,109 @@ class CommitClock:
     Which stamps are given, not their order, decides: permutation and repetition change nothing.
     """
 
-    def __init__(self, stamps: Iterable[Stamp]) -> None:
-        first: dict[int, tuple[int, int]] = {}
-        for revision, received, staged in stamps:
-            if revision is None:
-                continue
-            known = first.get(revision)
-            if known is None or (received, staged) < known:  # a no-op write repeats the revision later on
-                first[revision] = (received, staged)
+    def __init__(self, stamps: Iterable[tuple[int, int, int]] = ()) -> None:
+        """From (resource version, received, staged)."""
         self._revisions: list[int] = []
         self._times: list[int] = []
-        self._read_off(sorted(first.items()))
+        self._last = 0
+        self.extend(stamps)
 
-    def _read_off(self, commits: list[tuple[int, tuple[int, int]]]) -> None:
-        """Keep the steps of the running maximum, without revisions that cannot be their entry's own.
-
-        A revision received only after a later one had been answered was written before the log says: a stale answer.
-        """
-        answered = [0] * len(commits)
-        soonest = None
-        for index in range(len(commits) - 1, -1, -1):
-            answered[index] = soonest if soonest is not None else commits[index][1][1]
-            staged = commits[index][1][1]
-            soonest = staged if soonest is None else min(soonest, staged)
-        highest = -1
-        for index, (revision, (received, _)) in enumerate(commits):
-            if received > highest and received <= answered[index]:
+    def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
+        """Take in commits that all follow those known; False, and nothing taken, where one would change the past."""
+        commits: list[tuple[int, int, int]] = []
+        for stamp in sorted(stamps):
+            if not commits or stamp[0] != commits[-1][0]:  # a no-op write repeats the revision later on
+                commits.append(stamp)
+        if not commits:
+            return True
+        highest = self._times[-1] if self._times else -1
+        if commits[0][0] <= self._last or min(staged for _, _, staged in commits) < highest:
+            return False
+        answered = FOREVER  # the soonest that a later revision was answered
+        own: list[tuple[int, int]] = []
+        for revision, received, staged in reversed(commits):
+            # Received only after a later one had been answered, it was written before the log says: a stale answer.
+            if received <= answered:
+                own.append((revision, received))
+            answered = min(answered, staged)
+        for revision, received in reversed(own):
+            if received > highest:
                 highest = received
                 self._revisions.append(revision)
                 self._times.append(received)
+        self._last = commits[-1][0]
+        return True
 
-    def drawn(self, stamp: Stamp) -> int:
+    def drawn(self, resource_version: int | None, received: int, staged: int) -> int:
         """The time to draw; within [received, staged] always."""
-        if stamp.resource_version is None:
-            return stamp.received
-        step = bisect_right(self._revisions, stamp.resource_version) - 1
+        if resource_version is None:
+            return received
+        step = bisect_right(self._revisions, resource_version) - 1
         if step < 0:
-            return stamp.received
-        return min(max(self._times[step], stamp.received), stamp.staged)
+            return received
+        time = self._times[step]
+        return received if time < received else time if time < staged else staged
+
+    def time_of(self, resource_version: int) -> int:
+        """When about a revision was committed that was not seen itself; 0 before all that was."""
+        step = bisect_right(self._revisions, resource_version) - 1
+        return self._times[step] if step >= 0 else 0
+
+
+def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
+    """How far the clock of each file is ahead of the fullest one's, microseconds; files that agree are left out.
+
+    From (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files, the
+    first was received before the second was answered: each such pair bounds the offset.
+    """
+    ordered = sorted(stamps)
+    counts: dict[str, int] = {}
+    bounds: dict[tuple[str, str], list[int]] = {}
+    for _, file, _, _ in ordered:
+        counts[file] = counts.get(file, 0) + 1
+    if len(counts) < 2:
+        return {}
+    for (_, a, received, _), (_, b, _, staged) in pairwise(ordered):
+        if a != b:
+            bounds.setdefault((a, b), []).append(received - staged)  # a's clock is ahead of b's by at least this
+    reference = max(sorted(counts), key=lambda file: counts[file])
+    found = {}
+    for file in counts:
+        ahead, behind = bounds.get((file, reference)), bounds.get((reference, file))
+        if file == reference or not ahead or not behind:
+            continue
+        least, most = _nearly_most(ahead), -_nearly_most(behind)
+        if least > 0 or most < 0:
+            found[file] = (least + most) // 2
+    return found
+
+
+def _nearly_most(bounds: list[int]) -> int:
+    return sorted(bounds)[-1 - len(bounds) // _OUTLIERS]
 
 
 def precedes(a: Stamp, b: Stamp) -> bool | None:
     """Whether a was surely committed before b: True, False (b before a), or None where no clock tells."""
-    if a.resource_version is not None and b.resource_version is not None:
+    if by_revision(a, b):
+        assert a.resource_version is not None and b.resource_version is not None
         return a.resource_version < b.resource_version if a.resource_version != b.resource_version else None
-    if a.staged < b.received:
+    if _latest(a) < b.received:
         return True
-    if b.staged < a.received:
+    if _latest(b) < a.received:
         return False
     return None
 
 
+def by_revision(a: Stamp, b: Stamp) -> bool:
+    """Whether the revisions of the two can be compared."""
+    return a.resource_version is not None and b.resource_version is not None and a.space == b.space
+
+
 def delay_bounds(a: Stamp, b: Stamp) -> tuple[float, float]:
     """Seconds between two commits, at least and at most."""
-    return max(0, b.received - a.staged) / 1e6, max(0, b.staged - a.received) / 1e6
+    return max(0, b.received - _latest(a)) / 1e6, max(0, _latest(b) - a.received) / 1e6
+
+
+def _latest(stamp: Stamp) -> int:
+    """A whole-second clock is read before the commit: within its second, as a rule."""
+    return stamp.staged if stamp.staged != FOREVER else stamp.received + SECOND

@@ -11,9 +11,9 @@ from types import ModuleType
 
 import msgspec
 
-from timeline.entries import ObjectRef
+from timeline.entries import Clock, ObjectRef
 from timeline.lifelines import Moment, Track
-from timeline.order import delay_bounds, precedes
+from timeline.order import by_revision, delay_bounds, precedes
 from timeline.payloads import Severity
 from timeline.world import World
 
@@ -189,7 +189,8 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
     """How surely a was committed before b; None where b surely came first."""
     match precedes(a.stamp, b.stamp):
         case True:
-            return Verdict.EXACT
+            whole_seconds = Clock.OBJECT in (a.clock, b.clock)
+            return Verdict.BOUNDED if whole_seconds and not by_revision(a.stamp, b.stamp) else Verdict.EXACT
         case False:
             return None
         case _:
@@ -202,9 +203,19 @@ def why(verdict: Verdict, a: Moment, b: Moment) -> str:
     known = f" The delay is known to lie between {duration(round(least * 1e6))} and {duration(round(most * 1e6))}."
     if verdict is Verdict.INCONCLUSIVE:
         return "Inconclusive: the two requests overlapped and no revision orders them." + known
-    if a.stamp.resource_version is not None and b.stamp.resource_version is not None:
-        return "Exact: both revisions come from one audit log of one API server, and revisions count commits." + known
+    if verdict is Verdict.BOUNDED:
+        return "Bounded: only whole-second times tell the order, and they lie far enough apart." + known
+    if by_revision(a.stamp, b.stamp):
+        return f"Exact: {_counted(a, b)}, and revisions count commits." + known
     return "Exact: the first request was answered before the second was received." + known
+
+
+def _counted(a: Moment, b: Moment) -> str:
+    if a.entry.ref.kind == b.entry.ref.kind and a.entry.ref.group == b.entry.ref.group:
+        return "both are revisions of one kind"
+    if a.clock is b.clock is Clock.AUDIT:
+        return "both revisions come from the audit log of one cluster"
+    return "the revisions of both kinds come from one counter, as their times bear out"
 
 
 def duration(microseconds: int) -> str:

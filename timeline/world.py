@@ -1,74 +1,80 @@
-"""Pure: the lives that entries tell, whatever order they come in.
+"""Pure: the lives of one source and how they belong together.
 
-A `World` takes entries of one source (`learn`), and when asked (`settle`) puts each object's moments into commit order.
-Between the two nothing is decided, so permutation, repetition and batching of the entries leave no trace.
+A `World` learns entries in any order; when it settles, its tracks and their indexes are those of everything learned.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from timeline.completeness import Completeness, Loss, losses
 from timeline.entries import Entry, ObjectRef
-from timeline.lifelines import Moment, Name, Track, identity, lives_of, precedence, public_uid
-from timeline.order import CommitClock, Stamp
+from timeline.kinds import At
+from timeline.ledger import GroupKind, Ledger, Seen
+from timeline.lifelines import Moment, Name, Track, public_uid
+
+Key = tuple[Name, str]
 
 
 class World:
     """The tracks of one source and their indexes; complete after `settle`."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[Name, str], dict[object, Entry]] = {}
-        self._unsettled: set[Name] = set()
-        self._numbers: dict[tuple[Name, str], int] = {}
-        self._lane_numbers: dict[Name, int] = {}
+        self._ledger = Ledger()
         self._lanes: dict[Name, list[Track]] = {}
         self._by_uid: dict[str, Track] = {}
-        self._children: dict[str, set[tuple[Name, str]]] = defaultdict(set)
-        self._referrers: dict[Name, set[tuple[Name, str]]] = defaultdict(set)
-        self.first = 0  # what the source covers, microseconds
-        self.last = 0
+        self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
+        self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
+        self._referrers: dict[Name, set[Key]] = defaultdict(set)
+        self._losses: dict[Key, list[Loss]] = {}
+        self._completeness: Completeness | None = None
+
+    @property
+    def first(self) -> int:
+        """What the source covers begins here, microseconds."""
+        return self._ledger.first
+
+    @property
+    def last(self) -> int:
+        return self._ledger.last
+
+    @property
+    def seen(self) -> dict[GroupKind, Seen]:
+        """How much of each kind was observed."""
+        return self._ledger.seen
 
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
         """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
-        for entry in entries:
-            ref = entry.ref
-            name = Name(ref.group, ref.kind, ref.namespace, ref.name)
-            known = self._entries.setdefault((name, ref.uid), {})
-            self._lane_numbers.setdefault(name, len(self._lane_numbers) + 1)
-            number = self._numbers.setdefault((name, ref.uid), len(self._numbers) + 1)
-            change = identity(entry)
-            before = known.get(change)
-            if before is None or precedence(entry) < precedence(before):
-                # The body is for the store; a world of a million entries keeps facts alone.
-                known[change] = msgspec.structs.replace(entry, body=b"") if entry.body else entry
-                self._unsettled.add(name)
-            if before is None:
-                yield number, entry
+        return self._ledger.learn(entries)
 
     def settle(self) -> list[Track]:
         """Put what was learned since the last time into order; the tracks that changed."""
-        known = [entry for entries in self._entries.values() for entry in entries.values()]
-        if known:
-            self.first = min(entry.received for entry in known)
-            self.last = max(entry.staged for entry in known)
-        clock = CommitClock(Stamp(entry.resource_version, entry.received, entry.staged) for entry in known)
-        keys: dict[Name, list[str]] = defaultdict(list)
-        for name, uid in self._entries:
-            keys[name].append(uid)
         changed: list[Track] = []
-        for name in sorted(keys):
-            tracks = lives_of(name, [list(self._entries[name, uid].values()) for uid in sorted(keys[name])], clock)
-            if name not in self._unsettled and _equal(tracks, self._lanes.get(name, [])):
-                continue
-            self._lanes[name] = tracks
-            changed += tracks
-        self._unsettled.clear()
-        self._index(changed)
-        known_changes = {track.key for track in changed}
-        for track in self.tracks():
-            if self._bound(track) and track.key not in known_changes:
+        settled = self._ledger.settle()
+        for name, tracks in settled.items():
+            before = {track.key: track for track in self._lanes.get(name, ())}
+            lane = self._lanes[name] = []
+            for track in tracks:
+                was = before.pop(track.key, None)
+                since = 0 if was is None else track.differs(was)
+                if was is not None and since is None:
+                    lane.append(was)
+                    continue
+                track.changed = since or 0
+                lane.append(track)
                 changed.append(track)
+                if was:
+                    self._forget(was)
+                self._enter(track)
+            for was in before.values():
+                self._forget(was)
+        known = {track.key for track in changed}
+        services = [name for name in settled if name.kind == "Service"]
+        for name in (*settled, *(name._replace(kind="Endpoints") for name in services)):
+            if name.kind == "Endpoints" or len(self._lanes[name]) > 1:
+                lives = self._lanes.get(name, ())
+                changed += [track for track in lives if self._bound(track) and track.key not in known]
+        self._completeness = None
         return changed
 
     def _bound(self, track: Track) -> bool:
@@ -85,14 +91,37 @@ class World:
         before, track.gone_by = track.gone_by, min((time for time in bounds if time > track.last.time), default=None)
         return before != track.gone_by
 
-    def _index(self, tracks: list[Track]) -> None:
-        for track in tracks:
-            if track.ref.uid:
-                self._by_uid[track.ref.uid] = track
-            if track.owner:
-                self._children[track.owner.uid].add(track.key)
-            for name in track.references():
-                self._referrers[name].add(track.key)
+    def _enter(self, track: Track) -> None:
+        if track.ref.uid:
+            self._by_uid[track.ref.uid] = track
+        if track.owner:
+            insort(self._children[track.owner.uid], (track.first.at, track.key))
+        for starts, ends, start, end in self._spells_of(track):
+            insort(starts, start)
+            if end is not None:
+                insort(ends, end)
+        for name in track.references():
+            self._referrers[name].add(track.key)
+        if found := losses(track, self._ledger):
+            self._losses[track.key] = found
+
+    def _forget(self, track: Track) -> None:
+        """Take a life, as it was known until now, out of the indexes."""
+        self._by_uid.pop(track.ref.uid, None)
+        if track.owner:
+            self._children[track.owner.uid].remove((track.first.at, track.key))
+        for starts, ends, start, end in self._spells_of(track):
+            del starts[bisect_left(starts, start)]
+            if end is not None:
+                del ends[bisect_left(ends, end)]
+        for name in track.references():
+            self._referrers[name].discard(track.key)
+        self._losses.pop(track.key, None)
+
+    def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
+        if track.owner:
+            for spell, start, end in track.kind.spells(track):
+                yield *self._spells.setdefault((track.owner.uid, spell), ([], [])), start, end
 
     def tracks(self) -> Iterator[Track]:
         for name in sorted(self._lanes):
@@ -102,7 +131,7 @@ class World:
         """The lives of one name, in the order in which they began."""
         return self._lanes.get(name, [])
 
-    def track(self, key: tuple[Name, str]) -> Track | None:
+    def track(self, key: Key) -> Track | None:
         return next((track for track in self._lanes.get(key[0], []) if track.ref.uid == key[1]), None)
 
     def number(self, track: Track) -> int:
@@ -110,29 +139,29 @@ class World:
         return self.number_of(track.ref)
 
     def number_of(self, ref: ObjectRef) -> int:
-        return self._numbers[Name(ref.group, ref.kind, ref.namespace, ref.name), public_uid(ref)]
+        return self._ledger.number(Name(ref.group, ref.kind, ref.namespace, ref.name), public_uid(ref))
 
     def lane(self, track: Track) -> int:
         """A short key of the name within the source."""
-        return self._lane_numbers[track.name]
-
-    def children(self, owner: Track) -> list[Track]:
-        return self._resolve(self._children.get(owner.ref.uid, set())) if owner.ref.uid else []
-
-    def referrers(self, name: Name) -> list[Track]:
-        """The tracks that needed an object of this name at any time."""
-        return self._resolve(self._referrers.get(name, set()))
-
-    def _resolve(self, keys: set[tuple[Name, str]]) -> list[Track]:
-        return [track for key in sorted(keys) if (track := self.track(key))]
+        return self._ledger.lane_number(track.name)
 
     def sees(self, group: str, kind: str) -> bool:
         """Whether the source shows objects of this kind at all; one that it never shows is never judged absent."""
-        return any(name.group == group and name.kind == kind for name in self._lanes)
+        return (group, kind) in self._ledger.seen
 
     def complete(self, group: str, kind: str, start: int, end: int) -> bool:
         """Whether no write of this kind is known to be missing between two drawn times."""
-        return self.sees(group, kind)
+        seen = self._ledger.seen.get((group, kind))
+        if seen is None or not (seen.levels or seen.streamed):
+            return False  # nothing of it was followed; a list shows one moment alone
+        return bool(seen.streamed) or self.completeness.judges((group, kind), start, end)
+
+    @property
+    def completeness(self) -> Completeness:
+        if self._completeness is None:
+            found = [loss for key in sorted(self._losses) for loss in self._losses[key]]
+            self._completeness = Completeness(found, self.tracks())
+        return self._completeness
 
     def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:
         """Whether surely no write of this track lies between two of its moments, one following the other."""
@@ -140,15 +169,27 @@ class World:
             return after.replaces == before.stamp.resource_version
         return self.complete(track.ref.group, track.ref.kind, before.time, after.time)
 
-    def tally(self, owner_uid: str, spell: str, at: tuple[int, int]) -> int:
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)
         right after `at`, a `Moment.at`. Costs the logarithm of their number."""
-        inside = 0
-        for key in self._children.get(owner_uid, ()):
-            track = self.track(key)
-            for name, start, end in track.kind.spells(track) if track else ():
-                inside += name == spell and start <= at and (end is None or at < end)
-        return inside
+        starts, ends = self._spells.get((owner_uid, spell), ((), ()))
+        return bisect_right(starts, at) - bisect_right(ends, at)
+
+    def children(self, owner: Track) -> list[Track]:
+        """In the order in which they began."""
+        return self.children_since(owner, (0, 0))
+
+    def children_since(self, owner: Track, at: At) -> list[Track]:
+        """Those that began at a `Moment.at` or later."""
+        born = self._children.get(owner.ref.uid, []) if owner.ref.uid else []
+        return self._resolve(key for _, key in born[bisect_left(born, (at,)) :])
+
+    def referrers(self, name: Name) -> list[Track]:
+        """The tracks that needed an object of this name at any time."""
+        return self._resolve(sorted(self._referrers.get(name, ())))
+
+    def _resolve(self, keys: Iterable[Key]) -> list[Track]:
+        return [track for key in keys if (track := self.track(key))]
 
     def owner_of(self, track: Track) -> Track | None:
         """The track of its controller; for objects that name none, of what they are known to belong to."""
@@ -156,12 +197,14 @@ class World:
             return self._by_uid.get(track.owner.uid)
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
-        owners = {
-            owner.name: owner
-            for user in self.referrers(track.name)
-            if user.ref.kind == "Pod" and (owner := self.root(user)) is not user
-        }
-        return next(iter(owners.values())) if len(owners) == 1 else None  # its users agree on one owner
+        owner = None
+        for key in self._referrers.get(track.name, ()):
+            user = self.track(key)
+            if user and user.ref.kind == "Pod" and (root := self.root(user)) is not user:
+                if owner and owner.name != root.name:
+                    return None
+                owner = min(owner or root, root, key=lambda each: (each.first.at, each.key))
+        return owner  # its users agree on it
 
     def root(self, track: Track) -> Track:
         """The end of the chain of owners, or the track itself."""
@@ -176,7 +219,3 @@ class World:
         lives = self.incarnations(name)
         before = [track for track in lives if track.first.time <= time]
         return before[-1] if before else lives[0] if lives else None
-
-
-def _equal(a: list[Track], b: list[Track]) -> bool:
-    return len(a) == len(b) and all(x.ref == y.ref and x.moments == y.moments for x, y in zip(a, b, strict=True))

@@ -34,8 +34,8 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 
 from collections.abc import Iterator
 
-from timeline.lifelines import SECOND, Moment, Name, Track
-from timeline.order import delay_bounds
+from timeline.lifelines import Moment, Name, Track
+from timeline.order import SECOND, delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
 from timeline.world import World
 

@@ -1,0 +1,223 @@
+"""Pure: what was learned of each object, and its lives in commit order.
+
+A `Ledger` takes entries of one source (`learn`), and when asked (`settle`) gives the lives of the names that changed.
+Between the two nothing is decided, so permutation, repetition and batching of the entries leave no trace.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from msgspec.structs import replace
+
+from timeline.entries import FOREVER, Change, Clock, Entry, Level
+from timeline.kinds import kind_of
+from timeline.lifelines import Name, Track, identity, lives_of, merged
+from timeline.order import SECOND, CommitClock, offsets
+
+GroupKind = tuple[str, str]
+_FEW = 3  # revisions between those of other kinds that must agree before two counters are taken for one
+
+
+class Seen:
+    """How much of one kind was observed."""
+
+    def __init__(self) -> None:
+        self.levels: Counter[Level] = Counter()  # of the writes in audit logs
+        self.listed = 0  # states out of lists
+        self.streamed = 0  # changes out of watches, which lose none
+        self.created = 0  # creations in audit logs
+        self.resource = ""
+
+    def count(self, entry: Entry) -> None:
+        if entry.clock is Clock.AUDIT:
+            self.levels[entry.level] += 1
+            self.created += entry.change is Change.CREATED
+        elif entry.change is Change.OBSERVED:
+            self.listed += 1
+        else:
+            self.streamed += 1
+
+
+class _Object:
+    """What was learned of one UID, or of one name where the observations carry no UID."""
+
+    __slots__ = ("entries", "name", "number", "uid")
+
+    def __init__(self, name: Name, uid: str, number: int) -> None:
+        self.name = name
+        self.uid = uid
+        self.number = number
+        self.entries: dict[object, Entry] = {}
+
+
+class Ledger:
+    """The entries of one source, by object."""
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[str, str, str, str, str], _Object] = {}
+        self._lanes: dict[Name, list[_Object]] = {}
+        self._lane_numbers: dict[Name, int] = {}
+        self._unsettled: dict[Name, None] = {}
+        self._fresh: list[Entry] = []
+        self._files: set[str] = set()  # of audit logs: each has a clock of its own
+        self._offsets: dict[str, int] = {}
+        self._spaces: dict[GroupKind, str] = {}
+        self.clocks: dict[str, CommitClock] = defaultdict(CommitClock)
+        self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
+        self.first = 0  # what the source covers, microseconds
+        self.last = 0
+        self.answered = FOREVER  # when an audit log begins to be whole: its first answer
+
+    def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
+        """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
+        for entry in entries:
+            ref = entry.ref
+            key = (ref.uid, ref.name, ref.namespace, ref.kind, ref.group)
+            known = self._objects.get(key) or self._begin(key)
+            change = identity(entry)
+            before = known.entries.get(change)
+            if before is not None:
+                now = merged(before, replace(entry, body=b"") if entry.body else entry)
+                if now is not before and now != before:
+                    known.entries[change] = now
+                    self._note(known, now)
+                continue
+            # The body is for the store; a world of a million entries keeps facts alone.
+            now = replace(entry, body=b"") if entry.body else entry
+            known.entries[change] = now
+            self._note(known, now)
+            self.seen[ref.group, ref.kind].count(now)
+            yield known.number, entry
+
+    def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
+        uid, name, namespace, kind, group = key
+        lane = Name(group, kind, namespace, name)
+        known = self._objects[key] = _Object(lane, uid, len(self._objects) + 1)
+        self._lanes.setdefault(lane, []).append(known)
+        self._lane_numbers.setdefault(lane, len(self._lane_numbers) + 1)
+        return known
+
+    def _note(self, known: _Object, entry: Entry) -> None:
+        self._unsettled[known.name] = None
+        self._fresh.append(entry)
+        end = entry.received if entry.staged == FOREVER else entry.staged
+        if entry.clock is Clock.AUDIT:
+            self.answered = min(self.answered, end)
+            if entry.place:
+                self._files.add(entry.place.file)
+        self.first = min(self.first or entry.received, entry.received)
+        self.last = max(self.last, end)
+
+    def number(self, name: Name, uid: str) -> int:
+        """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
+        return self._objects[uid, name.name, name.namespace, name.kind, name.group].number
+
+    def lane_number(self, name: Name) -> int:
+        return self._lane_numbers[name]
+
+    def settle(self) -> dict[Name, list[Track]]:
+        """The lives of each name of which something may have changed since the last time."""
+        names: Iterable[Name] = self._unsettled
+        if self._fresh and not self._grow():
+            self._rebuild()
+            names = self._lanes
+        settled = {name: self._lives(name) for name in sorted(names)}
+        self._unsettled = {}
+        self._fresh = []
+        return settled
+
+    def _lives(self, name: Name) -> list[Track]:
+        space = self._spaces.get(name[:2], "")
+        objects = self._lanes[name]
+        if len(objects) > 1:
+            objects.sort(key=lambda each: each.uid)
+        groups = [list(each.entries.values()) for each in objects]
+        if self._offsets:
+            groups = [[self._on_time(entry) for entry in entries] for entries in groups]
+        return lives_of(groups, self.clocks[space], space)
+
+    def _on_time(self, entry: Entry) -> Entry:
+        """The entry by the clock that the others follow."""
+        ahead = self._offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
+        return replace(entry, received=entry.received - ahead, staged=entry.staged - ahead) if ahead else entry
+
+    def _grow(self) -> bool:
+        """Whether what is new follows all that was known, so that the past stays as it is."""
+        known = {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys()
+        if not known or len(self._files) > 1:
+            return False
+        stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for entry in self._fresh:
+            if entry.resource_version is not None:
+                space = self._spaces[entry.ref.group, entry.ref.kind]
+                stamps[space].append((entry.resource_version, entry.received, entry.staged))
+        return all(self.clocks[space].extend(commits) for space, commits in stamps.items())
+
+    def _rebuild(self) -> None:
+        """Clocks, offsets and spaces from everything that is known."""
+        known = [entry for each in self._objects.values() for entry in each.entries.values()]
+        told = [(entry.resource_version, entry) for entry in known if entry.resource_version is not None]
+        self._offsets = {}
+        if len(self._files) > 1:
+            self._offsets = offsets(
+                (revision, entry.place.file, entry.received, entry.staged)
+                for revision, entry in told
+                if entry.clock is Clock.AUDIT and entry.place and _shared(entry.ref.group, entry.ref.kind)
+            )
+            if self._offsets:
+                told = [(revision, self._on_time(entry)) for revision, entry in told]
+        by_kind: dict[GroupKind, list[tuple[int, int, int]]] = defaultdict(list)
+        timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
+        for revision, entry in told:
+            kind = entry.ref.group, entry.ref.kind
+            by_kind[kind].append((revision, entry.received, entry.staged))
+            if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
+                timely[kind].append((revision, entry.received))
+        self._spaces = self._calibrated(timely)
+        self.clocks = defaultdict(CommitClock)
+        stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for kind, commits in by_kind.items():
+            stamps[self._spaces[kind]] += commits
+        for space, commits in stamps.items():
+            self.clocks[space] = CommitClock(commits)
+
+    def _calibrated(self, timely: dict[GroupKind, list[tuple[int, int]]]) -> dict[GroupKind, str]:
+        """Which counter the revisions of each kind are of; "" is the one that most share.
+
+        One audit log vouches for all kinds in it. Of a kind that was only watched, the revisions must lie between
+        those of others as the whole-second times of both do; where one does not, or too few tell, it has its own.
+        """
+        spaces = {kind: "" if _shared(*kind) else kind[1] for kind in self.seen}
+        watched = [kind for kind, seen in self.seen.items() if not seen.levels and not spaces[kind]]
+        watched.sort(key=lambda kind: (-len(timely[kind]), kind))
+        vouched = [commit for kind in timely if self.seen[kind].levels and not spaces[kind] for commit in timely[kind]]
+        if not vouched and watched:
+            vouched = list(timely[watched.pop(0)])
+        for kind in watched:
+            if _agree(vouched, timely[kind]):
+                vouched += timely[kind]
+            else:
+                spaces[kind] = kind_of(*kind).kind
+        return spaces
+
+
+def _shared(group: str, kind: str) -> bool:
+    """Events often live in an etcd of their own, and aggregated APIs (metrics) always do."""
+    return kind != "Event" and not group.endswith("metrics.k8s.io")
+
+
+def _agree(shared: list[tuple[int, int]], own: list[tuple[int, int]]) -> bool:
+    """Whether (revision, time) of both tell one story, as far as they interleave."""
+    times = sorted(shared)
+    latest = list(accumulate((time for _, time in times), max))
+    soonest = list(accumulate((time for _, time in reversed(times)), min))[::-1]
+    between = 0
+    for revision, time in own:
+        at = bisect_left(times, (revision, 0))
+        if 0 < at < len(times):
+            between += 1
+            if latest[at - 1] > time + 2 * SECOND or soonest[at] < time - 2 * SECOND:
+                return False
+    return between >= _FEW

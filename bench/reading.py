@@ -13,7 +13,8 @@ from pathlib import Path
 
 import orjson
 
-from collectors.formats import Line, Recording, Skipped, read
+from collectors.formats import Line, Skipped, read
+from collectors.formats.stream import Intake, Limits, open_all
 from timeline.judge import judge
 from timeline.world import World
 
@@ -22,16 +23,18 @@ SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "vol
 
 def bare(path: Path) -> int:
     lines = 0
-    for line in Recording(path, path.name).lines():
-        if isinstance(line, Line):
-            orjson.loads(line.data)
-            lines += 1
+    for recording in open_all([(path, path.name)], Intake(Limits())):
+        if not isinstance(recording, Skipped):
+            for line in recording.lines():
+                if isinstance(line, Line):
+                    orjson.loads(line.data)
+                    lines += 1
     return lines
 
 
 def judged(path: Path) -> int:
     world = World()
-    entries = (item for item in read(path, path.name, bodies=False)[1] if not isinstance(item, Skipped))
+    entries = (item for item in read([(path, path.name)], bodies=False) if not isinstance(item, Skipped))
     for _ in world.learn(entries):
         pass
     world.settle()

@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from collectors.formats import NotARecording, Recording, Skipped, read
+from collectors.formats import NotARecording, Reading, Skipped, read
 from timeline import push, store
 from timeline.entries import Entry
 from timeline.models import Source, Upload
@@ -51,8 +51,7 @@ def path_of(upload: Upload) -> Path:
 
 def check(path: Path, name: str) -> None:
     """Raises NotARecording for a file that cannot be understood, before a worker is asked to read it."""
-    recording, _ = read(path, name, bodies=False)
-    recording.close()
+    read([(path, name)], bodies=False, limits=settings.LIMITS).close()
 
 
 def keep(upload: Upload, stream: Readable) -> None:
@@ -172,7 +171,7 @@ class Progress:
     def __init__(self, upload: Upload, path: Path) -> None:
         self._upload = upload
         self._path = path
-        self._recording: Recording | None = None
+        self._reading: Reading | None = None
         self._over = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._report_often, name=f"progress of upload {upload.pk}", daemon=True)
@@ -189,9 +188,8 @@ class Progress:
         self._thread.join()
 
     def entries(self) -> Iterator[Entry]:
-        recording, items = read(self._path, self._upload.name, bodies=True, line_bytes=settings.LINE_LIMIT_BYTES)
-        self._recording = recording
-        for item in items:
+        self._reading = read([(self._path, self._upload.name)], bodies=True, limits=settings.LIMITS)
+        for item in self._reading:
             if isinstance(item, Skipped):
                 self.skipped += 1
                 if len(self.examples) < EXAMPLES:
@@ -216,7 +214,7 @@ class Progress:
             connection.close()
 
     def _report(self, connection: BaseDatabaseWrapper) -> None:
-        done = self._recording.bytes_read if self._recording else 0
+        done = self._reading.bytes_read if self._reading else 0
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE timeline_upload SET bytes_read = %s, entries = %s, skipped = %s, skipped_examples = %s::jsonb,"

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from collectors.formats.stream import Limits
+
 
 class SettingError(Exception):
     """A variable of the environment is missing or cannot be understood; the message says what to do."""
@@ -45,6 +47,22 @@ def number(name: str, default: int) -> int:
 def words(name: str, default: str) -> list[str]:
     """A list whose items are separated by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def limits() -> Limits:
+    """How much of a recording is read; each is at least 1."""
+    usual = Limits()
+    given = Limits(
+        line_bytes=number("CAUSELINE_LINE_LIMIT_BYTES", usual.line_bytes),
+        content_bytes=number("CAUSELINE_CONTENT_LIMIT_BYTES", usual.content_bytes),
+        ratio=number("CAUSELINE_RATIO_LIMIT", usual.ratio),
+        members=number("CAUSELINE_MEMBER_LIMIT", usual.members),
+        depth=number("CAUSELINE_DEPTH_LIMIT", usual.depth),
+        objects=number("CAUSELINE_OBJECT_LIMIT", usual.objects),
+    )
+    if min(given) < 1:
+        raise SettingError("A CAUSELINE_…_LIMIT is less than 1; to be without a limit, write a large number.")
+    return given
 
 
 def database(url: str) -> dict[str, object]:

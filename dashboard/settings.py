@@ -17,7 +17,7 @@ HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
-LINE_LIMIT_BYTES = environment.number("CAUSELINE_LINE_LIMIT_BYTES", 64 * 1024**2)
+LIMITS = environment.limits()
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
 
 INSTALLED_APPS = [

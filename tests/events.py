@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.formats import Skipped
-from collectors.formats.audit import read
+from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
 from timeline.entries import Entry
 
@@ -41,7 +41,7 @@ def pod(**metadata: Any) -> dict[str, Any]:
 def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry | Skipped]:
     """What the reader makes of these lines of a file named `log`."""
     raw = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
-    return list(read((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies))
+    return list(read_lines((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies))
 
 
 def entries_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry]:

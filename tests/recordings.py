@@ -15,7 +15,7 @@ SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 
 def entries_of(path: Path) -> list[Entry]:
     """All entries of a recording of which nothing is skipped."""
-    items = list(read(path, path.name, bodies=False)[1])
+    items = list(read([(path, path.name)], bodies=False))
     skipped = [item for item in items if isinstance(item, Skipped)]
     assert not skipped, skipped
     return [item for item in items if not isinstance(item, Skipped)]

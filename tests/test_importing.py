@@ -19,7 +19,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from collectors import importing, tasks
-from collectors.formats import NotARecording
+from collectors.formats import Limits, NotARecording
 from tests import stored
 from tests.recordings import SAMPLE
 from timeline import pipeline, store
@@ -450,7 +450,7 @@ def test_the_command_refuses_what_is_too_large(tmp_path: Path, settings: Setting
 
 
 def test_a_line_over_the_limit_is_skipped(settings: Settings) -> None:
-    settings.LINE_LIMIT_BYTES = 6_000
+    settings.LIMITS = Limits(line_bytes=6_000)
     upload = imported()
     assert upload.state == "done"
     assert 0 < upload.skipped < ENTRIES

@@ -35,9 +35,9 @@ def variables_in(path: Path) -> list[Variable]:
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
-            case ast.Call(func=ast.Attribute(attr=reader), args=[ast.Constant(value=str(name)), *rest]) if (
-                reader in READERS and OURS.fullmatch(name)
-            ):
+            case ast.Call(
+                func=ast.Attribute(attr=reader) | ast.Name(id=reader), args=[ast.Constant(value=str(name)), *rest]
+            ) if reader in READERS and OURS.fullmatch(name):
                 required = not rest and reader not in {"get", "getenv"}
                 found.append(Variable(name, required, written(constant(rest[0])) if rest else None))
             case ast.Subscript(

@@ -1,23 +1,24 @@
-"""Recordings become entries: which format a file has, and how it is read."""
+"""Recordings become entries: which format each has, and how it is read."""
 
 import importlib
 import pkgutil
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from collectors.formats.stream import LINE_BYTES, Line, NotARecording, Recording, Skipped
+from collectors.formats.refusal import looks_like, refusal
+from collectors.formats.stream import Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from timeline.entries import Entry
 
-__all__ = ["Format", "Line", "NotARecording", "Recording", "Skipped", "read"]
+__all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read"]
 
 
 class Format(NamedTuple):
     name: str  # as a person says it
-    sniff: Callable[[bytes], bool]
-    read: Callable[[Iterator[Line | Skipped], bool], Iterator[Entry | Skipped]]  # lines, whether bodies are wanted
+    sniff: Callable[[bytes], bool]  # whether a recording that begins with these bytes is of this format
+    read: Callable[[Recording, bool], Iterator[Entry | Skipped]]  # the recording, whether bodies are wanted
 
 
 @cache
@@ -26,53 +27,74 @@ def formats() -> tuple[Format, ...]:
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
 
 
-def read(
-    path: Path, name: str, *, bodies: bool, line_bytes: int = LINE_BYTES
-) -> tuple[Recording, Iterator[Entry | Skipped]]:
-    """Open a recording and read it as a stream; `name` is what the person calls the file.
+def read(inputs: Sequence[tuple[Path, str]], *, bodies: bool, limits: Limits = Limits()) -> "Reading":  # noqa: B008
+    """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
-    Raises NotARecording when nothing in the file can be understood; the message says what it looks like instead.
+    Each path comes with what a person calls it. Raises NotARecording when nothing in them can be understood; the
+    message says what they look like instead.
     """
-    recording = Recording(path, name, line_bytes)
+    return Reading(inputs, bodies, limits)
+
+
+class Reading:
+    """The entries of a recording, and what of it was skipped; iterate over it once."""
+
+    def __init__(self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits) -> None:
+        self.files: dict[str, str] = {}  # what was read so far, and the name of its format
+        self._bodies = bodies
+        self._intake = Intake(limits)
+        self._opened = open_all(inputs, self._intake)
+        self._refused: list[Skipped] = []
+        for recording in self._opened:
+            known = _known(recording)
+            if not isinstance(known, Skipped):
+                self._first = known
+                return
+            self._refused.append(known)
+        raise NotARecording(refusal(self._refused))
+
+    @property
+    def bytes_total(self) -> int:
+        """Of all inputs, as they lie on the disk; what comes through a pipe is not known before."""
+        return self._intake.bytes_total
+
+    @property
+    def bytes_read(self) -> int:
+        return self._intake.bytes_read
+
+    def close(self) -> None:
+        """Let go of a reading that is not iterated to its end."""
+        self._opened.close()
+
+    def __iter__(self) -> Iterator[Entry | Skipped]:
+        yield from self._refused
+        objects: set[object] = set()
+        for known in chain([self._first], map(_known, self._opened)):
+            if isinstance(known, Skipped):
+                yield known
+                continue
+            recording, format = known
+            self.files[recording.name] = format.name
+            for item in format.read(recording, self._bodies):
+                if not isinstance(item, Skipped):
+                    objects.add(item.ref.uid or item.ref)
+                    if len(objects) > self._intake.limits.objects:
+                        limit = f"more than {self._intake.limits.objects} objects"
+                        yield Skipped(recording.name, 0, f"{limit}; CAUSELINE_OBJECT_LIMIT raises the limit")
+                        self.close()
+                        return
+                yield item
+            yield from recording.loss()
+
+
+def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:
+    """The recording with its format, or why it has none."""
+    if isinstance(recording, Skipped):
+        return recording
     head = recording.head()
-    for each in formats():
-        if each.sniff(head):
-            return recording, each.read(recording.lines(), bodies)
-    recording.close()
-    raise NotARecording(f"{name} is not a recording that Causeline knows: {looks_like(head)}. {WANTED}")
-
-
-WANTED = "Causeline reads Kubernetes audit logs, one JSON event a line."
-_LOOKS = {
-    b"\x89PNG": "it is a PNG picture",
-    b"\xff\xd8\xff": "it is a JPEG picture",
-    b"%PDF": "it is a PDF document",
-    b"\x7fELF": "it is a program",
-    b"PK\x03\x04": "it is a zip archive; unpack it first",
-    b"BZh": "it is compressed by bzip2; unpack it first",
-    b"\xfd7zXZ": "it is compressed by xz; unpack it first",
-    b"\xff\xfe": "it is UTF-16 text, as PowerShell writes it; save it as UTF-8",
-}
-_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
-_KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
-_YAML = re.compile(rb"(---|#|[\w.-]+:(\s|$))")
-
-
-def looks_like(head: bytes) -> str:
-    """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
-    for magic, words in _LOOKS.items():
-        if head.startswith(magic):
-            return words
-    if head[257:262] == b"ustar":
-        return "it is a tar archive; unpack it first"
-    if _MARKUP.match(head):
-        return "it is a web page or XML"
-    if _KUBECONFIG.search(head):
-        return "it is a kubeconfig, which holds credentials; it was not kept"
-    if not head.strip():
-        return "it begins with nothing but blank lines"
-    if head.lstrip().startswith((b"{", b"[")):
-        return "it is JSON, but no audit event stands in it"
-    if b"\0" in head:
-        return "it is not text"
-    return "it is YAML" if _YAML.match(head) else "it is not JSON"
+    if not head:
+        return Skipped(recording.name, 0, recording.nothing())
+    for format in formats():
+        if format.sniff(head):
+            return recording, format
+    return Skipped(recording.name, 0, f"is not a recording that Causeline knows: {looks_like(head)}")

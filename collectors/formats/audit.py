@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from collectors.formats import Format
-from collectors.formats.stream import Line, Skipped
+from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import AuditEvent, entry_of
 from timeline.entries import Entry, Place
 
@@ -19,7 +19,12 @@ def sniff(head: bytes) -> bool:
     return any(line.lstrip().startswith(b"{") and b'"auditID"' in line for line in lines)
 
 
-def read(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    return read_lines(recording.lines(), bodies)
+
+
+def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
+    """The changes that audit events tell, one event a line, wherever the lines were taken from."""
     kinds: dict[tuple[str, str], str] = {}  # of resources, as the log itself tells them
     unnamed: list[tuple[str, Entry]] = []  # a custom resource's deletion may come before any line that tells its kind
     for line in lines:

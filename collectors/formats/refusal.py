@@ -1,0 +1,55 @@
+"""What to say of files that are no recordings: what they are instead, never what stands in them."""
+
+import re
+from collections.abc import Sequence
+
+from collectors.formats.stream import Skipped
+
+WANTED = (
+    "Causeline reads Kubernetes audit logs, also as clouds and log stores export them; what kubectl get, get -w,"
+    " events and cluster-info dump write; and what it exported itself. All of them plain, compressed or in archives."
+)
+_TOLD = 10  # files whose reason a refusal gives
+_LOOKS = {
+    b"\x89PNG": "it is a PNG picture",
+    b"\xff\xd8\xff": "it is a JPEG picture",
+    b"%PDF": "it is a PDF document",
+    b"\x7fELF": "it is a program",
+    b"7z\xbc\xaf\x27\x1c": "it is a 7z archive; unpack it first",
+    b"Rar!": "it is a RAR archive; unpack it first",
+    b"\xff\xfe": "it is UTF-16 text, as PowerShell writes it; save it as UTF-8",
+    b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
+}
+_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
+_KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
+_YAML = re.compile(rb"(---|#|[\w.-]+:(\s|$))")
+
+
+def refusal(refused: Sequence[Skipped]) -> str:
+    """Why none of these files is a recording, and what would be one."""
+    told = [f"{each.file} {each.reason}." for each in refused[:_TOLD]]
+    if len(refused) > _TOLD:
+        told.append(f"So it is with {len(refused) - _TOLD} more.")
+    if len(refused) > 1:
+        told.insert(0, "None of these files can be read as a recording.")
+    if any("Causeline knows" in each.reason for each in refused):
+        told.append(WANTED)
+    return " ".join(told)
+
+
+def looks_like(head: bytes) -> str:
+    """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
+    for magic, words in _LOOKS.items():
+        if head.startswith(magic):
+            return words
+    if _MARKUP.match(head):
+        return "it is a web page or XML"
+    if _KUBECONFIG.search(head):
+        return "it is a kubeconfig, which holds credentials; it was not kept"
+    if not head.strip():
+        return "it begins with nothing but blank lines"
+    if head.lstrip().startswith((b"{", b"[")):
+        return "it is JSON, but neither audit events nor Kubernetes objects stand in it"
+    if b"\0" in head:
+        return "it is not text"
+    return "it is YAML" if _YAML.match(head) else "it is not JSON"

@@ -1,0 +1,11 @@
+"""How recordings are opened: files, folders and archives become named streams of bytes, bounded and counted.
+
+Knows nothing of what the bytes say. What a file is packed in is known by its content, never by its name, and nothing
+is ever unpacked to the disk.
+"""
+
+from collectors.formats.stream.inputs import open_all
+from collectors.formats.stream.intake import Intake, Limits
+from collectors.formats.stream.recording import Line, NotARecording, Recording, Skipped
+
+__all__ = ["Intake", "Limits", "Line", "NotARecording", "Recording", "Skipped", "open_all"]

@@ -1,0 +1,56 @@
+"""What has been taken in so far, held against the limits that keep bad input from filling memory and time."""
+
+from typing import NamedTuple
+
+RATIO_FLOOR = 4 * 1024**3  # bytes; less than this comes out of any honest file sooner or later
+
+
+class Limits(NamedTuple):
+    """How much one reading may take. Each is raised by an environment variable of its own (docs/settings.md)."""
+
+    line_bytes: int = 64 * 1024**2  # longer than the largest object the API accepts, by far
+    content_bytes: int = 1024**4  # that come out of packed files, in all
+    ratio: int = 250  # of what comes out to what was read, per input, beyond RATIO_FLOOR
+    members: int = 100_000  # files, in folders and archives
+    depth: int = 200  # of JSON
+    objects: int = 5_000_000
+
+
+class Lost(Exception):
+    """The stream cannot be read further. The message says why, as the end of a sentence."""
+
+
+class Intake:
+    """The counts of one reading. `bytes_read` of `bytes_total` are its progress; a pipe has no total."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.bytes_total = 0
+        self.bytes_read = 0
+        self._began = 0  # bytes_read when the present input began
+        self._unpacked = 0
+        self._unpacked_of_input = 0
+        self._members = 0
+
+    def begin(self) -> None:
+        """The next input begins."""
+        self._began = self.bytes_read
+        self._unpacked_of_input = 0
+
+    def member(self) -> None:
+        """Another file comes out of a folder or an archive. Raises Lost when there are too many."""
+        self._members += 1
+        if self._members > self.limits.members:
+            raise Lost(f"more than {self.limits.members} files; CAUSELINE_MEMBER_LIMIT raises the limit")
+
+    def unpacked(self, size: int) -> None:
+        """Bytes came out of something packed. Raises Lost when it looks as if they had no end."""
+        self._unpacked += size
+        self._unpacked_of_input += size
+        if self._unpacked > self.limits.content_bytes:
+            limit = f"more than {self.limits.content_bytes} bytes when unpacked"
+            raise Lost(f"{limit}; CAUSELINE_CONTENT_LIMIT_BYTES raises the limit")
+        packed = self.bytes_read - self._began
+        if self._unpacked_of_input > max(RATIO_FLOOR, packed * self.limits.ratio):
+            limit = f"more than {self.limits.ratio} times as many bytes come out as go in"
+            raise Lost(f"{limit}; CAUSELINE_RATIO_LIMIT raises the limit")

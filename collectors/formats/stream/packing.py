@@ -1,0 +1,84 @@
+"""gzip, zstd, bzip2 and xz, known by their first bytes. Whatever comes in, what comes out comes in bounded pieces."""
+
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+
+import zstandard
+
+from collectors.formats.stream.content import PIECE, Content
+from collectors.formats.stream.intake import Intake, Lost
+
+Unpack = Callable[[Content], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
+_STEP = 1024  # bytes of zstd at a time, as its decoder has no bound: each makes 32 MiB at most
+_XZ_MEMORY = 512 * 1024**2  # bytes; xz itself never asks for more than 65 MiB unless told to
+
+
+def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[bytes]:
+    """One gzip member; with `-zlib.MAX_WBITS` the bare deflate of a zip."""
+    decoder = zlib.decompressobj(window)
+    while not decoder.eof:
+        data = decoder.unconsumed_tail or _more(content)
+        yield decoder.decompress(data, PIECE)
+    content.untake(len(decoder.unused_data))
+
+
+def unzstd(content: Content) -> Iterator[bytes]:
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    while not decoder.eof:
+        yield decoder.decompress(_more(content, _STEP))
+    content.untake(len(decoder.unused_data))
+
+
+def bunzip2(content: Content) -> Iterator[bytes]:
+    return _stepped(content, bz2.BZ2Decompressor())
+
+
+def unxz(content: Content) -> Iterator[bytes]:
+    return _stepped(content, lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY))
+
+
+def _stepped(content: Content, decoder: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> Iterator[bytes]:
+    while not decoder.eof:
+        yield decoder.decompress(_more(content) if decoder.needs_input else b"", PIECE)
+    content.untake(len(decoder.unused_data))
+
+
+def _more(content: Content, size: int = PIECE) -> bytes:
+    if data := content.some(size):
+        return data
+    raise Lost(f"the compressed data ends too early, at byte {content.tell()}: the file was cut")
+
+
+PACKINGS: dict[re.Pattern[bytes], Unpack] = {
+    re.compile(rb"\x1f\x8b\x08"): inflate,
+    re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"): unzstd,  # pzstd begins with a skippable frame
+    re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"): bunzip2,
+    re.compile(rb"\xfd7zXZ\x00"): unxz,
+}
+
+
+def unpacking(head: bytes) -> Unpack | None:
+    """How a compressed file that begins so is unpacked; None if it is not compressed."""
+    return next((unpack for magic, unpack in PACKINGS.items() if magic.match(head)), None)
+
+
+def unpacked(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:
+    """Everything that comes out of frames that follow each other, padded with NUL bytes or not."""
+    while content.head(1):
+        yield from counted(content, unpack, intake)
+        while content.head(1) == b"\0":
+            content.some(1)
+
+
+def counted(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:
+    """What comes out of one frame. Raises Lost where it is damaged, cut, or more than may be."""
+    try:
+        for piece in unpack(content):
+            if piece:
+                intake.unpacked(len(piece))
+                yield piece
+    except (zlib.error, zstandard.ZstdError, lzma.LZMAError, OSError) as error:
+        raise Lost(f"the compressed data is damaged near byte {content.tell()}: {error}") from None

@@ -26,6 +26,7 @@ class World:
         self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
         self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
+        self._names: dict[GroupKind, set[Name]] = defaultdict(set)
         self._losses: dict[Key, list[Loss]] = {}
         self._completeness: Completeness | None = None
 
@@ -54,6 +55,7 @@ class World:
         for name, tracks in settled.items():
             before = {track.key: track for track in self._lanes.get(name, ())}
             lane = self._lanes[name] = []
+            self._names[name[:2]].add(name)
             for track in tracks:
                 was = before.pop(track.key, None)
                 since = 0 if was is None else track.differs(was)
@@ -125,6 +127,11 @@ class World:
 
     def tracks(self) -> Iterator[Track]:
         for name in sorted(self._lanes):
+            yield from self._lanes[name]
+
+    def of_kind(self, group: str, kind: str) -> Iterator[Track]:
+        """The tracks of one kind."""
+        for name in sorted(self._names.get((group, kind), ())):
             yield from self._lanes[name]
 
     def incarnations(self, name: Name) -> list[Track]:

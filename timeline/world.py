@@ -208,8 +208,8 @@ class World:
         for key in self._referrers.get(track.name, ()):
             user = self.track(key)
             if user and user.ref.kind == "Pod" and (root := self.root(user)) is not user:
-                if owner and owner.name != root.name:
-                    return None
+                if track.first.at < root.first.at or (owner and owner.name != root.name):
+                    return None  # it stood before, as the ServiceAccount of a namespace does, or others share it
                 owner = min(owner or root, root, key=lambda each: (each.first.at, each.key))
         return owner  # its users agree on it
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.stream import Line, Recording, Skipped
-from collectors.normalise.audit import AuditEvent, entry_of
+from collectors.normalise.audit import AuditEvent, Shared, entry_of
 from timeline.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)
@@ -27,6 +27,7 @@ def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry 
     """The changes that audit events tell, one event a line, wherever the lines were taken from."""
     kinds: dict[tuple[str, str], str] = {}  # of resources, as the log itself tells them
     unnamed: list[tuple[str, Entry]] = []  # a custom resource's deletion may come before any line that tells its kind
+    shared = Shared()
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -35,7 +36,7 @@ def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry 
             event = _event.decode(line.data)
             if not event.auditID:
                 raise ValueError("it is not an audit event: it has no auditID")
-            entry = entry_of(event, Place(line.file, line.number), bodies=bodies)
+            entry = entry_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
         except (ValueError, RecursionError) as error:
             yield Skipped(line.file, line.number, _reason(error))
         else:

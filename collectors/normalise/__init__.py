@@ -45,7 +45,10 @@ def revision(text: str | None) -> int | None:
 
 
 def told(body: msgspec.Raw) -> bool:
-    return bytes(body) not in (b"", b"null")
+    return body not in _NOTHING
+
+
+_NOTHING = (msgspec.Raw(b""), msgspec.Raw(b"null"))
 
 
 KINDS = {

@@ -1,16 +1,13 @@
 """Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from collectors.normalise import KINDS, NOT_OBJECTS, decoder, outcome, owner, told
+from collectors.normalise import KINDS, NOT_OBJECTS, decoder, outcome, owner, revision, told
 from collectors.redact import redact_json
-from timeline.entries import Change, Clock, Entry, ObjectRef, Place, microseconds
-from timeline.kinds import Kind, Metadata, kind_of
-
-Time = Annotated[datetime, msgspec.Meta(tz=True)]
+from timeline.entries import Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place
+from timeline.kinds import Kind, Metadata, kind_of, seconds
 
 
 class _User(msgspec.Struct, gc=False):
@@ -47,8 +44,8 @@ class AuditEvent(msgspec.Struct, gc=False):
     responseStatus: _Code | None = None
     requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    requestReceivedTimestamp: Time | None = None
-    stageTimestamp: Time | None = None
+    requestReceivedTimestamp: str = ""
+    stageTimestamp: str = ""
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -83,15 +80,91 @@ class _Binding(msgspec.Struct, gc=False):
     target: _Target | None = None
 
 
+class _Precondition(msgspec.Struct, gc=False):
+    resourceVersion: str | None = None
+
+
+class _Request(msgspec.Struct, gc=False):
+    """An update names the revision that it has read: the API server refuses it unless it is the latest."""
+
+    metadata: _Precondition | None = None
+
+
 _answer = msgspec.json.Decoder(_Answer)
 _status = msgspec.json.Decoder(_Status)
 _namespace = msgspec.json.Decoder(_Namespace)
 _binding = msgspec.json.Decoder(_Binding)
+_request = msgspec.json.Decoder(_Request)
 _CHANGES = {"create": Change.CREATED, "update": Change.MODIFIED, "patch": Change.MODIFIED, "delete": Change.DELETED}
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
+_LEVELS = {level.value: level for level in Level}
+_METADATA = Metadata()
+_seconds: dict[str, int] = {}
 
 
-def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
+def instant(text: str) -> int:
+    """A time as the API server writes it into its log (RFC 3339, microseconds), since 1970. Raises ValueError."""
+    if len(text) != 27 or text[19] != "." or text[26] != "Z" or not text[20:26].isdecimal():
+        return seconds(text)
+    whole = _seconds.get(text[:19])
+    if whole is None:
+        if len(_seconds) > 100_000:
+            _seconds.clear()
+        whole = _seconds[text[:19]] = seconds(text[:19] + "Z")
+    return whole + int(text[20:26])
+
+
+class Shared:
+    """What many events of a log tell alike, kept once: objects, their owners, clients, kinds."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._refs: dict[tuple[str, ...], ObjectRef] = {}
+        self._owners: dict[str, Owner | None] = {}
+        self._kinds: dict[tuple[str, str], Kind] = {}
+
+    def text(self, text: str) -> str:
+        return self._texts.setdefault(text, text)
+
+    def ref(self, ref: _ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
+        key = (
+            metadata.uid or ref.uid,
+            ref.name or metadata.name or "",
+            ref.namespace,
+            kind,
+            ref.apiGroup,
+            ref.apiVersion,
+        )
+        known = self._refs.get(key)
+        if known is None:
+            uid, name, namespace, kind, group, version = key
+            if "\0" in "".join(key):
+                raise ValueError("a NUL character stands in the object's name")
+            text = self.text
+            known = ObjectRef(text(group), text(version), text(kind), text(namespace), name, uid)
+            self._refs[key] = known
+        return known
+
+    def owner(self, metadata: Metadata) -> Owner | None:
+        references = metadata.ownerReferences
+        if not references:
+            return None
+        if len(references) > 1 or not references[0].uid:
+            return owner(metadata)
+        uid = references[0].uid
+        if uid not in self._owners:
+            self._owners[uid] = owner(metadata)
+        return self._owners[uid]
+
+    def kind(self, group: str, resource: str) -> Kind | None:
+        """The kind of a resource that is built in."""
+        found = self._kinds.get((group, resource))
+        if found is None and (name := KINDS.get((group, resource))):
+            found = self._kinds[group, resource] = kind_of(group, name)
+        return found
+
+
+def entry_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared | None = None) -> Entry | None:
     """The change that an audit event tells of an object; None where it changed none.
 
     Raises ValueError (msgspec.ValidationError is one) with a reason where the event cannot be used.
@@ -99,117 +172,139 @@ def entry_of(event: AuditEvent, place: Place, *, bodies: bool) -> Entry | None:
     ref, change = event.objectRef, _CHANGES.get(event.verb)
     if change is None or ref is None or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
         return None
-    if event.responseStatus is None or not 200 <= (event.responseStatus.code or 0) < 300:
+    code = event.responseStatus.code if event.responseStatus else None
+    if code is None or not 200 <= code < 300:
         return None
-    if event.requestReceivedTimestamp is None or event.stageTimestamp is None:
+    if not event.requestReceivedTimestamp or not event.stageTimestamp:
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
         return None  # eviction, scale, token, log, …: their effect shows in the object's own writes
-    answer = _answer.decode(event.responseObject) if told(event.responseObject) else _Answer()
-    kind = kind_of(ref.apiGroup, KINDS.get((ref.apiGroup, ref.resource)) or _named(event, answer) or ref.resource)
-    if change is Change.MODIFIED and event.responseStatus.code == 201:
+    if change is Change.MODIFIED and code == 201:
         change = Change.CREATED  # server-side apply creates what it does not find
-    common = {
-        "clock": Clock.AUDIT,
-        "received": microseconds(event.requestReceivedTimestamp),
-        "staged": microseconds(event.stageTimestamp),
-        "action": ref.subresource,
-        "actor": event.user.username,
-        "user_agent": event.userAgent,
-        "identity": event.auditID,
-        "place": place,
-    }
+    told_of = _Telling(event, ref, place, bodies, shared or Shared())
     if ref.subresource == "binding":
-        return _bound(event, ref, kind, common)
-    if answer.metadata is None or answer.kind in NOT_OBJECTS:
-        return _bare(event, ref, kind, change, answer, common)
-    return _whole(event, ref, kind, change, bodies, common)
+        return told_of.binding()
+    return told_of.answer(change) if told(event.responseObject) else told_of.request(change)
 
 
-def _whole(
-    event: AuditEvent, ref: _ObjectReference, kind: Kind, change: Change, bodies: bool, common: dict[str, Any]
-) -> Entry | None:
-    """The answer is the object after the change."""
-    shape = decoder(kind).decode(event.responseObject)
-    metadata: Metadata = shape.metadata
-    target = _object(ref, kind, metadata)
-    if not target.name:
-        return None  # a question, such as a TokenReview or a SubjectAccessReview: nothing is stored under a name
-    change, revision = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
-    return Entry(
-        ref=target,
-        change=change,
-        resource_version=revision,
-        facts=kind.facts(shape),
-        owner=owner(metadata),
-        body=redact_json(bytes(event.responseObject), kind.kind) if bodies else b"",
-        **common,
-    )
+class _Telling:
+    """One event on its way to an entry."""
+
+    __slots__ = ("_bodies", "_event", "_place", "_ref", "_shared")
+
+    def __init__(self, event: AuditEvent, ref: _ObjectReference, place: Place, bodies: bool, shared: Shared) -> None:
+        self._event = event
+        self._ref = ref
+        self._place = place
+        self._bodies = bodies
+        self._shared = shared
+
+    def answer(self, change: Change) -> Entry | None:
+        """By the object after the change, where the answer is one."""
+        event, ref = self._event, self._ref
+        kind = self._shared.kind(ref.apiGroup, ref.resource)
+        if kind is None:
+            name = _answer.decode(event.responseObject).kind
+            kind = kind_of(ref.apiGroup, name if name not in NOT_OBJECTS and name else self._kind_sent())
+        try:
+            shape = decoder(kind).decode(event.responseObject)
+        except msgspec.ValidationError:
+            if _answer.decode(event.responseObject).kind not in NOT_OBJECTS:
+                raise
+            return self._no_object(change, kind)  # a Status has a status of another form
+        if shape.kind in NOT_OBJECTS:
+            return self._no_object(change, kind)
+        metadata: Metadata = shape.metadata
+        change, own = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
+        body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
+        return self._entry(kind, change, own, metadata, facts=kind.facts(shape), body=body)
+
+    def _no_object(self, change: Change, kind: Kind) -> Entry | None:
+        """A Status, or metadata alone."""
+        answer = _answer.decode(self._event.responseObject)
+        if answer.kind == "PartialObjectMetadata" and answer.metadata:
+            sets = tuple(answer.metadata.common.items())
+            change, own = outcome(change, answer.metadata)
+            return self._entry(kind, change, own, answer.metadata, sets=sets)
+        details = _status.decode(self._event.responseObject).details if answer.kind == "Status" else None
+        return self._entry(kind, change, None, Metadata(uid=details.uid) if details else _METADATA)
+
+    def request(self, change: Change) -> Entry | None:
+        """No answer was logged: by what was asked for, at level Request; else only that it was done."""
+        event, ref = self._event, self._ref
+        kind = self._shared.kind(ref.apiGroup, ref.resource) or kind_of(ref.apiGroup, self._kind_sent())
+        if event.verb not in ("create", "update") or not told(event.requestObject):
+            return self._entry(kind, change, None, _METADATA)
+        shape = decoder(kind).decode(event.requestObject)
+        metadata: Metadata = shape.metadata
+        return self._entry(kind, change, None, metadata, facts=kind.facts(shape))
+
+    def binding(self) -> Entry | None:
+        """A binding is a write of the Pod whose answer does not show the Pod."""
+        event, ref = self._event, self._ref
+        kind = self._shared.kind(ref.apiGroup, ref.resource)
+        if kind is None or kind.kind != "Pod":
+            return None
+        body = _binding.decode(event.requestObject) if told(event.requestObject) else _Binding()
+        node = self._shared.text(body.target.name) if body.target else ""
+        sets = (("node", node),) if node else ()
+        return self._entry(kind, Change.MODIFIED, None, body.metadata or _METADATA, sets=sets)
+
+    def _entry(
+        self,
+        kind: Kind,
+        change: Change,
+        own: int | None,
+        metadata: Metadata,
+        facts: Facts | None = None,
+        sets: tuple[tuple[str, Any], ...] = (),
+        body: bytes = b"",
+    ) -> Entry | None:
+        event, shared = self._event, self._shared
+        target = shared.ref(self._ref, kind.kind, metadata)
+        if not target.name:
+            return None  # a question (TokenReview), or a create by generateName whose answer was not logged
+        level = _LEVELS.get(event.level, Level.METADATA)
+        if level is Level.FULL and not told(event.responseObject):
+            level = Level.METADATA  # its bodies were cut away
+        return Entry(
+            target,
+            change,
+            own,
+            Clock.AUDIT,
+            instant(event.requestReceivedTimestamp),
+            instant(event.stageTimestamp),
+            facts,
+            sets,
+            shared.owner(metadata),
+            self._replaces(own),
+            level,
+            shared.text(self._ref.subresource),
+            shared.text(event.user.username),
+            shared.text(event.userAgent),
+            event.auditID,
+            self._place,
+            body,
+        )
+
+    def _replaces(self, own: int | None) -> int | None:
+        if self._event.verb != "update" or not told(self._event.requestObject):
+            return None
+        metadata = _request.decode(self._event.requestObject).metadata
+        before = revision(metadata.resourceVersion) if metadata else None
+        return before if before != own else None  # else it changed nothing
+
+    def _kind_sent(self) -> str:
+        """The kind of a resource that is not built in, as the object sent says it; else the resource's own name."""
+        event = self._event
+        sent = _answer.decode(event.requestObject).kind if event.verb in _SENT and told(event.requestObject) else ""
+        return sent or self._ref.resource
+
+
+_SENT = ("create", "update")
 
 
 def _awaits_emptying(event: AuditEvent) -> bool:
     """A Namespace keeps its finalizers in its spec; it stays until its content has gone."""
     spec = _namespace.decode(event.responseObject).spec
     return bool(spec and spec.finalizers)
-
-
-def _bare(
-    event: AuditEvent,
-    ref: _ObjectReference,
-    kind: Kind,
-    change: Change,
-    answer: _Answer,
-    common: dict[str, Any],
-) -> Entry | None:
-    """No object in the answer: level Metadata or Request, a Status, or metadata alone."""
-    metadata = Metadata()
-    sets: tuple[tuple[str, Any], ...] = ()
-    if answer.kind == "PartialObjectMetadata" and answer.metadata:
-        metadata = answer.metadata
-        sets = tuple(metadata.common.items())
-    elif answer.kind == "Status" and (details := _status.decode(event.responseObject).details):
-        metadata = Metadata(uid=details.uid)
-    target = _object(ref, kind, metadata)
-    if not target.name:
-        return None  # deletecollection, and creates by generateName whose answer was not logged
-    change, revision = outcome(change, metadata)
-    return Entry(
-        ref=target,
-        change=change,
-        resource_version=revision,
-        sets=sets,
-        owner=owner(metadata),
-        **common,
-    )
-
-
-def _bound(event: AuditEvent, ref: _ObjectReference, kind: Kind, common: dict[str, Any]) -> Entry | None:
-    """A binding is a write of the Pod whose answer does not show the Pod."""
-    body = _binding.decode(event.requestObject) if told(event.requestObject) else _Binding()
-    target = _object(ref, kind, body.metadata or Metadata())
-    if not target.name or kind.kind != "Pod":
-        return None
-    node = body.target.name if body.target else ""
-    return Entry(
-        ref=target,
-        change=Change.MODIFIED,
-        resource_version=None,
-        sets=(("node", node),) if node else (),
-        **common,
-    )
-
-
-def _object(ref: _ObjectReference, kind: Kind, metadata: Metadata) -> ObjectRef:
-    name, uid = ref.name or metadata.name or "", metadata.uid or ref.uid
-    if "\0" in "".join((ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)):
-        raise ValueError("a NUL character stands in the object's name")
-    return ObjectRef(ref.apiGroup, ref.apiVersion, kind.kind, ref.namespace, name, uid)
-
-
-def _named(event: AuditEvent, answer: _Answer) -> str:
-    """The kind of a resource that is not built in, as the answer or the object sent says it; "" where neither does."""
-    if answer.kind and answer.kind not in NOT_OBJECTS:
-        return answer.kind
-    if event.verb in {"create", "update"} and told(event.requestObject):
-        return _answer.decode(event.requestObject).kind
-    return ""

@@ -18,7 +18,8 @@ def seconds(text: str) -> int:
     try:
         return microseconds(msgspec.convert(text, _Time))
     except msgspec.ValidationError:
-        raise ValueError(f"{text!r} is not a time as Kubernetes writes it, such as 2026-11-21T07:52:00Z") from None
+        example = "2026-11-21T07:52:00Z"
+        raise ValueError(f"a field is not as Kubernetes writes it: {text!r} is not a time such as {example}") from None
 
 
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]

@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -128,59 +129,93 @@ def _number(text: str | None) -> int:
 
 
 def _facts(pod: PodShape) -> PodFacts:
-    containers = pod.status.containerStatuses or ()
-    states = [state for each in containers for state in (each.state, each.lastState) if state]
-    runs = [run for state in states for run in (state.running, state.terminated) if run]
+    spec, status = pod.spec, pod.status
+    started, restarts, failed = 0, 0, status.phase == "Failed"
+    for container in status.containerStatuses or ():
+        restarts += container.restartCount
+        for state in (container.state, container.lastState):
+            run = state and (state.terminated or state.running)
+            if state and run:
+                failed = failed or (state.terminated is not None and state.terminated.exitCode != 0)
+                if run.startedAt:
+                    began = seconds(run.startedAt)
+                    started = min(started or began, began)
+    ready = disrupted = False
+    scheduled = ""
+    for condition in status.conditions or ():
+        if condition.type == "PodScheduled":
+            scheduled = condition.status
+        elif condition.status == "True":
+            ready = ready or condition.type == "Ready"
+            disrupted = disrupted or condition.type == "DisruptionTarget"
     annotations = pod.metadata.annotations or {}
-    conditions = {each.type: each.status for each in pod.status.conditions or ()}
     return PodFacts(
         **pod.metadata.common,
-        phase=pod.status.phase or "",
-        node=pod.spec.nodeName or "",
-        hostname=pod.spec.hostname or "",
-        subdomain=pod.spec.subdomain or "",
-        ready=conditions.get("Ready") == "True",
-        started=min((seconds(run.startedAt) for run in runs if run.startedAt), default=0),
-        restarts=sum(each.restartCount for each in containers),
-        failed=pod.status.phase == "Failed" or any(state.terminated and state.terminated.exitCode for state in states),
-        disrupted=pod.status.reason == "Evicted" or conditions.get("DisruptionTarget") == "True",
-        scheduled=conditions.get("PodScheduled", ""),
+        phase=status.phase or "",
+        node=spec.nodeName or "",
+        hostname=spec.hostname or "",
+        subdomain=spec.subdomain or "",
+        ready=ready,
+        started=started,
+        restarts=restarts,
+        failed=failed,
+        disrupted=disrupted or status.reason == "Evicted",
+        scheduled=scheduled,
         attempt=_number(annotations.get("volcano.sh/job-version")),
         index=_number(annotations.get("batch.kubernetes.io/job-completion-index")),
-        scheduler=pod.spec.schedulerName or "",
-        needs=tuple(dict.fromkeys(_needs(pod.spec))),
+        scheduler=spec.schedulerName or "",
+        needs=_needs(spec),
     )
 
 
-def _needs(spec: _Spec) -> Iterable[Reference]:
+def _needs(spec: _Spec) -> tuple[Reference, ...]:
+    found: list[Reference] = []
     for volume in spec.volumes or ():
-        yield from _source(volume.configMap, "ConfigMap")
-        yield from _source(volume.secret, "Secret")
-        yield from _source(volume.persistentVolumeClaim, "PersistentVolumeClaim")
+        _add(found, "ConfigMap", volume.configMap)
+        _add(found, "Secret", volume.secret)
+        _add(found, "PersistentVolumeClaim", volume.persistentVolumeClaim)
         for each in (volume.projected and volume.projected.sources) or ():
-            yield from _source(each.configMap, "ConfigMap")
-            yield from _source(each.secret, "Secret")
+            _add(found, "ConfigMap", each.configMap)
+            _add(found, "Secret", each.secret)
     for container in (*(spec.initContainers or ()), *(spec.containers or ())):
         for whole in container.envFrom or ():
-            yield from _source(whole.configMapRef, "ConfigMap")
-            yield from _source(whole.secretRef, "Secret")
+            _add(found, "ConfigMap", whole.configMapRef)
+            _add(found, "Secret", whole.secretRef)
         for one in container.env or ():
             if one.valueFrom:
-                yield from _source(one.valueFrom.configMapKeyRef, "ConfigMap")
-                yield from _source(one.valueFrom.secretKeyRef, "Secret")
+                _add(found, "ConfigMap", one.valueFrom.configMapKeyRef)
+                _add(found, "Secret", one.valueFrom.secretKeyRef)
     if spec.serviceAccountName:
-        yield Reference("", "ServiceAccount", spec.serviceAccountName, "service account")
+        found.append(_reference("ServiceAccount", spec.serviceAccountName))
     if spec.priorityClassName:
-        yield Reference("scheduling.k8s.io", "PriorityClass", spec.priorityClassName, "priority", namespaced=False)
+        found.append(_reference("PriorityClass", spec.priorityClassName))
+    return _once(tuple(found)) if found else ()
 
 
-_ROLES = {"ConfigMap": "config", "Secret": "secret", "PersistentVolumeClaim": "claim"}
+def _add(found: list[Reference], kind: str, source: _Source | None) -> None:
+    if source and not source.optional and (name := source.name or source.secretName or source.claimName):
+        found.append(_reference(kind, name))
 
 
-def _source(source: _Source | None, kind: str) -> Iterable[Reference]:
-    name = source and (source.name or source.secretName or source.claimName)
-    if source and name and not source.optional:
-        yield Reference("", kind, name, _ROLES[kind])
+@lru_cache(10_000)
+def _reference(kind: str, name: str) -> Reference:
+    if kind == "PriorityClass":
+        return Reference("scheduling.k8s.io", kind, name, "priority", namespaced=False)
+    return Reference("", kind, name, _ROLES[kind])
+
+
+@lru_cache(10_000)
+def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
+    """Each but once; and many Pods of one template share one tuple."""
+    return tuple(dict.fromkeys(references))
+
+
+_ROLES = {
+    "ConfigMap": "config",
+    "Secret": "secret",
+    "PersistentVolumeClaim": "claim",
+    "ServiceAccount": "service account",
+}
 
 
 def _phase(pod: PodFacts) -> Phase:

@@ -185,10 +185,12 @@ def registry() -> dict[tuple[str, str], Kind]:
 
 @cache
 def kind_of(group: str, kind: str) -> Kind:
-    """The kind's own description, or a plain one that knows only metadata."""
+    """The kind's own description, that of any custom resource, or a plain one that knows only metadata."""
     if known := registry().get((group, kind)):
         return known
     if plain := _PLAIN.get((group, kind)):
         return Kind(group, kind, *plain)
     initials = "".join(letter for letter in kind if letter.isupper()).lower() or kind[:3].lower()
+    if qualified(group, kind) != kind:
+        return registry()["*", "*"]._replace(group=group, kind=kind, short=initials)
     return Kind(group, kind, initials, "Cluster" if group in _CLUSTER_GROUPS else "Other")

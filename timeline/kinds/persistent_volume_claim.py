@@ -1,36 +1,46 @@
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.kinds import At, Kind, Mark, Phase, Shape
 
 
 class _Status(msgspec.Struct, gc=False):
     phase: str | None = None
 
 
-class ClaimShape(Shape):
+class PhasedShape(Shape):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-class ClaimFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a kind whose status tells one word."""
+
     phase: str = ""
 
 
-def _facts(claim: ClaimShape) -> ClaimFacts:
-    return ClaimFacts(**claim.metadata.common, phase=claim.status.phase or "")
+def facts(shape: PhasedShape) -> PhasedFacts:
+    return PhasedFacts(**shape.metadata.common, phase=shape.status.phase or "")
 
 
-def _phase(claim: ClaimFacts) -> Phase:
+def marks(before: PhasedFacts, after: PhasedFacts) -> Iterable[Mark]:
+    if before.phase != after.phase:
+        yield Mark("status", f"phase {after.phase or 'empty'}")
+
+
+def _phase(claim: PhasedFacts) -> Phase:
     if claim.deleting:
         return Phase("Terminating", "ended")
     return Phase(claim.phase or "Pending", "strong" if claim.phase == "Bound" else "pale")
 
 
-def _marks(before: ClaimFacts, after: ClaimFacts) -> Iterable[Mark]:
-    if before.phase != after.phase:
-        yield Mark("status", after.phase.lower() or "no phase")
+def _spells(claim: Any) -> Iterable[tuple[str, At, At | None]]:
+    """claimed: from its first moment on, and for good, so that an owner's claims can be counted."""
+    yield "claimed", claim.first.at, None
 
 
-KIND = Kind("", "PersistentVolumeClaim", "pvc", "Claims", ClaimShape, ClaimFacts, _facts, _phase, _marks)
+KIND = Kind(
+    "", "PersistentVolumeClaim", "pvc", "Claims", PhasedShape, PhasedFacts, facts, _phase, marks, spells=_spells
+)

@@ -1,9 +1,23 @@
+import re
 from collections.abc import Iterable
 
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.kinds import Kind, Mark, Phase, Reference, Shape
+
+
+class _Claim(msgspec.Struct, gc=False):
+    """That there is one is all that matters."""
+
+
+class _Volume(msgspec.Struct, gc=False):
+    volumeClaimName: str | None = None
+    volumeClaim: _Claim | None = None
+
+
+class _Spec(msgspec.Struct, gc=False):
+    volumes: tuple[_Volume, ...] | None = None
 
 
 class _State(msgspec.Struct, gc=False):
@@ -14,9 +28,11 @@ class _Status(msgspec.Struct, gc=False):
     state: _State | None = None
     version: int | None = None
     retryCount: int | None = None
+    controlledResources: dict[str, str] | None = None
 
 
 class VolcanoJobShape(Shape):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
 
@@ -24,18 +40,40 @@ class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     phase: str = ""
     version: int = 0  # the attempt; its pods carry it as volcano.sh/job-version
     retries: int = 0
+    claims: tuple[str, ...] = ()  # that its volumes name, those whose names the controller wrote back among them
+    held: tuple[str, ...] = ()  # further claims that its status names
+    makes: int = 0  # volumes for which the controller makes a claim
 
     @property
     def terminal(self) -> bool:
         return self.phase in {"Completed", "Failed", "Aborted", "Terminated"}
 
 
+_generated = re.compile(r"(.+)-pvc-[0-9a-z]{12}")
+
+
+def makes_claim(job: str, claim: str) -> bool:
+    """Whether the controller made up this name for a claim of this job."""
+    found = _generated.fullmatch(claim)
+    return found is not None and found[1] == job
+
+
 def _facts(job: VolcanoJobShape) -> VolcanoJobFacts:
+    volumes = job.spec.volumes or ()
+    name = job.metadata.name or ""
+    claims = tuple(dict.fromkeys(each.volumeClaimName for each in volumes if each.volumeClaimName))
+    held = (claim for key, claim in (job.status.controlledResources or {}).items() if key.startswith("volume-pvc-"))
     return VolcanoJobFacts(
         **job.metadata.common,
         phase=(job.status.state.phase if job.status.state else None) or "",
         version=job.status.version or 0,
         retries=job.status.retryCount or 0,
+        claims=claims,
+        held=tuple(sorted(set(held) - set(claims))),
+        makes=sum(
+            each.volumeClaim is not None and (not each.volumeClaimName or makes_claim(name, each.volumeClaimName))
+            for each in volumes
+        ),
     )
 
 
@@ -54,6 +92,11 @@ def _marks(before: VolcanoJobFacts, after: VolcanoJobFacts) -> Iterable[Mark]:
         yield Mark("status", f"retry {after.retries}")
 
 
+def _references(job: VolcanoJobFacts) -> Iterable[Reference]:
+    for claim in job.claims + job.held:
+        yield Reference("", "PersistentVolumeClaim", claim, "claim")
+
+
 KIND = Kind(
     "batch.volcano.sh",
     "Job",
@@ -64,5 +107,6 @@ KIND = Kind(
     _facts,
     _phase,
     _marks,
+    _references,
     subtitle=lambda job: f"attempt {job.retries + 1}",
 )

@@ -1,0 +1,92 @@
+"""Custom resources: nothing is known of their fields but what any controller's reader would guess from their names."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from timeline.entries import Facts
+from timeline.kinds import Kind, Shape
+
+_NAMES = 200  # of other objects that are kept of one object; of one with more nothing is judged by names
+_no_count = re.compile(
+    r"port|seconds?|minutes?|hours?|days?|timeout|period|interval|ttl|deadline|delay|uid$|gid|runas|fsgroup|priority"
+    r"|weight|mode|threshold|generation|version|percent|utilization|cpu|memory|storage|bytes",
+    re.IGNORECASE,
+)
+_wish = re.compile(r"desired|expected|wanted|target", re.IGNORECASE)
+_name = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
+
+
+class CustomShape(Shape):
+    spec: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    status: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    asks: int = -1  # the most children that its numbers and lists may ask for; -1 where no body of it was logged
+    names: tuple[str, ...] = ()  # all that may be names of other objects
+    many_names: bool = False  # more than are kept
+
+
+def _facts(shape: CustomShape) -> CustomFacts:
+    spec, status = _decoded(shape.spec), _decoded(shape.status)
+    counts = sorted(count for count in (*_counts(spec), *_wishes(status)) if count > 0)
+    asks = max(sum(counts), counts[-1] * counts[-2] if len(counts) > 1 else 0)  # replicas × shards
+    names = sorted({*_names(spec), *_names(status)})
+    many = len(names) > _NAMES
+    return CustomFacts(
+        **shape.metadata.common, asks=min(asks, 2**53), names=() if many else tuple(names), many_names=many
+    )
+
+
+def _decoded(raw: msgspec.Raw) -> Any:
+    return msgspec.json.decode(raw) if bytes(raw) else None
+
+
+def _counts(value: Any, key: str = "") -> Iterator[int]:
+    """Every number that is not clearly of something else, and the length of every list."""
+    match value:
+        case bool():
+            return
+        case int() if not _no_count.search(key):
+            yield value
+        case list():
+            yield len(value)
+            for each in value:
+                yield from _counts(each, key)
+        case dict():
+            for name, each in value.items():
+                yield from _counts(each, name)
+
+
+def _wishes(value: Any) -> Iterator[int]:
+    """A status may say how many are wanted; how many there are explains nothing."""
+    match value:
+        case list():
+            for each in value:
+                yield from _wishes(each)
+        case dict():
+            for name, each in value.items():
+                if _wish.search(name):
+                    yield from _counts(each, name)
+                else:
+                    yield from _wishes(each)
+
+
+def _names(value: Any) -> Iterator[str]:
+    match value:
+        case str() if _name.fullmatch(value):
+            yield value
+        case list():
+            for each in value:
+                yield from _names(each)
+        case dict():
+            for name, each in value.items():
+                yield from _names(each)
+                if "-" in name and _name.fullmatch(name):
+                    yield name
+
+
+KIND = Kind("*", "*", "", "Other", CustomShape, CustomFacts, _facts)

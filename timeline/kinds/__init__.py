@@ -82,13 +82,14 @@ class Mark(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """An object needs another by name: in its own namespace, or in none."""
+    """An object names another: in its own namespace, in none, or in one that it names too."""
 
     group: str
     kind: str
     name: str
-    role: str  # "subdomain", "claim", "config"
+    role: str  # "subdomain", "claim", "config", …: it needs it; "lock", "involved": it only speaks of it
     namespaced: bool = True
+    namespace: str = ""  # where it is named
 
 
 def _facts(shape: Any) -> Facts:
@@ -142,16 +143,11 @@ _PLAIN = {
     ("", "ServiceAccount"): ("sa", "Config"),
     ("", "Namespace"): ("ns", "Cluster"),
     ("", "Node"): ("node", "Cluster"),
-    ("", "Event"): ("ev", "Events"),
-    ("events.k8s.io", "Event"): ("ev", "Events"),
     ("", "PersistentVolume"): ("pv", "Claims"),
     ("networking.k8s.io", "NetworkPolicy"): ("netpol", "Network"),
     ("networking.k8s.io", "Ingress"): ("ing", "Network"),
     ("policy", "PodDisruptionBudget"): ("pdb", "Config"),
-    ("apps", "Deployment"): ("deploy", "Workloads"),
     ("apps", "ReplicaSet"): ("rs", "Workloads"),
-    ("apps", "StatefulSet"): ("sts", "Workloads"),
-    ("apps", "DaemonSet"): ("ds", "Workloads"),
     ("batch", "CronJob"): ("cj", "Jobs"),
     ("scheduling.volcano.sh", "Queue"): ("queue", "Groups"),
 }

@@ -1,0 +1,139 @@
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from timeline.entries import Facts
+from timeline.kinds import Kind, Reference, Shape
+
+
+class Lock(NamedTuple):
+    """The Lease that a workload's replicas elect their leader on, and the schedulers that the leader stands for."""
+
+    namespace: str
+    name: str
+    schedulers: tuple[str, ...]
+
+
+class _Container(msgspec.Struct, gc=False):
+    image: str | None = None
+    command: tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+
+
+class _PodSpec(msgspec.Struct, gc=False):
+    containers: tuple[_Container, ...] | None = None
+
+
+class _Template(msgspec.Struct, gc=False):
+    spec: _PodSpec | None = None
+
+
+class _Spec(msgspec.Struct, gc=False):
+    replicas: int | None = None
+    template: _Template | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    desiredNumberScheduled: int | None = None
+
+
+class WorkloadShape(Shape):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Deployment, StatefulSet or DaemonSet."""
+
+    replicas: int = -1  # how many Pods it wants; -1 where no body told it
+    locks: tuple[Lock, ...] = ()  # by the arguments of its containers
+
+
+def facts(workload: WorkloadShape) -> WorkloadFacts:
+    replicas = workload.spec.replicas
+    return WorkloadFacts(
+        **workload.metadata.common, replicas=1 if replicas is None else replicas, locks=locks(workload)
+    )
+
+
+def locks(workload: WorkloadShape) -> tuple[Lock, ...]:
+    pods = workload.spec.template and workload.spec.template.spec
+    found = [_lock(each.image or "", each.command or (), each.args or ()) for each in (pods and pods.containers) or ()]
+    return tuple(lock for lock in found if lock)
+
+
+def references(workload: WorkloadFacts) -> Iterable[Reference]:
+    for lock in workload.locks:
+        yield Reference("coordination.k8s.io", "Lease", lock.name, "lock", namespace=lock.namespace)
+
+
+class _Program(NamedTuple):
+    """What a program does where its arguments say nothing."""
+
+    lock: tuple[str, str] = ("", "")  # namespace, name
+    scheduler: str = ""
+
+
+# volcano-sh/volcano cmd/*/main.go: the lock's name is set before the flags are parsed (volcano-sh/volcano#3818);
+# kubernetes/kubernetes pkg/scheduler/apis/config/v1/defaults.go
+_PROGRAMS = {
+    "vc-scheduler": _Program(("volcano-system", "volcano"), "volcano"),
+    "vc-controller-manager": _Program(("volcano-system", "vc-controller-manager"), "volcano"),
+    "kube-scheduler": _Program(("kube-system", "kube-scheduler")),
+}
+_NAMESPACE = (
+    "--lock-object-namespace",
+    "--leader-elect-resource-namespace",
+)  # the deprecated one wins where both stand
+_NAME = ("--leader-elect-resource-name", "--lock-object-name")
+
+
+@lru_cache(1_000)
+def _lock(image: str, command: tuple[str, ...], args: tuple[str, ...]) -> Lock | None:
+    """The lock of one container; None where it elects no leader, or nothing tells on which Lease."""
+    words = [word for text in (*command, *args) for word in text.split()]  # also those of a shell's -c
+    flags = _flags(words)
+    program = next((found for word in (*words, image) if (found := _PROGRAMS.get(_base(word)))), _Program())
+    if program is _PROGRAMS["vc-scheduler"] and _named_after_its_scheduler(image):
+        return None
+    if "--config" in flags and program is _PROGRAMS["kube-scheduler"]:
+        program = _Program()  # the file may set any other
+    namespace = _last(flags, _NAMESPACE) or program.lock[0]
+    name = _last(flags, _NAME) or program.lock[1]
+    schedulers = tuple(sorted(set(flags.get("--scheduler-name", [program.scheduler])) - {""}))
+    unknown = any("$(" in text for text in (namespace, name, *schedulers))  # a variable of the container
+    if flags.get("--leader-elect", [""])[-1].lower() in {"false", "0", "f"} or not namespace or not name or unknown:
+        return None
+    return Lock(namespace, name, schedulers)
+
+
+def _flags(words: list[str]) -> dict[str, list[str]]:
+    """The values of each flag, as `--flag=value` or `--flag value`; "" where it has none."""
+    found: dict[str, list[str]] = {}
+    for word, following in pairwise([*words, "--"]):
+        if word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            alone = not equals and not following.startswith("-")
+            found.setdefault(flag, []).append(following if alone else value.strip("\"'"))
+    return found
+
+
+def _last(flags: dict[str, list[str]], names: tuple[str, ...]) -> str:
+    return next((flags[name][-1] for name in names if flags.get(name, [""])[-1]), "")
+
+
+def _base(word: str) -> str:
+    """vc-scheduler of /vc-scheduler and of registry:5000/volcanosh/vc-scheduler:v1.10.0."""
+    return word.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def _named_after_its_scheduler(image: str) -> bool:
+    """Whether it is Volcano up to 1.9, whose lock bears the scheduler's name."""
+    version = image.rpartition(":")[2].removeprefix("v").split(".")
+    return version[0] == "1" and len(version) > 1 and version[1].isdecimal() and int(version[1]) < 10
+
+
+KIND = Kind("apps", "Deployment", "deploy", "Workloads", WorkloadShape, WorkloadFacts, facts, references=references)

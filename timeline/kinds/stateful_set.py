@@ -1,0 +1,3 @@
+from timeline.kinds import deployment
+
+KIND = deployment.KIND._replace(kind="StatefulSet", short="sts")

@@ -28,11 +28,13 @@ class Loss(NamedTuple):
 
 def losses(track: Track, ledger: Ledger) -> list[Loss]:
     """What the moments of one life say of those that are missing."""
+    first = track.first
+    if len(track.moments) == 1 and first.change is Change.CREATED:
+        return []
     kind = track.name[:2]
-    clock = ledger.clocks[track.first.space]
+    clock = ledger.clocks[first.space]
     begins = ledger.answered + _MARGIN
     found = []
-    first = track.first
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
         born = first.facts.created
         if first.entry.level is Level.FULL and born > begins:

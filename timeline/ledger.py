@@ -102,13 +102,17 @@ class Ledger:
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
         self._fresh.append(entry)
-        end = entry.received if entry.staged == FOREVER else entry.staged
-        if entry.clock is Clock.AUDIT:
-            self.answered = min(self.answered, end)
-            if entry.place:
-                self._files.add(entry.place.file)
-        self.first = min(self.first or entry.received, entry.received)
-        self.last = max(self.last, end)
+        received, end = entry.received, entry.staged
+        if end == FOREVER:
+            end = received
+        elif end < self.answered:
+            self.answered = end
+        if entry.place and entry.clock is Clock.AUDIT:
+            self._files.add(entry.place.file)
+        if received < self.first or not self.first:
+            self.first = received
+        if end > self.last:
+            self.last = end
 
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
@@ -136,7 +140,7 @@ class Ledger:
         groups = [list(each.entries.values()) for each in objects]
         if self._offsets:
             groups = [[self._on_time(entry) for entry in entries] for entries in groups]
-        return lives_of(groups, self.clocks[space], space)
+        return lives_of(name, groups, self.clocks[space], space)
 
     def _on_time(self, entry: Entry) -> Entry:
         """The entry by the clock that the others follow."""

@@ -1,13 +1,12 @@
 """Pure: the entries of one name become its lives, each a lifeline in commit order."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from timeline.entries import Change, Clock, Entry, Facts, ObjectRef, Owner, Place
-from timeline.kinds import Kind, Reference, kind_of
+from timeline.kinds import Kind, kind_of
 from timeline.order import SECOND, CommitClock, Stamp
 
 
@@ -157,117 +156,14 @@ class Track:
     def references(self) -> set[Name]:
         """The names this object needed at any time of its life."""
         found = set()
-        seen: Iterable[Reference] = ()
+        seen: object = ()
         for moment in self.moments:
             told = self.kind.references(moment.facts)
-            if told is not seen:
-                seen = told
-                for group, kind, name, _, namespaced in told:
-                    found.add(Name(group, kind, self.ref.namespace if namespaced else "", name))
-        return found
-
-
-def identity(self) -> str:
-        return self.entry.identity
-
-    @property
-    def place(self) -> Place | None:
-        return self.entry.place
-
-
-class Track:
-    """One object's life: one UID, or one life of a name where the observations carry no UID."""
-
-    __slots__ = ("changed", "gone_by", "key", "kind", "moments", "name", "owner", "ref")
-
-    def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
-        self.ref = ref
-        self.name = name
-        self.key = (name, ref.uid)
-        self.owner = owner
-        self.moments = moments
-        self.gone_by: int | None = None  # drawn time by which it had surely gone, where its removal was not observed
-        self.changed = 0  # drawn time from which it differs from what was known of it before
-        self.kind: Kind = kind_of(ref.group, ref.kind)
-
-    def __repr__(self) -> str:
-        return f"<Track {self.ref.kind} {self.ref.namespace}/{self.ref.name} {self.ref.uid}>"
-
-    @property
-    def family(self) -> str:
-        """The colour and filter it belongs to; the heartbeats of nodes are noise."""
-        return "Cluster" if self.ref.namespace == "kube-node-lease" else self.kind.family
-
-    @property
-    def first(self) -> Moment:
-        return self.moments[0]
-
-    @property
-    def last(self) -> Moment:
-        return self.moments[-1]
-
-    @property
-    def created(self) -> Moment | None:
-        """The creation, if it was observed."""
-        return self.first if self.first.change is Change.CREATED else None
-
-    @property
-    def ended(self) -> Moment | None:
-        """The removal, if it was observed."""
-        return self.last if self.last.change is Change.DELETED else None
-
-    @property
-    def until(self) -> int | None:
-        """The drawn time at which its bar ends; None while it may live."""
-        return self.ended.time if self.ended else self.gone_by
-
-    @property
-    def asked_to_end(self) -> int | None:
-        """The drawn time from which it may have been on its way out; None while nothing tells so.
-
-        Where the request itself was not observed (a deletecollection names nobody), deletionTimestamp tells its time.
-        """
-        for moment in self.moments:
-            if moment.change is Change.DELETED or moment.facts.deleting:
-                asked = moment.facts.asked
-                return asked if 0 < asked <= moment.time - SECOND else moment.time
-        return None if self.gone_by is None else self.last.time
-
-    def told(self, fact: str) -> Any:
-        """A fact that never changes, from the first observation that told it; None where none did."""
-        return next((told for moment in self.moments if (told := getattr(moment.facts, fact, None))), None)
-
-    def facts_at(self, time: int) -> Any:
-        """The facts that held at a drawn time; None before the first observation."""
-        held = None
-        for moment in self.moments:
-            if moment.time > time:
-                break
-            held = moment.facts
-        return held
-
-    def differs(self, was: "Track") -> int | None:
-        """The drawn time of the first moment that is not as it was; None where all is."""
-        if self.ref != was.ref or self.owner != was.owner:
-            return 0
-        for one, other in zip(self.moments, was.moments, strict=False):
-            if one != other:
-                return min(one.time, other.time)
-        if len(self.moments) == len(was.moments):
-            return None
-        shorter = min(len(self.moments), len(was.moments))
-        return (self.moments[shorter:] or was.moments[shorter:])[0].time
-
-    def references(self) -> set[Name]:
-        """The names that this object named at any time of its life."""
-        found = set()
-        seen: Facts | None = None
-        for moment in self.moments:
-            if moment.facts is not seen:
-                seen = moment.facts
-                for reference in self.kind.references(seen):
-                    namespace = reference.namespace or (self.ref.namespace if reference.namespaced else "")
-                    found.add(Name(reference.group, reference.kind, namespace, reference.name))
+            if told is seen:
+                continue
+            seen = told
+            for group, kind, name, _, namespace in told:
+                found.add(Name(group, kind, self.ref.namespace if namespace is None else namespace, name))
         return found
 
 

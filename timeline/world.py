@@ -70,14 +70,20 @@ class World:
                 self._enter(track)
             for was in before.values():
                 self._forget(was)
-        known = {track.key for track in changed}
-        services = [name for name in settled if name.kind == "Service"]
-        for name in (*settled, *(name._replace(kind="Endpoints") for name in services)):
-            if name.kind == "Endpoints" or len(self._lanes[name]) > 1:
-                lives = self._lanes.get(name, ())
-                changed += [track for track in lives if self._bound(track) and track.key not in known]
         self._completeness = None
-        return changed
+        return changed + self._bind(settled, {track.key for track in changed})
+
+    def _bind(self, settled: Iterable[Name], changed: set[Key]) -> list[Track]:
+        """Tell each life by when it had gone; those that this changes beside the changed ones."""
+        bounded = []
+        for name in settled:
+            lives = self._lanes[name]
+            if name.kind == "Service":
+                lives = [*lives, *self.incarnations(name._replace(kind="Endpoints"))]
+            elif name.kind != "Endpoints" and len(lives) == 1:
+                continue
+            bounded += [track for track in lives if self._bound(track) and track.key not in changed]
+        return bounded
 
     def _bound(self, track: Track) -> bool:
         """Whether it became known by when the object had gone.

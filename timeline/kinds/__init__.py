@@ -88,8 +88,7 @@ class Reference(NamedTuple):
     kind: str
     name: str
     role: str  # "subdomain", "claim", "config", …: it needs it; "lock", "involved": it only speaks of it
-    namespaced: bool = True
-    namespace: str = ""  # where it is named
+    namespace: str | None = None  # "" for none; its own where it names no other
 
 
 def _facts(shape: Any) -> Facts:

@@ -57,7 +57,7 @@ def _facts(event: EventShape) -> EventFacts:
         reason=event.reason,
         message=_text.decode(_either(event.message, event.note)) or "",
         component=source.component or event.reportingComponent or event.reportingController or "",
-        involved=Reference(group, about.kind, about.name, "involved", bool(about.namespace), about.namespace),
+        involved=Reference(group, about.kind, about.name, "involved", about.namespace),
     )
 
 

@@ -200,7 +200,7 @@ def _add(found: list[Reference], kind: str, source: _Source | None) -> None:
 @lru_cache(10_000)
 def _reference(kind: str, name: str) -> Reference:
     if kind == "PriorityClass":
-        return Reference("scheduling.k8s.io", kind, name, "priority", namespaced=False)
+        return Reference("scheduling.k8s.io", kind, name, "priority", "")
     return Reference("", kind, name, _ROLES[kind])
 
 
@@ -242,9 +242,7 @@ def _marks(before: PodFacts, after: PodFacts) -> Iterable[Mark]:
 
 
 def _references(pod: PodFacts) -> Iterable[Reference]:
-    if pod.subdomain:
-        yield Reference("", "Service", pod.subdomain, "subdomain")
-    yield from pod.needs
+    return (Reference("", "Service", pod.subdomain, "subdomain"), *pod.needs) if pod.subdomain else pod.needs
 
 
 TRACKING = "batch.kubernetes.io/job-tracking"

@@ -63,7 +63,7 @@ def finding(found: Finding) -> FindingPayload:
         "last_time": timestamp(last.last),
         "delay_seconds": None if found.delay is None else found.delay / 1e6,
         "delay_bounds": list(found.bounds) if found.bounds else None,
-        "count": len(found.occurrences),
+        "count": len(found.occurrences) if found.count is None else found.count,
         "summary": found.summary,
         "why": worst.why,
         "proof": [proof_payload(proof) for each in found.occurrences for proof in each.proof],

@@ -87,6 +87,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     delay: int | None  # microseconds, drawn
     bounds: tuple[float, float] | None = None  # seconds
     affects: tuple[ObjectRef, ...] = ()
+    count: int | None = None  # of what was found too many; None: of the occurrences
     status: Status = Status.CONFIRMED
 
     @property

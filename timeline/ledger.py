@@ -28,16 +28,23 @@ class Seen:
         self.listed = 0  # states out of lists
         self.streamed = 0  # changes out of watches, which lose none
         self.created = 0  # creations in audit logs
+        self.statuses = 0  # writes of a status in audit logs, told in full
         self.resource = ""
 
     def count(self, entry: Entry) -> None:
         if entry.clock is Clock.AUDIT:
             self.levels[entry.level] += 1
             self.created += entry.change is Change.CREATED
+            self.statuses += entry.action == "status" and entry.level is Level.FULL
         elif entry.change is Change.OBSERVED:
             self.listed += 1
         else:
             self.streamed += 1
+
+    @property
+    def tells_status(self) -> bool:
+        """Whether status writes are shown, and all in full; many audit policies leave them out."""
+        return bool(self.streamed or (self.statuses and self.levels.keys() == {Level.FULL}))
 
 
 class _Object:

@@ -147,6 +147,9 @@ class World:
     def track(self, key: Key) -> Track | None:
         return next((track for track in self._lanes.get(key[0], []) if track.ref.uid == key[1]), None)
 
+    def of_uid(self, uid: str) -> Track | None:
+        return self._by_uid.get(uid)
+
     def number(self, track: Track) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
         return self.number_of(track.ref)

@@ -29,7 +29,6 @@ class Seen:
         self.streamed = 0  # changes out of watches, which lose none
         self.created = 0  # creations in audit logs
         self.statuses = 0  # writes of a status in audit logs, told in full
-        self.resource = ""
 
     def count(self, entry: Entry) -> None:
         if entry.clock is Clock.AUDIT:

@@ -1,0 +1,127 @@
+"""Pure: what a source saw of each kind, how completely, and so what can be judged in it."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from timeline.entries import Level
+from timeline.kinds import qualified
+from timeline.ledger import Seen
+from timeline.rulebook import Rule
+from timeline.world import World
+
+Depth = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
+Judgement = Literal["exact", "inconclusive", "not"]
+
+
+class CoverageRow(NamedTuple):
+    """What was seen of one kind."""
+
+    group: str
+    kind: str
+    resource: str  # as audit policies and kubectl name it
+    level: Depth  # of most of its writes; "watch" or "list" where no audit log told them
+    complete: bool  # its changes were followed, and no write of it is known to be missing
+    holes: int  # writes that others prove to be missing
+    from_list: bool  # what stood at the beginning is known
+    entries: int
+
+
+class RuleCoverage(NamedTuple):
+    """What one rule can say of the source."""
+
+    rule: str
+    verdict: Judgement  # at best
+    why: str
+    remedy: str  # "" where nothing is lacking
+
+
+def coverage(world: World) -> list[CoverageRow]:
+    """One row a kind that was seen, in the order of groups and kinds."""
+    completeness = world.completeness
+    rows = []
+    for (group, kind), seen in sorted(world.seen.items()):
+        holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
+        complete = world.complete(group, kind, world.first, world.last)
+        entries = seen.levels.total() + seen.listed + seen.streamed
+        rows.append(CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, bool(seen.listed), entries))
+    return rows
+
+
+def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCoverage]:
+    """For each rule, at what verdict it can judge, why, and what would fill the lack."""
+    by_kind = {qualified(row.group, row.kind): row for row in rows}
+    return [_judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs]) for rule in rules]
+
+
+def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleCoverage:
+    unseen = [kind for kind, row in needs if row is None]
+    listed = [row for _, row in needs if row and row.level == "list"]
+    shallow = [row for _, row in needs if row and row.level in ("Request", "Metadata")]
+    broken = [row for _, row in needs if row and not row.complete]
+    if unseen:
+        what = f"no change of {_and(unseen)} was seen: there was none, or the source does not tell of it"
+        return RuleCoverage(rule.id, "not", what, " ".join(_remedy(kind) for kind in unseen))
+    if listed:
+        what = (
+            f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
+        )
+        return RuleCoverage(rule.id, "not", what, " ".join(_watch(row) for row in listed))
+    if shallow:
+        what = f"{_and(row.resource for row in shallow)} were logged without revisions, so overlapping requests have no order"
+        return RuleCoverage(
+            rule.id, "inconclusive", what, " ".join(_policy(row.group, row.resource) for row in shallow)
+        )
+    if broken:
+        what = f"writes of {_and(row.resource for row in broken)} are missing: what rests on absence is not judged"
+        remedy = "Add the other API servers' logs, or the rotated ones, to the same recording."
+        return RuleCoverage(rule.id, "exact", what, remedy)
+    return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
+
+
+def plural(kind: str) -> str:
+    """The resource of a kind, by the rule that Kubernetes itself follows."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith(("s", "x", "ch")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
+
+
+def _level(seen: Seen) -> Depth:
+    if seen.levels:
+        level: Level = max(Level, key=lambda each: (seen.levels[each], each is Level.FULL))
+        return level.value
+    return "watch" if seen.streamed else "list"
+
+
+def _remedy(kind: str) -> str:
+    name, _, group = kind.partition(".")
+    return _policy(group or _GROUPS.get(name, ""), plural(name))
+
+
+_GROUPS = {
+    "Job": "batch",
+    "Lease": "coordination.k8s.io",
+    "EndpointSlice": "discovery.k8s.io",
+    "Deployment": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "ReplicaSet": "apps",
+}
+
+
+def _policy(group: str, resource: str) -> str:
+    resources = f'{{group: "{group}", resources: ["{resource}", "{resource}/*"]}}'
+    verbs = "verbs: [create, update, patch, delete, deletecollection]"
+    return f"In the audit policy: - {{level: RequestResponse, {verbs}, resources: [{resources}]}}"
+
+
+def _watch(row: CoverageRow) -> str:
+    resource = f"{row.resource}.{row.group}" if row.group else row.resource
+    return f"kubectl get {resource} -A -w --output-watch-events --show-managed-fields -o json"
+
+
+def _and(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

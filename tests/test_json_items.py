@@ -1,0 +1,128 @@
+"""Values are found inside JSON documents of any size, whatever is broken around them."""
+
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.formats import Limits, Recording, Skipped
+from collectors.formats.json_items import Item, Pattern, items, outline
+
+ITEMS = ("items", "*")
+
+
+def recording(content: bytes, piece: int = 7, line_bytes: int = 1000) -> Recording:
+    def chunks() -> Iterator[bytes]:
+        return (content[at : at + piece] for at in range(0, len(content), piece))
+
+    return cast("Recording", SimpleNamespace(name="file", chunks=chunks, limits=Limits(line_bytes=line_bytes)))
+
+
+def found(content: bytes, *patterns: Pattern, piece: int = 7) -> list[tuple[int, str, Any]]:
+    """Line, place and value of every item, where nothing may be skipped."""
+    made = list(items(recording(content, piece), *patterns))
+    assert not [item for item in made if isinstance(item, Skipped)], made
+    return [(item.line, str(item), json.loads(item.data)) for item in made if isinstance(item, Item)]
+
+
+def test_the_items_of_a_list_are_found_between_its_other_fields() -> None:
+    content = b'{"kind": "List", "items": [{"a": 1},\n {"a": [2]}],\n "metadata": {"items": [3]}}'
+    assert found(content, ITEMS) == [(1, ".items[0]", {"a": 1}), (2, ".items[1]", {"a": [2]})]
+
+
+def test_documents_may_follow_each_other_in_any_layout() -> None:
+    assert found(b'{"a":1}\n{\n "b": 2\n}{"c":3}\n\n', ()) == [(1, "", {"a": 1}), (2, "", {"b": 2}), (4, "", {"c": 3})]
+
+
+def test_a_list_may_stand_on_every_line() -> None:
+    content = b'{"items":[1,2]}\n{"items":[]}\n{"items":null}\n{"other":0}\n{"items":[3]}\n'
+    assert [line for line, _, _ in found(content, ITEMS)] == [1, 1, 5]
+
+
+def test_a_pattern_leads_through_arrays() -> None:
+    content = b'{"data":{"result":[{"stream":{},"values":[["1","x"]]},{"values":[["2","y"]]}]}}'
+    assert [(place, value) for _, place, value in found(content, ("data", "result", "*", "values", "*"))] == [
+        (".data.result[0].values[0]", ["1", "x"]),
+        (".data.result[1].values[0]", ["2", "y"]),
+    ]
+
+
+def test_several_patterns_find_their_values_in_the_order_of_the_file() -> None:
+    content = b'{"metadata":{"resourceVersion":"7"},"items":[1]}'
+    assert [value for _, _, value in found(content, ITEMS, ("metadata",))] == [{"resourceVersion": "7"}, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "kept", "reasons"),
+    [
+        (
+            b'{"items":[{"a":1},{"a":2,},{"a":3},{"a":nul},{"a":5}]}',
+            [1, 3, 5],
+            [".items[1]: not JSON", ".items[3]: not"],
+        ),
+        (b'{"items":[{"a":1},{"a":2', [1], [".items[1]: the file ends in the middle of it"]),
+        (b'{"items":[{"a":1}', [1], ["the file ends in the middle of a document"]),
+        (b'{"items":[{"a":1} {"a":2},{"a":3}]}', [1, 3], ["not JSON: a comma, a colon or a bracket is missing"]),
+        (b'{"items":[{"a":1}]}\nnoise\n{"items":[{"a":2}]}', [1, 2], ["it is not JSON"]),
+        (b'{"it\n{"items":[{"a":2}]}', [2], ["not JSON"]),
+        (b'{"items":[{"a":' + b"[" * 5000 + b"]" * 5000 + b'},{"a":2}]}', [2], [".items[0]: it is nested too deeply"]),
+        (
+            b'{"items":[{"a":"' + b"x" * 5000 + b'"},{"a":2}]}',
+            [2],
+            [".items[0]: longer than 1000 bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("piece", [7, 1_000_000])
+def test_what_is_damaged_is_told_and_the_rest_is_kept(
+    content: bytes, kept: list[int], reasons: list[str], piece: int
+) -> None:
+    made = list(items(recording(content, piece), ITEMS))
+    if piece == 7 or b"xxx" not in content:  # a long value that is at hand anyhow is not refused
+        assert [json.loads(item.data)["a"] for item in made if isinstance(item, Item)] == kept
+        told = [item.reason for item in made if isinstance(item, Skipped)]
+        assert len(told) == len(reasons) and all(map(str.startswith, told, reasons)), told
+
+
+def test_damage_has_its_line() -> None:
+    (skipped,) = items(recording(b'{"items": [\n\n {"a": x}\n]}'), ITEMS)
+    assert isinstance(skipped, Skipped) and str(skipped).startswith("file line 3: .items[0]: not JSON")
+
+
+def test_an_outline_shows_which_places_there_are_even_of_a_document_that_is_cut_off() -> None:
+    head = b'noise\n{"a": {"b": [1, {"c": "text"}]}}\n[{"d": "cut of'
+    assert outline(head) == {
+        (): b"",
+        ("a",): b"",
+        ("a", "b"): b"",
+        ("a", "b", "*"): b"1",
+        ("a", "b", "*", "c"): b'"text"',
+        ("*",): b"",
+        ("*", "d"): b'"cut of',
+    }
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(values), st.integers(1, 50), st.sampled_from([None, 2]))
+def test_every_list_comes_back_however_it_is_cut_into_pieces(made: list[Any], piece: int, indent: int | None) -> None:
+    content = json.dumps({"before": made, "items": made, "after": 1}, indent=indent).encode()
+    assert [value for _, _, value in found(content, ITEMS, piece=piece)] == made
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=60) | st.text('{}[]",:\\ \n1ae', max_size=60).map(str.encode), st.integers(1, 20))
+def test_nothing_that_comes_in_ends_the_reading(content: bytes, piece: int) -> None:
+    for patterns in ((ITEMS,), ((),), (("*",), ("a", "*", "b", "*"))):
+        assert all(isinstance(item, Item | Skipped) for item in items(recording(content, piece), *patterns))
+    outline(content)

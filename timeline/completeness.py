@@ -6,7 +6,8 @@ the whole of it.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.entries import Change, Clock, Level
@@ -14,6 +15,8 @@ from timeline.ledger import GroupKind, Ledger
 from timeline.lifelines import Track
 from timeline.order import SECOND
 
+_JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
+_SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing
 _MARGIN = SECOND  # µs around the beginning of a log in which a missing write proves nothing
 
 
@@ -56,27 +59,55 @@ def losses(track: Track, ledger: Ledger) -> list[Loss]:
 class Completeness:
     """Where absence may be judged."""
 
-    def __init__(self, found: Iterable[Loss], tracks: Iterable[Track]) -> None:
-        self.losses = list(found)
-        self.whole_log = False
+    def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
+        self.losses = found
+        self.holes = _jumps(ledger)
         self.kinds: set[GroupKind] = set()
-        self.holes: list[tuple[int, int]] = []
-        if not self.losses:
-            return
-        times = sorted({moment.time for track in tracks for moment in track.moments if moment.clock is Clock.AUDIT})
-        holes = sorted({_around(loss, times) for loss in self.losses})
-        if len(holes) == 1:
-            self.holes = holes  # a file that is missing, or was rotated away
-            return
-        self.kinds = {loss.kind for loss in self.losses}
-        # Of one kind a policy may drop some writes, but none that drops creations keeps others.
-        self.whole_log = len(self.kinds) > 1 or any(loss.creation for loss in self.losses)
+        self.whole_log = False
+        times = sorted({entry.received for entry in ledger.entries() if entry.clock is Clock.AUDIT}) if found else []
+        scattered = [loss for loss in self.losses if not any(_within(loss, hole) for hole in self.holes)]
+        around = {_around(loss, times) for loss in scattered}
+        if len(around) == 1:
+            self.holes += around  # a file that is missing, or was rotated away
+        elif around:
+            self.kinds = {loss.kind for loss in scattered}
+            # Of one kind a policy may drop some writes, but none that drops creations keeps others.
+            self.whole_log = len(self.kinds) > 1 or any(loss.creation for loss in scattered)
 
     def judges(self, kind: GroupKind, start: int, end: int) -> bool:
         """Whether nothing of this kind is known to be missing between two drawn times."""
         if self.whole_log or kind in self.kinds:
             return False
         return not any(hole_start <= end and start <= hole_end for hole_start, hole_end in self.holes)
+
+
+def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
+    """Where a log that else shows nearly every revision leaves out many at once."""
+    revisions: dict[int, int] = {}
+    unnumbered = []
+    for entry in ledger.entries():
+        if entry.resource_version is None:
+            unnumbered.append(entry.received)
+        elif entry.resource_version not in revisions or entry.received < revisions[entry.resource_version]:
+            revisions[entry.resource_version] = entry.received
+    if len(revisions) < 2:
+        return []
+    unnumbered.sort()
+    ordered = sorted(revisions)
+    missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(unnumbered)
+    holes = []
+    for before, after in pairwise(ordered):
+        if after - before > _JUMP:
+            start, end = sorted((revisions[before], revisions[after]))
+            explained = bisect_right(unnumbered, end) - bisect_left(unnumbered, start)
+            if after - before - 1 - explained >= _JUMP:
+                holes.append((start, end))
+                missing -= after - before - 1 - explained
+    return holes if missing <= len(ordered) * _SPARSE else []
+
+
+def _within(loss: Loss, hole: tuple[int, int]) -> bool:
+    return hole[0] <= loss.latest and loss.earliest <= hole[1]
 
 
 def _around(loss: Loss, times: list[int]) -> tuple[int, int]:

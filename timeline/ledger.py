@@ -120,6 +120,10 @@ class Ledger:
         if end > self.last:
             self.last = end
 
+    def entries(self) -> Iterator[Entry]:
+        """Every change that is known, in no order."""
+        return (entry for each in self._objects.values() for entry in each.entries.values())
+
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
         return self._objects[uid, name.name, name.namespace, name.kind, name.group].number
@@ -167,8 +171,7 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """Clocks, offsets and spaces from everything that is known."""
-        known = [entry for each in self._objects.values() for entry in each.entries.values()]
-        told = [(entry.resource_version, entry) for entry in known if entry.resource_version is not None]
+        told = [(entry.resource_version, entry) for entry in self.entries() if entry.resource_version is not None]
         self._offsets = {}
         if len(self._files) > 1:
             self._offsets = offsets(

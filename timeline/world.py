@@ -176,7 +176,7 @@ class World:
     def completeness(self) -> Completeness:
         if self._completeness is None:
             found = [loss for key in sorted(self._losses) for loss in self._losses[key]]
-            self._completeness = Completeness(found, self.tracks())
+            self._completeness = Completeness(found, self._ledger)
         return self._completeness
 
     def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:

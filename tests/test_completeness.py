@@ -1,0 +1,67 @@
+"""Whether writes are missing from a log, told by those that are there."""
+
+import random
+from functools import cache
+
+import pytest
+
+from tests.recordings import SAMPLE, entries_of, world_of
+from timeline.entries import Change, Entry
+from timeline.world import World
+
+
+@cache
+def sample() -> list[Entry]:
+    return sorted(entries_of(SAMPLE), key=lambda entry: entry.staged)
+
+
+def complete(world: World, kind: str = "Service", start: int | None = None, end: int | None = None) -> bool:
+    return world.complete("", kind, world.first if start is None else start, world.last if end is None else end)
+
+
+def test_nothing_is_missing_from_a_whole_log() -> None:
+    world = world_of(sample())
+    assert world.completeness.losses == []
+    assert complete(world) and complete(world, "Pod")
+
+
+def test_a_kind_that_was_never_seen_is_never_complete() -> None:
+    world = world_of([entry for entry in sample() if entry.ref.kind != "Service"])
+    assert not complete(world)
+    assert complete(world, "Pod")
+
+
+@pytest.mark.parametrize("part", [slice(None, 500), slice(200, None), slice(200, 500)])
+def test_a_log_that_begins_or_ends_anywhere_is_whole_as_far_as_it_goes(part: slice) -> None:
+    assert complete(world_of(sample()[part]))
+
+
+def test_a_hole_concerns_every_kind_but_only_its_own_time() -> None:
+    world = world_of(sample()[:300] + sample()[380:])
+    (hole,) = world.completeness.holes
+    assert not complete(world) and not complete(world, "Pod", *hole)
+    assert complete(world, "Service", world.first, hole[0] - 1)
+    assert complete(world, "Service", hole[1] + 1, world.last)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_lines_that_are_lost_all_over_concern_the_whole_log(share: float) -> None:
+    chance = random.Random(1)
+    world = world_of([entry for entry in sample() if chance.random() > share])
+    assert world.completeness.whole_log
+    assert not complete(world)
+
+
+def test_a_lost_creation_tells_on_the_kind() -> None:
+    pod = next(entry.ref.uid for entry in sample() if entry.ref.kind == "Pod" and entry.change is Change.CREATED)
+    lost = [entry for entry in sample() if not (entry.ref.uid == pod and entry.change is Change.CREATED)]
+    (loss,) = world_of(lost).completeness.losses
+    assert loss.creation and loss.kind == ("", "Pod")
+
+
+def test_an_update_vouches_for_what_it_replaces() -> None:
+    world = world_of(sample())
+    lease = next(track for track in world.tracks() if track.ref.kind == "Lease" and len(track.moments) > 5)
+    pairs = list(zip(lease.moments, lease.moments[1:], strict=False))
+    assert all(world.unbroken(before, after, lease) for before, after in pairs)
+    assert not world.unbroken(lease.moments[0], lease.moments[2], lease)

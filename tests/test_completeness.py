@@ -53,7 +53,8 @@ def test_lines_that_are_lost_all_over_concern_the_whole_log(share: float) -> Non
 
 
 def test_a_lost_creation_tells_on_the_kind() -> None:
-    pod = next(entry.ref.uid for entry in sample() if entry.ref.kind == "Pod" and entry.change is Change.CREATED)
+    pods = [entry.ref.uid for entry in sample() if entry.ref.kind == "Pod" and entry.change is Change.CREATED]
+    pod = pods[-1]
     lost = [entry for entry in sample() if not (entry.ref.uid == pod and entry.change is Change.CREATED)]
     (loss,) = world_of(lost).completeness.losses
     assert loss.creation and loss.kind == ("", "Pod")
@@ -61,7 +62,8 @@ def test_a_lost_creation_tells_on_the_kind() -> None:
 
 def test_an_update_vouches_for_what_it_replaces() -> None:
     world = world_of(sample())
-    lease = next(track for track in world.tracks() if track.ref.kind == "Lease" and len(track.moments) > 5)
+    lease = next(track for track in world.tracks() if track.ref.kind == "Lease" and track.last.replaces)
     pairs = list(zip(lease.moments, lease.moments[1:], strict=False))
+    assert len(pairs) > 2 and all(after.replaces for _, after in pairs)
     assert all(world.unbroken(before, after, lease) for before, after in pairs)
     assert not world.unbroken(lease.moments[0], lease.moments[2], lease)

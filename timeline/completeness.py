@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from timeline.entries import Change, Clock, Level
+from timeline.entries import Change, Clock
 from timeline.ledger import GroupKind, Ledger
 from timeline.lifelines import Track
 from timeline.order import SECOND
@@ -39,8 +39,8 @@ def losses(track: Track, ledger: Ledger) -> list[Loss]:
     begins = ledger.answered + _MARGIN
     found = []
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
-        born = first.facts.created
-        if first.entry.level is Level.FULL and born > begins:
+        born = track.told("created") or 0
+        if born > begins:
             found.append(Loss(kind, born, min(born + 2 * SECOND, first.time), True))
     known = {moment.entry.resource_version for moment in track.moments}
     before = None

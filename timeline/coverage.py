@@ -67,7 +67,8 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleC
         )
         return RuleCoverage(rule.id, "not", what, " ".join(_watch(row) for row in listed))
     if shallow:
-        what = f"{_and(row.resource for row in shallow)} were logged without revisions: overlapping requests are not ordered"
+        names = _and(row.resource for row in shallow)
+        what = f"{names} were logged without revisions, so overlapping requests have no order"
         return RuleCoverage(
             rule.id, "inconclusive", what, " ".join(_policy(row.group, row.resource) for row in shallow)
         )

@@ -6,6 +6,7 @@ A `World` learns entries in any order; when it settles, its tracks and their ind
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from timeline.completeness import Completeness, Loss, losses
 from timeline.entries import Entry, ObjectRef
@@ -184,6 +185,14 @@ class World:
         if after.replaces is not None and before.stamp.resource_version is not None:
             return after.replaces == before.stamp.resource_version
         return self.complete(track.ref.group, track.ref.kind, before.time, after.time)
+
+    def gapless(self, track: Track, start: int, end: int) -> bool:
+        """Whether surely no write of a track is missing from one drawn time until before another."""
+        for before, after in pairwise(track.moments):
+            if before.time < end and start < after.time and not self.unbroken(before, after, track):
+                return False
+        over = track.last.time >= end or bool(track.ended)
+        return over or self.complete(track.ref.group, track.ref.kind, track.last.time, end)
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)

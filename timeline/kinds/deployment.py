@@ -66,8 +66,7 @@ def locks(workload: WorkloadShape) -> tuple[Lock, ...]:
 
 
 def references(workload: WorkloadFacts) -> Iterable[Reference]:
-    for lock in workload.locks:
-        yield Reference("coordination.k8s.io", "Lease", lock.name, "lock", namespace=lock.namespace)
+    return [Reference("coordination.k8s.io", "Lease", lock.name, "lock", lock.namespace) for lock in workload.locks]
 
 
 class _Program(NamedTuple):

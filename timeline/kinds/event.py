@@ -57,7 +57,7 @@ def _facts(event: EventShape) -> EventFacts:
         reason=event.reason,
         message=_text.decode(_either(event.message, event.note)) or "",
         component=source.component or event.reportingComponent or event.reportingController or "",
-        involved=Reference(group, about.kind, about.name, "involved", about.namespace),
+        involved=Reference(group, about.kind, about.name, "involved", about.namespace) if about.name else None,
     )
 
 
@@ -66,8 +66,7 @@ def _either(core: msgspec.Raw, other: msgspec.Raw) -> bytes:
 
 
 def _references(event: EventFacts) -> Iterable[Reference]:
-    if event.involved and event.involved.name:
-        yield event.involved
+    return (event.involved,) if event.involved else ()
 
 
 KIND = Kind(

@@ -8,6 +8,9 @@ from timeline.kinds import Kind, Mark, Phase, Shape
 
 class _Spec(msgspec.Struct, gc=False):
     holderIdentity: str | None = None
+    leaseDurationSeconds: int | None = None
+    leaseTransitions: int | None = None
+    renewTime: str | None = None
 
 
 class LeaseShape(Shape):
@@ -16,10 +19,23 @@ class LeaseShape(Shape):
 
 class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     holder: str = ""
+    duration: int = 0  # seconds
+    transitions: int = 0
+    renewed: str = (
+        ""  # as the holder wrote it; it tells that a write renewed the Lease, never when: that clock is its own
+    )
 
 
 def _facts(lease: LeaseShape) -> LeaseFacts:
-    return LeaseFacts(**lease.metadata.common, holder=lease.spec.holderIdentity or "")
+    spec = lease.spec
+    return LeaseFacts(
+        **lease.metadata.common,
+        holder=spec.holderIdentity or "",
+        duration=spec.leaseDurationSeconds or 0,
+        transitions=spec.leaseTransitions or 0,
+        # a heartbeat of each node every ten seconds, which nothing asks for
+        renewed="" if lease.metadata.namespace == "kube-node-lease" else spec.renewTime or "",
+    )
 
 
 def _phase(lease: LeaseFacts) -> Phase:

@@ -1,0 +1,135 @@
+"""Two workloads that take each other's Lease.
+
+## What it sees
+
+The holders of one Lease, one after the other, are of different workloads: their Pods belong to different Deployments,
+StatefulSets or DaemonSets, or they call themselves by different components in the Events of the election. A holder that
+maps to no known workload is unknown, not different.
+
+## Why it matters
+
+Of two programs that elect their leader on one Lease, one stands idle although it seems healthy. Volcano's scheduler
+names its Lease `volcano` whatever `--scheduler-name` says (volcano-sh/volcano#3818): of two schedulers one schedules
+nothing, and its Pods stay Pending without an Event.
+
+## Proof
+
+The last write of the one holder and the take-over by the other, revisions of one Lease. Whose they are is told by the
+owners of the holders' Pods, by workloads that so name their Pods, or by the component in "… became leader". The effect:
+Pods of a scheduler that did not lead waited longer than 15 s without a PodScheduled condition, or the Lease flaps
+(error); else a warning.
+
+## Looks alike but is benign
+
+Replicas of one Deployment, StatefulSet or DaemonSet; a rollout (a new ReplicaSet of the same Deployment), also one
+that renames the component; a workload that was deleted or scaled to zero before another took its place; holders on the
+host's network, which are named after nodes; a component that is only the holder's identity, as controller-runtime
+writes it; one operator whose controllers use a Lease each; the heartbeats of nodes in `kube-node-lease`.
+
+## What to do
+
+Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --scheduler-name>`. Then restart both.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from timeline.elections import Election, Term, heartbeat, known
+from timeline.entries import ObjectRef
+from timeline.lifelines import Track
+from timeline.order import SECOND
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, setting
+from timeline.world import World
+
+WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")
+AFFECTED = 100  # Pods that are named at most
+
+
+@rule("lease-contention", judges=("Lease",), needs=("Lease", "Pod"))
+def judge(lease: Track, world: World) -> Iterator[Finding]:
+    if heartbeat(lease):
+        return
+    election = Election(lease, world)
+    rivals = [(old, new) for old, new in election.handovers if _rivals(election, old, new)]
+    if not rivals:
+        return
+    names = sorted({election.title(term) for handover in rivals for term in handover})
+    waiting = _waiting(election, rivals)
+    flaps = election.flaps()
+    effect = Effect.OBSERVED if waiting or flaps else Effect.POSSIBLE
+    text = f"{len(waiting)} Pods waited for a scheduler that did not lead" if waiting else ""
+    text = text or ("the Lease changed hands again and again" if flaps else "no Pod was seen to wait for the other")
+    workloads = {name for handover in rivals for term in handover if (name := election.workload(term))}
+    yield Finding(
+        rule="lease-contention",
+        subject=lease.ref,
+        other=None,
+        verdict=Verdict.EXACT,
+        summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
+        occurrences=tuple(_occurrence(election, old, new, effect, text) for old, new in rivals),
+        advice=_advice(names),
+        delay=None,
+        affects=(*(known(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
+    )
+
+
+def _rivals(election: Election, old: Term, new: Term) -> bool:
+    return election.differ(old, new) and election.runs(old, election.write(new.taken))
+
+
+def _occurrence(election: Election, old: Term, new: Term, effect: Effect, text: str) -> Occurrence:
+    before, after = election.write(old.renewed), election.write(new.taken)
+    titles = election.title(old), election.title(new)
+    return Occurrence(
+        first=before.time,
+        last=after.time,
+        headline=f"Lease {election.lease.ref.name} went from {titles[0]} to {titles[1]}",
+        plural="Leases",
+        why=f"Exact: both are revisions of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of "
+        f"{titles[1]}; the first was still wanted when the second took it.",
+        effect=effect,
+        effect_text=text,
+        proof=(
+            Proof(f"held by {titles[0]}", election.lease.ref, before),
+            Proof(f"taken by {titles[1]}", election.lease.ref, after),
+        ),
+    )
+
+
+def _waiting(election: Election, rivals: list[tuple[Term, Term]]) -> list[ObjectRef]:
+    """The Pods that waited for one of these schedulers while it did not lead."""
+    begin = election.write(rivals[0][0].taken).time
+    schedulers = {name for handover in rivals for term in handover for name in election.schedulers(term)}
+    led: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for term in election.terms:
+        renewed = election.write(term.renewed)
+        until = renewed.time + renewed.facts.duration * SECOND
+        end = until if term.left is None else min(until, election.write(term.left).time)
+        for name in election.schedulers(term):
+            led[name].append((election.write(term.taken).time, end))
+    found = []
+    for pod in election.world.of_kind("", "Pod") if schedulers else ():
+        scheduler = pod.told("scheduler")
+        if scheduler not in schedulers:
+            continue
+        start, end = max(begin, pod.first.time), _looked_at(pod, election.world)
+        served = sum(max(0, min(end, until) - max(start, since)) for since, until in led[scheduler])
+        if end - start - served >= WAIT.microseconds and election.world.complete("", "Pod", start, end):
+            found.append(pod.ref)
+    return found
+
+
+def _looked_at(pod: Track, world: World) -> int:
+    """When a scheduler had first looked at a Pod, or it waited no more."""
+    for moment in pod.moments:
+        facts = moment.facts
+        if facts.scheduled or facts.node or facts.terminal or facts.deleting:
+            return moment.time
+    return world.last if pod.until is None else pod.until
+
+
+def _advice(names: list[str]) -> tuple[str, ...]:
+    return (
+        "Give each its own Lease: for schedulers `--leader-elect-resource-name` with the name of the scheduler.",
+        f"Restart {' and '.join(names)} afterwards, and look that each has become leader of its own.",
+    )

@@ -1,0 +1,122 @@
+"""A Lease that its holder let run out.
+
+## What it sees
+
+A Lease with a holder was not renewed for longer than its `leaseDurationSeconds` and some slack: the larger of 5 s and a
+third of the duration.
+
+## Why it matters
+
+From then on nobody leads. Whatever the leader does (scheduling, reconciling) stands still until somebody takes over.
+
+## Proof
+
+Two writes of one Lease that follow each other, the second of which renews, takes or releases it too late. They follow
+each other surely: the second names the revision of the first, or nothing is missing from the log. The times are those
+at which the API server received them. Where no later write shows the hole, and the recording goes on without the Lease,
+it is an info: the recorder may have stopped.
+
+## Looks alike but is benign
+
+A leader that was killed and replaced as soon as its duration ran out, some seconds late at most; a Lease that was
+released, or deleted, and so is held by nobody; a holder whose clock is off; a duration that was changed; a log with a
+hole, or one that stops; the heartbeats of nodes (in `kube-node-lease`) and of API servers (`apiserver-…` in
+`kube-system`).
+
+## What to do
+
+Look at the holder at that time: was its node lost, its container restarted or starved of CPU, could it reach the API
+server? Run two replicas where the pause matters, so that another takes over as soon as the duration has run out.
+"""
+
+from collections.abc import Iterator
+
+from timeline.elections import Election, heartbeat, renews, sureness
+from timeline.entries import Change
+from timeline.lifelines import Moment, Track
+from timeline.order import Stamp, delay_bounds
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule, setting
+from timeline.world import World
+
+SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")
+SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be, as a part of the Lease's duration.")
+
+
+@rule("lease-expired", judges=("Lease",), needs=("Lease",))
+def judge(lease: Track, world: World) -> Iterator[Finding]:
+    if heartbeat(lease):
+        return
+    election = Election(lease, world)
+    holes = [hole for start, end in _silences(lease) if (hole := _hole(election, start, end))]
+    if not holes:
+        return
+    worst = max(holes, key=lambda hole: (list(Effect).index(hole.effect), hole.length, -hole.first))
+    others = f", the longest of {len(holes)} such times" if len(holes) > 1 else ""
+    yield Finding(
+        rule="lease-expired",
+        subject=lease.ref,
+        other=None,
+        verdict=sureness(*(one.moment for hole in holes for one in hole.proof)),
+        summary=worst.headline + others,
+        occurrences=tuple(holes),
+        advice=(
+            "Look at the holder at that time: its node, its container's last state, how long its requests took.",
+            "Run a second replica where the pause matters: it takes over as soon as the duration has run out.",
+        ),
+        delay=worst.length,
+    )
+
+
+def _silences(lease: Track) -> Iterator[tuple[int, int | None]]:
+    """Each write that leaves the Lease held, and the next that renews, takes, frees or may change it; by place."""
+    held: int | None = None
+    for place, moment in enumerate(lease.moments):
+        told = moment.entry.facts is not None and moment.change is not Change.DELETED
+        if held is not None:
+            before = lease.moments[held]
+            if told and moment.facts.holder == before.facts.holder and not renews(before, moment):
+                continue
+            yield held, place
+        held = place if told and moment.facts.holder else None
+    if held is not None:
+        yield held, None
+
+
+def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
+    lease, world, before = election.lease, election.world, election.write(start)
+    term = before.facts.duration
+    after = None if end is None else election.write(end)
+    until = after.stamp if after else Stamp(None, world.last, world.last)
+    if not term or delay_bounds(before.stamp, until)[0] <= term + max(SLACK.value, SHARE.value * term):
+        return None
+    if not (_silent(election, start, before) if end is None else election.unbroken(start, end)):
+        return None
+    length = max(0, (after.time if after else world.last) - before.time)
+    proof = [Proof("last renewal", lease.ref, before)]
+    if after:
+        proof.append(Proof("next write", lease.ref, after))
+    return Occurrence(
+        first=before.time,
+        last=before.time + length,
+        headline=f"Lease {lease.ref.name} was not renewed for {duration(length)}, in a term of {term} s",
+        plural="Leases",
+        why=_why(before, after),
+        effect=Effect.POSSIBLE if after else Effect.NONE,
+        effect_text=f"{before.facts.holder} held it, and nobody led" if after else "its holder may have ended, too",
+        proof=tuple(proof),
+        hole=f"not renewed · {duration(length)}",
+    )
+
+
+def _why(before: Moment, after: Moment | None) -> str:
+    if after is None:
+        return "No write of it follows in the recording, which may have stopped to record it."
+    sure = "Exact" if sureness(before, after) is Verdict.EXACT else "Bounded: the times are whole seconds"
+    return f"{sure}: no write of it lies between these two, and the API server's clock tells when they came."
+
+
+def _silent(election: Election, start: int, before: Moment) -> bool:
+    """Whether surely nothing follows in the recording."""
+    ref, last = election.lease.ref, len(election.lease.moments) - 1
+    complete = election.world.complete(ref.group, ref.kind, before.time, election.world.last)
+    return complete and election.unbroken(start, last) and election.lease.gone_by is None

@@ -1,0 +1,78 @@
+"""A Lease that changes hands too often.
+
+## What it sees
+
+A Lease had at least 3 take-overs within 5 minutes. A take-over is a new holder that is not the last one; that nobody
+held it in between makes no difference.
+
+## Why it matters
+
+Each new leader starts with empty caches and lists everything anew, and what the old one had begun is left half done.
+Leaders that fail in turn, an API server too slow to renew in time, or two programs on one Lease show themselves so.
+
+## Proof
+
+The take-overs, writes of one Lease in the order of their revisions. The times are those at which the API server
+received them; where lines may be missing before a take-over, the whole time since the write before counts.
+
+## Looks alike but is benign
+
+A rollout, a drain or a scale-down, in which the Lease moves from Pod to Pod of one workload: a holder whose Pod had
+been asked to end does not count, nor does one of which nothing tells whether it had been. Renewals, however many; fewer
+take-overs, or the same over a longer time; many Leases of one operator, each taken once; the heartbeats of nodes in
+`kube-node-lease`.
+
+## What to do
+
+Look at why each holder lost it: its container's last state and its log ("failed to renew lease"). If requests to the
+API server are slow, look there first; a longer `--leader-elect-lease-duration` only hides it. If the holders are of
+different workloads, see lease-contention.
+"""
+
+from collections.abc import Iterator
+
+from timeline.elections import Election, Term, heartbeat, sureness
+from timeline.lifelines import Track
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, duration, rule
+from timeline.world import World
+
+
+@rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"))
+def judge(lease: Track, world: World) -> Iterator[Finding]:
+    if heartbeat(lease):
+        return
+    election = Election(lease, world)
+    stretches = [(_occurrence(election, stretch), len(stretch)) for stretch in election.flaps()]
+    if not stretches:
+        return
+    worst, times = max(stretches, key=lambda each: (each[1], -each[0].length))
+    yield Finding(
+        rule="lease-flapping",
+        subject=lease.ref,
+        other=None,
+        verdict=sureness(*(one.moment for each, _ in stretches for one in each.proof)),
+        summary=f"Lease {lease.ref.name} changed hands {times} times in {duration(worst.length)}",
+        occurrences=tuple(each for each, _ in stretches),
+        advice=(
+            "Look at why each holder lost it: its container's last state, and its log.",
+            "Look at how long the API server takes to answer: a holder that cannot renew in time has to give up.",
+        ),
+        delay=worst.length,
+    )
+
+
+def _occurrence(election: Election, stretch: list[tuple[Term, Term]]) -> Occurrence:
+    taken = [election.write(new.taken) for _, new in stretch]
+    length = taken[-1].time - taken[0].time
+    holders = len({term.holder for handover in stretch for term in handover})
+    times = f"changed hands {len(stretch)} times in {duration(length)}"
+    return Occurrence(
+        first=taken[0].time,
+        last=taken[-1].time,
+        headline=f"Lease {election.lease.ref.name} {times}",
+        plural="Leases",
+        why="The take-overs are revisions of one Lease, and the API server's clock tells when each came.",
+        effect=Effect.POSSIBLE,
+        effect_text=f"{holders} holders led in turn",
+        proof=tuple(Proof("taken over", election.lease.ref, moment) for moment in taken),
+    )

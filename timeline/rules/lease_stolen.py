@@ -1,0 +1,106 @@
+"""A Lease taken over while its holder's term was still running.
+
+## What it sees
+
+A new holder wrote itself into a Lease although the old one had renewed it less than `leaseDurationSeconds` before, and
+had not released it.
+
+## Why it matters
+
+Until its term has run out, the old holder takes itself for the leader: two controllers or schedulers act at once. That
+is what the election is there to prevent.
+
+## Proof
+
+The last renewal and the take-over, two writes of one Lease that follow each other: the second names the revision of the
+first, or nothing is missing from the log. Their times are those at which the API server received them, never what the
+holders wrote into the Lease. The shorter of the two holders' durations decides, and what the clocks leave open counts
+for the new holder.
+
+## Looks alike but is benign
+
+A hand-over through release (an empty holder); a take-over after the duration ran out, as after a killed leader; a
+holder whose clock is off; a duration that was changed; a write that renews nothing, such as an annotation; a log in
+which the release may be missing; the heartbeats of nodes in `kube-node-lease`.
+
+## What to do
+
+Find out who writes: the actor and the user agent of the proof. Two programs that share a Lease by accident need names
+of their own; a program that does not honour the duration, or an operator who edits the Lease by hand, has to wait for
+the term's end or let the holder release it.
+"""
+
+from collections.abc import Iterator
+
+from timeline.elections import Election, Term, heartbeat, sureness
+from timeline.entries import Change
+from timeline.lifelines import Track
+from timeline.order import delay_bounds
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule
+from timeline.world import World
+
+
+@rule("lease-stolen", judges=("Lease",), needs=("Lease",))
+def judge(lease: Track, world: World) -> Iterator[Finding]:
+    if heartbeat(lease):
+        return
+    election = Election(lease, world)
+    thefts = [_occurrence(election, old, new) for old, new in election.handovers if _stolen(election, old, new)]
+    if not thefts:
+        return
+    longest = max(thefts, key=lambda theft: -theft.length)
+    proof = [one.moment for theft in thefts for one in theft.proof]
+    times = f"{len(thefts)} times" if len(thefts) > 1 else f"{duration(longest.length)} after its holder had renewed it"
+    yield Finding(
+        rule="lease-stolen",
+        subject=lease.ref,
+        other=None,
+        verdict=sureness(*proof),
+        summary=f"Lease {lease.ref.name} was taken over {times}, while its term was running",
+        occurrences=tuple(thefts),
+        advice=(
+            "Look at who wrote the take-over: the actor and the user agent of the proof.",
+            "Give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
+            "Do not edit a Lease by hand: let its holder release it, or stop the holder and wait for the term's end.",
+        ),
+        delay=longest.length,
+        bounds=delay_bounds(longest.proof[0].moment.stamp, longest.proof[1].moment.stamp),
+    )
+
+
+def _term(election: Election, old: Term, new: Term) -> int:
+    """The shorter of both holders' durations, seconds; 0 where neither tells one."""
+    writes = election.write(old.renewed), election.write(new.taken)
+    return min((each.facts.duration for each in writes if each.facts.duration), default=0)
+
+
+def _stolen(election: Election, old: Term, new: Term) -> bool:
+    if old.left != new.taken:
+        return False  # released, or not seen how it changed
+    renewed, taken = election.write(old.renewed), election.write(new.taken)
+    if delay_bounds(renewed.stamp, taken.stamp)[1] >= _term(election, old, new):
+        return False
+    # The write before the renewal tells that it was one; a creation needs none.
+    start = old.renewed if renewed.change is Change.CREATED else old.renewed - 1
+    return start >= 0 and election.unbroken(start, new.taken)
+
+
+def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
+    renewed, taken = election.write(old.renewed), election.write(new.taken)
+    term, length = _term(election, old, new), max(0, taken.time - renewed.time)
+    sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded: the times are whole seconds"
+    return Occurrence(
+        first=renewed.time,
+        last=renewed.time + length,
+        headline=f"Lease {election.lease.ref.name} was taken over {duration(length)} into a term of {term} s",
+        plural="Leases",
+        why=f"{sure}: the API server received the renewal and the take-over, no release between them, and of the "
+        f"{term} s from the renewal {duration(max(0, term * 1_000_000 - length))} were left.",
+        effect=Effect.OBSERVED,
+        effect_text=f"{new.holder} led while {old.holder} could take itself for the leader",
+        proof=(
+            Proof("last renewal", election.lease.ref, renewed),
+            Proof("taken over", election.lease.ref, taken),
+        ),
+        arrow=f"{duration(length)} of {term} s",
+    )

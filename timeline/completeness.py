@@ -83,26 +83,29 @@ class Completeness:
 
 def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
     """Where a log that else shows nearly every revision leaves out many at once."""
-    revisions: dict[int, int] = {}
-    unnumbered = []
+    revisions: dict[int, tuple[int, int]] = {}
+    received, staged = [], []  # of writes that tell no revision
     for entry in ledger.entries():
-        if entry.resource_version is None:
-            unnumbered.append(entry.received)
-        elif entry.resource_version not in revisions or entry.received < revisions[entry.resource_version]:
-            revisions[entry.resource_version] = entry.received
+        revision, bracket = entry.resource_version, (entry.received, entry.staged)
+        if revision is None:
+            received.append(entry.received)
+            staged.append(entry.staged)
+        elif revision not in revisions or bracket < revisions[revision]:
+            revisions[revision] = bracket
     if len(revisions) < 2:
         return []
-    unnumbered.sort()
+    received.sort()
+    staged.sort()
     ordered = sorted(revisions)
-    missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(unnumbered)
+    missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(received)
     holes = []
     for before, after in pairwise(ordered):
         if after - before > _JUMP:
-            start, end = sorted((revisions[before], revisions[after]))
-            explained = bisect_right(unnumbered, end) - bisect_left(unnumbered, start)
-            if after - before - 1 - explained >= _JUMP:
-                holes.append((start, end))
-                missing -= after - before - 1 - explained
+            (start, _), (end, answered) = revisions[before], revisions[after]
+            between = bisect_right(received, answered) - bisect_left(staged, start)
+            if after - before - 1 - between >= _JUMP:
+                holes.append((min(start, end), max(start, end)))
+                missing -= after - before - 1 - between
     return holes if missing <= len(ordered) * _SPARSE else []
 
 

@@ -119,29 +119,28 @@ class Shared:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._refs: dict[tuple[str, ...], ObjectRef] = {}
+        self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
         self._kinds: dict[tuple[str, str], Kind] = {}
 
     def text(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
+        return self._texts.setdefault(text, text) if text else ""
 
     def ref(self, ref: _ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
-        key = (
-            metadata.uid or ref.uid,
-            ref.name or metadata.name or "",
-            ref.namespace,
-            kind,
-            ref.apiGroup,
-            ref.apiVersion,
-        )
+        uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
+        key = uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}"
         known = self._refs.get(key)
-        if known is None:
-            uid, name, namespace, kind, group, version = key
-            if "\0" in "".join(key):
+        if (
+            known is None
+            or known.name != name
+            or known.kind != kind
+            or known.namespace != ref.namespace
+            or known.version != ref.apiVersion
+        ):
+            if "\0" in f"{ref.apiGroup}{ref.apiVersion}{kind}{ref.namespace}{name}{uid}":
                 raise ValueError("a NUL character stands in the object's name")
             text = self.text
-            known = ObjectRef(text(group), text(version), text(kind), text(namespace), name, uid)
+            known = ObjectRef(text(ref.apiGroup), text(ref.apiVersion), kind, text(ref.namespace), name, uid)
             self._refs[key] = known
         return known
 
@@ -260,12 +259,12 @@ class _Telling:
         sets: tuple[tuple[str, Any], ...] = (),
         body: bytes = b"",
     ) -> Entry | None:
-        event, shared = self._event, self._shared
-        target = shared.ref(self._ref, kind.kind, metadata)
-        if not target.name:
+        event, ref, shared = self._event, self._ref, self._shared
+        if not (ref.name or metadata.name):
             return None  # a question (TokenReview), or a create by generateName whose answer was not logged
+        target = shared.ref(ref, kind.kind, metadata)
         level = _LEVELS.get(event.level, Level.METADATA)
-        if level is Level.FULL and not told(event.responseObject):
+        if level is Level.FULL and facts is None and not told(event.responseObject):
             level = Level.METADATA  # its bodies were cut away
         return Entry(
             target,
@@ -277,9 +276,9 @@ class _Telling:
             facts,
             sets,
             shared.owner(metadata),
-            self._replaces(own),
+            self._replaces(own) if event.verb == "update" else None,
             level,
-            shared.text(self._ref.subresource),
+            shared.text(ref.subresource),
             shared.text(event.user.username),
             shared.text(event.userAgent),
             event.auditID,
@@ -288,7 +287,7 @@ class _Telling:
         )
 
     def _replaces(self, own: int | None) -> int | None:
-        if self._event.verb != "update" or not told(self._event.requestObject):
+        if not told(self._event.requestObject):
             return None
         metadata = _request.decode(self._event.requestObject).metadata
         before = revision(metadata.resourceVersion) if metadata else None

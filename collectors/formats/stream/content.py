@@ -29,6 +29,22 @@ class Content:
         self._at += len(taken)
         return taken
 
+    def first(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes, in pieces. Raises Lost when there are not as many."""
+        while size:
+            if not (piece := self.some(min(size, PIECE))):
+                raise Lost(f"the archive ends in the middle of it, at byte {self.tell()}: the file was cut")
+            size -= len(piece)
+            yield piece
+
+    def rest(self) -> Iterator[bytes]:
+        while piece := self.some():
+            yield piece
+
+    def drain(self) -> None:
+        for _ in self.rest():
+            pass
+
     def head(self, size: int) -> bytes:
         """The next bytes, without taking them: `size` of them unless the end or a loss comes first."""
         if len(self._piece) - self._at < size:

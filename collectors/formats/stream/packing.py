@@ -13,6 +13,7 @@ from collectors.formats.stream.intake import Intake, Lost
 
 Unpack = Callable[[Content], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
 _STEP = 1024  # bytes of zstd at a time, as its decoder has no bound: each makes 32 MiB at most
+_PADDING = 4096  # bytes of it at a time
 _XZ_MEMORY = 512 * 1024**2  # bytes; xz itself never asks for more than 65 MiB unless told to
 
 
@@ -20,8 +21,11 @@ def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[byt
     """One gzip member; with `-zlib.MAX_WBITS` the bare deflate of a zip."""
     decoder = zlib.decompressobj(window)
     while not decoder.eof:
-        data = decoder.unconsumed_tail or _more(content)
-        yield decoder.decompress(data, PIECE)
+        data = decoder.unconsumed_tail or content.some()
+        piece = decoder.decompress(data, PIECE)
+        if not (data or piece or decoder.eof):
+            raise _cut(content)
+        yield piece
     content.untake(len(decoder.unused_data))
 
 
@@ -49,7 +53,11 @@ def _stepped(content: Content, decoder: bz2.BZ2Decompressor | lzma.LZMADecompres
 def _more(content: Content, size: int = PIECE) -> bytes:
     if data := content.some(size):
         return data
-    raise Lost(f"the compressed data ends too early, at byte {content.tell()}: the file was cut")
+    raise _cut(content)
+
+
+def _cut(content: Content) -> Lost:
+    return Lost(f"the compressed data ends too early, at byte {content.tell()}: the file was cut")
 
 
 PACKINGS: dict[re.Pattern[bytes], Unpack] = {
@@ -67,10 +75,11 @@ def unpacking(head: bytes) -> Unpack | None:
 
 def unpacked(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:
     """Everything that comes out of frames that follow each other, padded with NUL bytes or not."""
-    while content.head(1):
-        yield from counted(content, unpack, intake)
-        while content.head(1) == b"\0":
-            content.some(1)
+    while head := content.head(_PADDING):
+        if padding := len(head) - len(head.lstrip(b"\0")):
+            content.read(padding)
+        else:
+            yield from counted(content, unpack, intake)
 
 
 def counted(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:

@@ -1,0 +1,73 @@
+"""The files in a tar archive, read one after the other as they come; nothing is written anywhere."""
+
+import sys
+import tarfile
+from collections.abc import Iterator
+
+from collectors.formats.stream.content import PIECE, Content
+from collectors.formats.stream.intake import Intake, Lost
+
+_HEADER = 256 * 1024  # bytes that may tell of one file; tarfile holds them all
+_DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # what a bad header ends in
+
+
+def is_tar(head: bytes) -> bool:
+    """By its magic, or by the checksum of its first header: the oldest tars have no magic."""
+    if head[257:262] == b"ustar":
+        return True
+    try:
+        return bool(tarfile.TarInfo.frombuf(head[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape"))
+    except _DAMAGE:
+        return False
+
+
+def tar_members(content: Content, intake: Intake) -> Iterator[tuple[str, Content | str]]:
+    """The name of each file with what it holds, or what it is instead. Raises Lost where the archive breaks off."""
+    source = _Source(content)
+    try:
+        archive = tarfile.TarFile(fileobj=source, errors="replace")  # type: ignore[arg-type]
+        while member := archive.next():
+            archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep them all
+            source.allowed = sys.maxsize
+            if member.isfile():
+                holes = member.issparse()
+                yield member.name, Content(_filled(archive, member, intake) if holes else content.first(member.size))
+            elif not member.isdir():
+                yield member.name, "is a link" if member.issym() or member.islnk() else "is not a regular file"
+            source.allowed = _HEADER
+    except _DAMAGE as error:
+        raise Lost(f"the tar archive is damaged or cut near byte {content.tell()}: {error}") from None
+    if source.last.strip(b"\0"):
+        raise Lost(f"the tar archive is damaged near byte {content.tell()}")
+    if len(source.last) < tarfile.BLOCKSIZE:
+        raise Lost(f"the tar archive ends too early, at byte {content.tell()}: the file was cut")
+
+
+def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, intake: Intake) -> Iterator[bytes]:
+    """A sparse file with its holes, which cost nothing in the archive."""
+    file = archive.extractfile(member)
+    assert file
+    try:
+        while piece := file.read(PIECE):
+            intake.unpacked(len(piece))
+            yield piece
+    except _DAMAGE as error:
+        raise Lost(f"the tar archive is damaged or cut: {error}") from None
+
+
+class _Source:
+    """The content for tarfile, which takes a header it cannot read for the end and reads one of any length."""
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self.tell = content.tell
+        self.seek = content.seek
+        self.allowed = _HEADER  # bytes that may still be read
+        self.last = b""  # what was read last: a block of NUL bytes where the archive ends as it should
+
+    def read(self, size: int) -> bytes:
+        self.allowed -= size
+        if self.allowed < 0:
+            raise Lost(f"a header of the tar archive is longer than {_HEADER} bytes")
+        self.last = self._content.read(size)
+        return self.last

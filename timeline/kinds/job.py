@@ -6,9 +6,31 @@ from timeline.entries import Facts
 from timeline.kinds import Kind, Mark, Phase, Shape
 
 
+class _FailureRule(msgspec.Struct, gc=False):
+    action: str = ""
+
+
+class _FailurePolicy(msgspec.Struct, gc=False):
+    rules: tuple[_FailureRule, ...] | None = None
+
+
+class _Spec(msgspec.Struct, gc=False):
+    parallelism: int | None = None
+    completions: int | None = None
+    completionMode: str | None = None
+    suspend: bool | None = None
+    managedBy: str | None = None
+    podFailurePolicy: _FailurePolicy | None = None
+
+
 class _Condition(msgspec.Struct, gc=False):
     type: str = ""
     status: str = ""
+
+
+class _Uncounted(msgspec.Struct, gc=False):
+    succeeded: tuple[str, ...] | None = None
+    failed: tuple[str, ...] | None = None
 
 
 class _Status(msgspec.Struct, gc=False):
@@ -16,30 +38,81 @@ class _Status(msgspec.Struct, gc=False):
     succeeded: int | None = None
     failed: int | None = None
     conditions: tuple[_Condition, ...] | None = None
+    uncountedTerminatedPods: _Uncounted | None = None
+    completedIndexes: str | None = None
+    failedIndexes: str | None = None
 
 
 class JobShape(Shape):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
 
 class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     finished: str = ""  # Complete or Failed
+    closing: bool = False  # it is decided how it ends: the Pods that still run are ended, and not all are counted
     suspended: bool = False
+    suspend: bool = False  # it is to be suspended
+    parallelism: int = -1  # how many Pods may be active at a time; -1 where it was not told
+    completions: int = -1  # how many Pods have to succeed; -1 where any one will do
+    indexed: bool = False
+    foreign: bool = False  # spec.managedBy: not Kubernetes' own controller, which alone counts as the rules say
+    lenient: bool = False  # its podFailurePolicy ignores failures, and Pods that failed so are never counted
     active: int = 0
     succeeded: int = 0
     failed: int = 0
+    uncounted_succeeded: tuple[str, ...] = ()  # UIDs of Pods that are listed, and not in the counter yet
+    uncounted_failed: tuple[str, ...] = ()
+    completed_indexes: str = ""  # "0-2,5"
+    failed_indexes: str = ""
+
+    @property
+    def uncounted(self) -> set[str]:
+        return {*self.uncounted_succeeded, *self.uncounted_failed}
+
+    @property
+    def recorded(self) -> int:
+        """How many Pods it has listed so far, by UID: one more with each, and never fewer."""
+        succeeded = 0 if self.indexed else self.succeeded + len(self.uncounted_succeeded)
+        return succeeded + self.failed + len(self.uncounted_failed)
+
+    def settled(self, index: int) -> bool:
+        """Whether a completion index has succeeded, or has failed for good."""
+        ranges = ",".join(filter(None, (self.completed_indexes, self.failed_indexes)))
+        for each in filter(None, ranges.split(",")):
+            first, _, last = each.partition("-")
+            last = last or first
+            if first.isdecimal() and last.isdecimal() and int(first) <= index <= int(last):
+                return True
+        return False
 
 
 def _facts(job: JobShape) -> JobFacts:
     true = {each.type for each in job.status.conditions or () if each.status == "True"}
+    policy = job.spec.podFailurePolicy or _FailurePolicy()
+    uncounted = job.status.uncountedTerminatedPods or _Uncounted()
     return JobFacts(
         **job.metadata.common,
         finished="Complete" if "Complete" in true else "Failed" if "Failed" in true else "",
+        closing=bool(true & {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}),
         suspended="Suspended" in true,
+        suspend=bool(job.spec.suspend),
+        parallelism=-1 if job.spec.parallelism is None else job.spec.parallelism,
+        completions=-1 if job.spec.completions is None else job.spec.completions,
+        indexed=job.spec.completionMode == "Indexed",
+        foreign=(job.spec.managedBy or _OWN) != _OWN,
+        lenient=any(rule.action == "Ignore" for rule in policy.rules or ()),
         active=job.status.active or 0,
         succeeded=job.status.succeeded or 0,
         failed=job.status.failed or 0,
+        uncounted_succeeded=uncounted.succeeded or (),
+        uncounted_failed=uncounted.failed or (),
+        completed_indexes=job.status.completedIndexes or "",
+        failed_indexes=job.status.failedIndexes or "",
     )
+
+
+_OWN = "kubernetes.io/job-controller"
 
 
 def _phase(job: JobFacts) -> Phase:

@@ -1,0 +1,250 @@
+"""Objects that wait for another one that does not exist.
+
+## What it sees
+
+A Pod that needs a PersistentVolumeClaim, a ConfigMap, a Secret, a ServiceAccount or a PriorityClass, or a Volcano job
+whose volume names a claim, while that other object does not exist: not yet, or not any more. It is judged from the
+creation until the Pod runs or is asked to end.
+
+## Why it matters
+
+The Pod stays Pending or hangs in ContainerCreating, the job makes no Pods, and nothing in their status says since when
+or whom they wait for. A vcjob that waits for a claim can leak others meanwhile (runaway-creation).
+
+## Proof
+
+That something came later proves that it was not there: a creation succeeds only where nothing of that name stands. What
+never came is missing by the API's own word, an Event that says so (FailedScheduling, FailedMount, PVCError), or by its
+deletion with no creation since in a complete log; from then on as long as the log is complete and the Pod does not run.
+Under 5 s it is an info. It is one, too, where no more is known than that a whole log since the namespace's creation
+never shows the object, or where lines are missing in which it may have come and gone.
+
+## Looks alike but is benign
+
+References that are `optional`; ephemeral volumes and claims of a StatefulSet, made before their Pod; a claim that waits
+for its first consumer: it is there; names that a controller writes back after it made the claims; an object that was
+there before the log began, or whose creation was not observed; kinds that the source does not show; a Pod that was
+running before the object came. ServiceAccount `default` and the ConfigMaps of root certificates come a moment after
+their namespace: waiting for them is an info at most.
+
+## What to do
+
+Create what is missing, or correct its name. Create claims and configuration before what uses them. Mark a reference
+`optional: true` that the container can do without.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.entries import Change, ObjectRef
+from timeline.kinds.volcano_job import makes_claim
+from timeline.lifelines import SECOND, Moment, Name, Track
+from timeline.order import delay_bounds
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
+from timeline.world import World
+
+GRACE = setting("missing-reference", "grace", 5, "s", "How long something may be missing without a warning.")
+_WITH_THE_NAMESPACE = {
+    ("ServiceAccount", "default"),
+    ("ConfigMap", "kube-root-ca.crt"),
+    ("ConfigMap", "openshift-service-ca.crt"),
+}
+
+
+class Absence(NamedTuple):
+    start: Moment  # of the referrer from which it was needed, or the deletion
+    came: tuple[Track, Moment] | None
+    order: Verdict  # how surely it came after the start
+    went: tuple[Track, Moment] | None  # the last deletion before
+
+
+class Judgement(NamedTuple):
+    end: int
+    verdict: Verdict
+    why: str
+
+
+@rule("missing-reference", judges=("Pod", "Job.batch.volcano.sh"), needs=("Pod", "PersistentVolumeClaim"))
+def judge(user: Track, world: World) -> Iterator[Finding]:
+    for name, since in _needed(user):
+        found = [_finding(user, name, absence, world) for absence in _absences(since, world.incarnations(name))]
+        yield from sorted((each for each in found if each), key=lambda each: -(each.delay or 0))[:1]
+
+
+def _needed(user: Track) -> Iterator[tuple[Name, Moment]]:
+    """What it cannot do without, each with the moment from which it needed it."""
+    if user.ref.kind == "Pod":
+        for each in user.told("needs") or ():
+            namespace = user.ref.namespace if each.namespace is None else each.namespace
+            yield Name(each.group, each.kind, namespace, each.name), user.first
+        return
+    told: set[str] = set()
+    for moment in user.moments:
+        for claim in moment.facts.claims:
+            if claim not in told and not makes_claim(user.ref.name, claim):
+                told.add(claim)
+                yield Name("", "PersistentVolumeClaim", user.ref.namespace, claim), moment
+
+
+def _absences(since: Moment, lives: list[Track]) -> Iterator[Absence]:
+    """When nothing of a name stood, from a moment on; nothing more where one may have stood."""
+    start, went = since, None
+    for life in lives:
+        order = order_of(start, life.created) if life.created else None
+        if order and life.created:
+            yield Absence(start, (life, life.created), order, went)
+        if life.ended is None:
+            return
+        went = life, life.ended
+        if order_of(start, life.ended):
+            start = life.ended
+    yield Absence(start, None, Verdict.EXACT, went)
+
+
+def _ran(user: Track) -> int | None:
+    """When it surely had what it needed: a container of it ran, the job went on."""
+    for moment in user.moments:
+        facts = moment.facts
+        if user.ref.kind == "Pod" and facts.started:
+            return min(moment.time, int(facts.started) + SECOND)
+        if facts.phase not in {"", "Pending", "Failed"}:
+            return moment.time
+    return None
+
+
+def _left(user: Track) -> int | None:
+    """When it waited no longer, whether it had run or not."""
+    failed = next((moment.time for moment in user.moments if moment.facts.phase == "Failed"), None)
+    return min((time for time in (_ran(user), failed, user.asked_to_end) if time is not None), default=None)
+
+
+def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judgement | None:
+    start, ran, left = absence.start.time, _ran(user), _left(user)
+    if left is not None and left <= start:
+        return None
+    last = world.last if left is None else left
+    words, denied = _words(user, name, start, last, world)
+    if absence.came:
+        came = absence.came[1]
+        if ran is not None and ran < came.time:
+            return None
+        end = max(start, min(came.time, last))
+        deleted = absence.went is not None and absence.went[1] is absence.start
+        waited = ran is not None or user.last.time >= end or _whole(user.name, start, end, world)
+        if (words or deleted or _whole(name, start, came.time, world)) and waited:
+            return Judgement(end, absence.order, why(absence.order, absence.start, came))
+        return Judgement(
+            end, Verdict.INCONCLUSIVE, "Inconclusive: lines are missing in which it may have come and gone."
+        )
+    whole = ran is None and _whole(name, start, last, world) and _whole(user.name, start, last, world)
+    if words:
+        if whole and not denied:
+            return Judgement(last, Verdict.EXACT, "Exact: an Event says so, and no creation of it follows in the log.")
+        return Judgement(words[-1][1].time, Verdict.EXACT, "Exact: an Event says so.")
+    if whole and absence.went and _whole(name, absence.went[1].time, last, world):
+        return Judgement(last, Verdict.EXACT, "Exact: its deletion is in the log, and no creation of it since.")
+    if whole and _never_since_the_namespace(name, start, last, world):
+        return Judgement(
+            last, Verdict.INCONCLUSIVE, "Inconclusive: all that is known is that no line of the log shows it."
+        )
+    return None
+
+
+def _words(user: Track, name: Name, start: int, last: int, world: World) -> tuple[list[tuple[Track, Moment]], bool]:
+    """The Events that say that it was not found, in order, and whether a later one says that something else lacks."""
+    kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
+    missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
+    told = [
+        (event, moment)
+        for event in world.referrers(user.name)
+        if event.ref.kind == "Event"
+        for moment in event.moments
+        if start <= moment.time <= last and moment.facts.message
+    ]
+    told.sort(key=lambda each: each[1].at)
+    words = [each for each in told if missing.search(each[1].facts.message)]
+    return words, bool(words) and told[-1][1].facts.message != words[-1][1].facts.message
+
+
+def _whole(name: Name, start: int, end: int, world: World) -> bool:
+    return world.complete(name.group, name.kind, start, end)
+
+
+def _never_since_the_namespace(name: Name, start: int, last: int, world: World) -> bool:
+    """Whether the log shows all of its kind since its namespace came, which is empty at first."""
+    began = [life.created for life in world.incarnations(Name("", "Namespace", "", name.namespace)) if life.created]
+    return bool(name.namespace and began and began[-1].time < start and _whole(name, began[-1].time, last, world))
+
+
+def _finding(user: Track, name: Name, absence: Absence, world: World) -> Finding | None:
+    found = _judgement(user, name, absence, world)
+    if found is None:
+        return None
+    start, length = absence.start.time, found.end - absence.start.time
+    short = length < GRACE.microseconds
+    usual = (name.kind, name.name) in _WITH_THE_NAMESPACE
+    if short and (usual or found.verdict is Verdict.INCONCLUSIVE):
+        return None
+    other = (absence.came or absence.went or (None,))[0]
+    what = f"{name.kind} {name.name}"
+    if absence.came:
+        summary = f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which was created later"
+    else:
+        gone = "was deleted" if absence.went else "does not exist"
+        summary = f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which {gone}"
+    return Finding(
+        rule="missing-reference",
+        subject=user.ref,
+        other=other.ref if other else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name),
+        verdict=found.verdict,
+        summary=summary,
+        occurrences=(
+            Occurrence(
+                first=start,
+                last=found.end,
+                headline=f"{{subjects}} waited {duration(length)} for {what}",
+                plural=f"{user.ref.kind}s",
+                why=found.why,
+                effect=Effect.NONE if short or usual else Effect.POSSIBLE,
+                effect_text=_effect_text(user, found.end),
+                proof=_proof(user, name, absence, found.end, world),
+                arrow=f"{name.kind} {duration(length)} late" if absence.came else "",
+            ),
+        ),
+        advice=_advice(user, name),
+        delay=length,
+        bounds=delay_bounds(absence.start.stamp, absence.came[1].stamp) if absence.came else None,
+    )
+
+
+def _effect_text(user: Track, end: int) -> str:
+    ran = _ran(user)
+    if ran is not None:
+        return f"{{names}} ran {duration(max(0, ran - end))} later"
+    return "{names} was not seen to run"
+
+
+def _proof(user: Track, name: Name, absence: Absence, end: int, world: World) -> tuple[Proof, ...]:
+    proof = [Proof(f"{name.kind} deleted", absence.went[0].ref, absence.went[1])] if absence.went else []
+    if absence.went is None or absence.went[1] is not absence.start:
+        begun = "created" if absence.start.change is Change.CREATED else "seen"
+        proof.append(Proof(f"{user.ref.kind} {begun}", user.ref, absence.start))
+    words = _words(user, name, absence.start.time, end, world)[0]
+    proof += [Proof("reported missing", event.ref, moment) for event, moment in words[-1:]]
+    if absence.came:
+        proof.append(Proof(f"{name.kind} created", absence.came[0].ref, absence.came[1]))
+    return tuple(sorted(proof, key=lambda each: each.moment.at))
+
+
+def _advice(user: Track, name: Name) -> tuple[str, ...]:
+    kubectl = f"kubectl -n {name.namespace}" if name.namespace else "kubectl"
+    what = f"{name.kind} {name.name}"
+    yours = f"{user.ref.kind} {user.ref.name}"
+    see = f"See whether it is there: `{kubectl} get {name.kind.lower()} {name.name}`."
+    if user.ref.kind != "Pod":
+        return (see, f"Create {what} before {yours}, or correct the name in its volumes.")
+    optional = (
+        " Mark it `optional: true` where the container can do without." if name.kind in {"ConfigMap", "Secret"} else ""
+    )
+    return (see, f"Create {what} before {yours}, or correct the name in its template.{optional}")

@@ -17,6 +17,7 @@ from timeline.order import SECOND
 
 _JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
 _SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing
+_SELDOM = 20  # revisions for each jump at least: an excerpt, such as the lines of one namespace, jumps all the time
 _MARGIN = SECOND  # µs around the beginning of a log in which a missing write proves nothing
 
 
@@ -106,7 +107,8 @@ def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
             if after - before - 1 - between >= _JUMP:
                 holes.append((min(start, end), max(start, end)))
                 missing -= after - before - 1 - between
-    return holes if missing <= len(ordered) * _SPARSE else []
+    seldom = len(holes) * _SELDOM <= len(ordered)
+    return holes if seldom and missing <= len(ordered) * _SPARSE else []
 
 
 def _within(loss: Loss, hole: tuple[int, int]) -> bool:

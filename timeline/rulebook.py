@@ -11,7 +11,7 @@ from types import ModuleType
 
 import msgspec
 
-from timeline.entries import Clock, ObjectRef
+from timeline.entries import Change, Clock, ObjectRef
 from timeline.lifelines import Moment, Track
 from timeline.order import by_revision, delay_bounds, precedes
 from timeline.payloads import Severity
@@ -196,6 +196,16 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
             return None
         case _:
             return Verdict.INCONCLUSIVE if a.time <= b.time else None
+
+
+def surely_live(track: Track, time: int, world: World) -> bool:
+    """Whether no writes can be missing by which it had ended, finished or been asked to end at a drawn time."""
+    later = next((each for each in track.moments if each.time > time and each.entry.facts is not None), None)
+    if later and later.change is not Change.DELETED:
+        live = not later.facts.deleting and not getattr(later.facts, "terminal", False)
+    else:
+        live = False
+    return live or world.gapless(track, time, time + 1)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:

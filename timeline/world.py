@@ -5,8 +5,7 @@ A `World` learns entries in any order; when it settles, its tracks and their ind
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
 
 from timeline.completeness import Completeness, Loss, losses
 from timeline.entries import Entry, ObjectRef
@@ -18,10 +17,10 @@ Key = tuple[Name, str]
 
 
 class World:
-    """The tracks of one source and their indexes; complete after `settle`."""
+    """The tracks of one source and their indexes; complete after `settle`. `keeps` says what is worth a track."""
 
-    def __init__(self) -> None:
-        self._ledger = Ledger()
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
+        self._ledger = Ledger(keeps)
         self._lanes: dict[Name, list[Track]] = {}
         self._by_uid: dict[str, Track] = {}
         self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
@@ -188,9 +187,12 @@ class World:
 
     def gapless(self, track: Track, start: int, end: int) -> bool:
         """Whether surely no write of a track is missing from one drawn time until before another."""
-        for before, after in pairwise(track.moments):
-            if before.time < end and start < after.time and not self.unbroken(before, after, track):
+        moments = track.moments
+        at = bisect_right(moments, start, key=lambda moment: moment.time)
+        while at < len(moments) and (before := moments[max(0, at - 1)]).time < end:
+            if at and not self.unbroken(before, moments[at], track):
                 return False
+            at += 1
         over = track.last.time >= end or bool(track.ended)
         return over or self.complete(track.ref.group, track.ref.kind, track.last.time, end)
 

@@ -1,15 +1,19 @@
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from timeline.entries import Facts
 from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.kinds.endpointslice import placement
+
+
+class _Address(msgspec.Struct, gc=False):
+    nodeName: str | None = None
 
 
 class _Subset(msgspec.Struct, gc=False):
-    addresses: tuple[Any, ...] | None = None
-    notReadyAddresses: tuple[Any, ...] | None = None
+    addresses: tuple[_Address, ...] | None = None
+    notReadyAddresses: tuple[_Address, ...] | None = None
 
 
 class EndpointsShape(Shape):
@@ -17,16 +21,23 @@ class EndpointsShape(Shape):
 
 
 class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    managed_by: str = ""
+    lock: bool = False  # it holds no endpoints, but a leader election of old
     ready: int = 0
     not_ready: int = 0
+    placement: int = 0
 
 
 def _facts(endpoints: EndpointsShape) -> EndpointsFacts:
     subsets = endpoints.subsets or ()
+    ready = [address for each in subsets for address in each.addresses or ()]
     return EndpointsFacts(
         **endpoints.metadata.common,
-        ready=sum(len(each.addresses or ()) for each in subsets),
+        managed_by=(endpoints.metadata.labels or {}).get("endpoints.kubernetes.io/managed-by", ""),
+        lock="control-plane.alpha.kubernetes.io/leader" in (endpoints.metadata.annotations or {}),
+        ready=len(ready),
         not_ready=sum(len(each.notReadyAddresses or ()) for each in subsets),
+        placement=placement(each.nodeName for each in ready),
     )
 
 

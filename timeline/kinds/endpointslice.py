@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from zlib import crc32
 
 import msgspec
 
@@ -12,6 +13,7 @@ class _Conditions(msgspec.Struct, gc=False):
 
 class _Endpoint(msgspec.Struct, gc=False):
     conditions: _Conditions | None = None
+    nodeName: str | None = None
 
 
 class EndpointSliceShape(Shape):
@@ -20,18 +22,29 @@ class EndpointSliceShape(Shape):
 
 class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     service: str = ""
+    managed_by: str = ""
     endpoints: int = 0
     ready: int = 0
+    placement: int = 0  # a checksum of the nodes that its ready endpoints are on; 0 where none is on a node
+
+
+def placement(nodes: Iterable[str | None]) -> int:
+    """Changes with the set of nodes. A slice of 1000 endpoints is written often: their names are not kept."""
+    return crc32(" ".join(sorted({node for node in nodes if node})).encode())
 
 
 def _facts(endpoint_slice: EndpointSliceShape) -> EndpointSliceFacts:
     endpoints = endpoint_slice.endpoints or ()
+    labels = endpoint_slice.metadata.labels or {}
+    # the API's own words: an unknown readiness is to be taken as ready
+    ready = [each for each in endpoints if each.conditions is None or each.conditions.ready is not False]
     return EndpointSliceFacts(
         **endpoint_slice.metadata.common,
-        service=(endpoint_slice.metadata.labels or {}).get("kubernetes.io/service-name", ""),
+        service=labels.get("kubernetes.io/service-name", ""),
+        managed_by=labels.get("endpointslice.kubernetes.io/managed-by", ""),
         endpoints=len(endpoints),
-        # the API's own words: an unknown readiness is to be taken as ready
-        ready=sum(each.conditions is None or each.conditions.ready is not False for each in endpoints),
+        ready=len(ready),
+        placement=placement(each.nodeName for each in ready),
     )
 
 

@@ -1,37 +1,77 @@
+from collections.abc import Iterable
+
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Shape
+from timeline.kinds import Kind, Mark, Shape
 
 
 class _Spec(msgspec.Struct, gc=False):
     clusterIP: str | None = None
     type: str | None = None
+    selector: dict[str, str] | None = None
+    externalTrafficPolicy: str | None = None
+    loadBalancerClass: str | None = None
     publishNotReadyAddresses: bool | None = None
+
+
+class _Ingress(msgspec.Struct, gc=False):
+    ip: str | None = None
+    hostname: str | None = None
+
+
+class _LoadBalancer(msgspec.Struct, gc=False):
+    ingress: tuple[_Ingress, ...] | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    loadBalancer: _LoadBalancer | None = None
 
 
 class ServiceShape(Shape):
     spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
 
 
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     headless: bool = False
     type: str = ""  # unknown where no body of it was logged
     publishes_not_ready: bool = False
+    selects: bool = False  # it has a selector: Kubernetes itself writes its endpoints
+    local: bool = False  # externalTrafficPolicy Local: only nodes with an endpoint of their own announce it
+    balancer_class: str = ""  # spec.loadBalancerClass; "" is the cluster's default
+    ignored: bool = False  # its load balancer was told to leave it alone
+    addresses: tuple[str, ...] = ()  # status.loadBalancer.ingress: IPs or host names
 
     @property
     def names_pods(self) -> bool:
         """Whether Pods may have names under it: it is headless, or nothing tells that it is not."""
         return self.headless or not self.type
 
+    @property
+    def waits_for_address(self) -> bool:
+        return self.type == "LoadBalancer" and not self.addresses and not self.ignored and not self.deleting
+
 
 def _facts(service: ServiceShape) -> ServiceFacts:
+    spec, balancer = service.spec, service.status.loadBalancer
+    annotations = service.metadata.annotations or {}
     return ServiceFacts(
         **service.metadata.common,
-        headless=service.spec.clusterIP == "None",
-        type=service.spec.type or "ClusterIP",
-        publishes_not_ready=bool(service.spec.publishNotReadyAddresses),
+        headless=spec.clusterIP == "None",
+        type=spec.type or "ClusterIP",
+        publishes_not_ready=bool(spec.publishNotReadyAddresses),
+        selects=bool(spec.selector),
+        local=spec.externalTrafficPolicy == "Local",
+        balancer_class=spec.loadBalancerClass or "",
+        ignored=annotations.get("kube-vip.io/ignore") == "true",
+        addresses=tuple(each.ip or each.hostname or "" for each in (balancer and balancer.ingress) or ()),
     )
+
+
+def _marks(before: ServiceFacts, after: ServiceFacts) -> Iterable[Mark]:
+    if before.addresses != after.addresses:
+        yield Mark("status", f"address {', '.join(after.addresses)}" if after.addresses else "address taken away")
 
 
 KIND = Kind(
@@ -42,5 +82,6 @@ KIND = Kind(
     ServiceShape,
     ServiceFacts,
     _facts,
+    marks=_marks,
     subtitle=lambda service: "headless" if service.headless else service.type,
 )

@@ -14,8 +14,10 @@ policy restarts a Pod (volcano-sh/volcano#3753), and nothing in the API orders t
 ## Proof
 
 The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it, for
-no deletion of that name lies between the two. The effect follows the container: it started first and then failed or
-restarted within a minute of the Service (error), it started first (warning), it started later (info).
+no deletion of that name lies between the two. Where writes of Services are missing from the source, that is only known
+if the deletion of an earlier one was seen before the Pod came; else the verdict is inconclusive, and so it is where the
+end of the Pod may be missing. The effect follows the container: it started first and then failed or restarted within a
+minute of the Service (error), it started first (warning), it started later (info).
 
 ## Looks alike but is benign
 
@@ -36,11 +38,13 @@ from collections.abc import Iterator
 
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, surely_live, why
 from timeline.world import World
 
 FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
-_DOUBT = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
+_OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
+_LOST = "Inconclusive: writes are missing from this source, perhaps those of an earlier Service of that name."
+_ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod before the Service came."
 
 
 @rule("pod-before-service", judges=("Pod",), needs=("Pod", "Service"))
@@ -51,22 +55,26 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
     later: list[tuple[Track, Moment]] = []
-    doubt = False
+    earlier: list[Moment] = []
+    overlap = False
     for service in world.incarnations(name):
         came = service.created
         if came is None or order_of(came, born):
             went = service.ended
             if went is None or (gone := order_of(went, born)) is None:
                 return  # it stood when the Pod was created, or may have stood
-            doubt = doubt or gone is Verdict.INCONCLUSIVE
+            overlap = overlap or gone is Verdict.INCONCLUSIVE
+            earlier.append(went)
         elif came.facts.names_pods:
             later.append((service, came))
     if not later:
         return
     service, came = later[0]
-    verdict = Verdict.INCONCLUSIVE if doubt else order_of(born, came)
-    if verdict is None or _out_of_it(pod, came, world):
+    ordered = order_of(born, came)
+    if ordered is None or _out_of_it(pod, came, world):
         return
+    doubt = _OVERLAP if overlap else _doubt(pod, name, earlier, came, world)
+    verdict = Verdict.INCONCLUSIVE if doubt else ordered
     effect, text = _effect(pod, born, came)
     delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
     yield Finding(
@@ -81,7 +89,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
                 last=born.time + delay,
                 headline=f"{{subjects}} created before Service {subdomain}",
                 plural="Pods",
-                why=_DOUBT if doubt else why(verdict, born, came),
+                why=doubt or why(verdict, born, came),
                 effect=effect,
                 effect_text=text,
                 proof=(Proof("Pod created", pod.ref, born), Proof("Service created", service.ref, came)),
@@ -92,6 +100,17 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         delay=delay,
         bounds=delay_bounds(born.stamp, came.stamp),
     )
+
+
+def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:
+    """What may be missing that would explain it; "" where nothing may."""
+    since = earlier[-1].at if earlier else (0, 0)
+    endpoints = world.incarnations(name._replace(kind="Endpoints"))
+    if any(since < each.first.at < came.at for each in endpoints):
+        return _LOST  # they were written for a Service
+    if not earlier and not world.complete("", "Service", pod.first.time, came.time):
+        return _LOST
+    return "" if surely_live(pod, came.time, world) else _ENDED
 
 
 def _out_of_it(pod: Track, came: Moment, world: World) -> bool:

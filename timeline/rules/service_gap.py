@@ -13,7 +13,8 @@ re-creates the job's Service although the other Pods run on (volcano-sh/volcano#
 ## Proof
 
 The deletion and the next creation of the name, ordered by their revisions. A container that failed or restarted while
-the Service was away or within a minute after makes it an error; one that ran meanwhile a warning.
+the Service was away or within a minute after makes it an error; one that ran meanwhile a warning. Where writes are
+missing from the source, a gap that lasts is inconclusive, and so is one whose Pod, or its owner, may have ended before.
 
 ## Looks alike but is benign
 
@@ -33,7 +34,19 @@ from typing import NamedTuple
 
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
+from timeline.rulebook import (
+    Effect,
+    Finding,
+    Occurrence,
+    Proof,
+    Verdict,
+    duration,
+    order_of,
+    rule,
+    setting,
+    surely_live,
+    why,
+)
 from timeline.world import World
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
@@ -60,7 +73,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     left = min(finished + [asked for asked in [pod.asked_to_end] if asked is not None], default=None)
     lives = world.incarnations(Name("", "Service", pod.ref.namespace, subdomain))
     gaps = [gap for gap in _gaps(lives, left, world) if _lived(pod, gap, left) and not _teardown(pod, gap, left, world)]
-    gaps = [gap for gap in gaps if _order(pod, gap) is Verdict.EXACT] or gaps
+    gaps = [gap for gap in gaps if _order(pod, gap, world) is not Verdict.INCONCLUSIVE] or gaps
     if not gaps:
         return
     longest = max(gaps, key=lambda gap: (gap.length, -gap.went.time))
@@ -70,7 +83,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         rule="service-gap",
         subject=pod.ref,
         other=gaps[0].service.ref,
-        verdict=_order(pod, gaps[0]),
+        verdict=_order(pod, gaps[0], world),
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
         occurrences=tuple(_occurrence(pod, gap, world) for gap in gaps),
         advice=_advice(gaps[0].service, world),
@@ -85,10 +98,12 @@ def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
     proof = [Proof("Service deleted", gap.service.ref, gap.went)]
     if gap.back:
         proof.append(Proof("created again", gap.back[0].ref, gap.back[1]))
-        reason = why(_order(pod, gap), gap.went, gap.back[1])
+        reason = _doubt(pod, gap, world) or why(_order(pod, gap, world), gap.went, gap.back[1])
     else:
         rest = duration(world.last - gap.went.time)
-        reason = f"Exact: the deletion is in the log, and no creation of that name in the {rest} that follow in it."
+        reason = _doubt(pod, gap, world) or (
+            f"Exact: the deletion is in the log, and no creation of that name in the {rest} that follow in it."
+        )
     return Occurrence(
         first=gap.went.time,
         last=gap.ended,
@@ -106,10 +121,29 @@ def _still(gap: Gap) -> str:
     return "" if gap.back else " and has not come back"
 
 
-def _order(pod: Track, gap: Gap) -> Verdict:
+def _order(pod: Track, gap: Gap, world: World) -> Verdict:
     """How sure it is that the Pod was there first, and that the Service came back last."""
-    ordered = [order_of(pod.first, gap.went), gap.back and order_of(gap.went, gap.back[1])]
-    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in ordered else Verdict.EXACT
+    ordered = {order_of(pod.first, gap.went), order_of(gap.went, gap.back[1]) if gap.back else Verdict.EXACT}
+    if Verdict.INCONCLUSIVE in ordered or _doubt(pod, gap, world):
+        return Verdict.INCONCLUSIVE
+    return Verdict.BOUNDED if Verdict.BOUNDED in ordered else Verdict.EXACT
+
+
+def _doubt(pod: Track, gap: Gap, world: World) -> str:
+    """What may be missing that would explain it; "" where nothing may."""
+    soon = gap.went.time + TEARDOWN.microseconds
+    owner = world.owner_of(pod)
+    if not surely_live(pod, min(soon, gap.ended), world):
+        return _ENDED
+    if owner and not surely_live(owner, min(soon, world.last), world):
+        return _ENDED
+    if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
+        return _BACK
+    return ""
+
+
+_ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod or its owner before."
+_BACK = "Inconclusive: writes of Services are missing from this source, perhaps the next creation."
 
 
 def _gaps(lives: list[Track], left: int | None, world: World) -> Iterator[Gap]:

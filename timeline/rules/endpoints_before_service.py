@@ -1,0 +1,243 @@
+"""Endpoints that were there before their Service, or are there without one.
+
+## What it sees
+
+An EndpointSlice (label `kubernetes.io/service-name`) or an Endpoints object that was created before its Service. And
+orphans: an EndpointSlice that stands for more than 10 s after its Service was deleted, or in a new namespace where none
+came.
+
+## Why it matters
+
+A consumer that watches endpoints and looks their Service up finds none and drops the event; its route comes when it
+happens to look again. kube-vip did so for half an hour and longer (kube-vip/kube-vip#1092). Whoever reads an orphan
+sends traffic to addresses that belong to nobody.
+
+## Proof
+
+The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it. For
+an orphan the deletion of the Service, no creation of that name since, and the slice still there; or the creation of its
+namespace, and none of the Service. Where writes of Services are missing from the source, the verdict is inconclusive.
+Ready addresses make it a warning: there was something to be dropped, or to be reached in vain.
+
+## Looks alike but is benign
+
+What Kubernetes itself writes: its controllers have seen the Service for which they write, and the API server writes the
+endpoints of `default/kubernetes`. Endpoints written by hand for a Service without a selector: the order is told, as
+info. A slice that goes before its Service comes. A slice that waits for the garbage collector, or whose namespace is
+being deleted; the old slice of a Service that was re-created. An Endpoints object that is the lock of a leader
+election. A slice without the label. A Service whose creation was not observed: it may have stood. Endpoints objects are
+never orphans: they go with their Service, which no log tells.
+
+## What to do
+
+Create the Service first. Let slices name their Service as owner, so that the garbage collector takes them along;
+delete those that were left. Upgrade kube-vip to v0.9.1 or later; until then touch the EndpointSlice or restart the
+consumer, so that it looks again.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.entries import Change
+from timeline.lifelines import Moment, Name, Track
+from timeline.order import SECOND, delay_bounds
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
+from timeline.world import World
+
+ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
+IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which a deletion may have been asked for and not yet answered
+CONTROLLERS = {"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "endpoint-controller"}
+HANDS = {"", "staff", "cluster-admins"}  # https://kubernetes.io/docs/concepts/services-networking/endpoint-slices
+DOUBT = "Inconclusive: writes of Services are missing from this source, and among them may be one of that name."
+
+
+class Case(NamedTuple):
+    summary: str
+    service: Track | None
+    verdict: Verdict
+    occurrence: Occurrence
+    advice: str
+
+
+class Absence(NamedTuple):
+    """While no Service of the name stood."""
+
+    since: Proof  # its deletion; or the creation of the namespace, which had none before
+    service: Track | None  # the one deleted
+    back: Moment | None  # the next one's creation
+
+
+@rule("endpoints-before-service", judges=("EndpointSlice", "Endpoints"), needs=("Service",))
+def judge(endpoints: Track, world: World) -> Iterator[Finding]:
+    ref = endpoints.ref
+    service = endpoints.told("service") if ref.kind == "EndpointSlice" else ref.name
+    if not service or endpoints.told("lock") or (ref.namespace, service) == ("default", "kubernetes"):
+        return
+    name = Name("", "Service", ref.namespace, service)
+    cases = [_early(endpoints, name, world)]
+    if ref.kind == "EndpointSlice":
+        cases += [_orphaned(endpoints, absence, world) for absence in _absences(endpoints, name, world)]
+    found = [case for case in cases if case]
+    found = [case for case in found if case.verdict is not Verdict.INCONCLUSIVE] or found
+    if not found:
+        return
+    harm = list(Effect)
+    worst = max(found, key=lambda case: (harm.index(case.occurrence.effect), case.occurrence.length))
+    ends = [proof.moment.stamp for proof in worst.occurrence.proof]
+    yield Finding(
+        rule="endpoints-before-service",
+        subject=ref,
+        other=worst.service.ref if worst.service else None,
+        verdict=worst.verdict,
+        summary=worst.summary,
+        occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
+        advice=tuple(dict.fromkeys(case.advice for case in found)),
+        delay=worst.occurrence.length,
+        bounds=delay_bounds(ends[0], ends[-1]) if worst.occurrence.arrow else None,
+    )
+
+
+def _early(endpoints: Track, name: Name, world: World) -> Case | None:
+    """Created while no Service of that name stood, and one came later."""
+    born = endpoints.created
+    if not born or _follows(endpoints):
+        return None
+    lives = world.incarnations(name)
+    before = [life for life in lives if life.created is None or order_of(life.created, born)]
+    if any(life.ended is None or order_of(life.ended, born) in (None, Verdict.INCONCLUSIVE) for life in before):
+        return None  # one stood when they were created, or may have stood
+    service = next((life for life in lives if life not in before), None)
+    came = service.created if service else None
+    left = endpoints.asked_to_end
+    if not service or not came or came.facts.type == "ExternalName" or (left is not None and left <= came.time):
+        return None
+    verdict = order_of(born, came)
+    if verdict is None:
+        return None
+    doubt = not before and not world.complete("", "Service", born.time, came.time)
+    delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
+    ready = max(moment.facts.ready for moment in endpoints.moments if moment.time <= born.time + delay)
+    effect, text = _effect(ready, "by then")
+    if _by_hand(endpoints) and not came.facts.selects:
+        effect, text = Effect.NONE, "the endpoints of that Service are written by hand"
+    kind = endpoints.ref.kind
+    occurrence = Occurrence(
+        first=born.time,
+        last=born.time + delay,
+        headline=f"{{subjects}} created before Service {name.name}",
+        plural="endpoints objects",
+        why=DOUBT if doubt else why(verdict, born, came),
+        effect=effect,
+        effect_text=text,
+        proof=(Proof(f"{kind} created", endpoints.ref, born), Proof("Service created", service.ref, came)),
+        arrow=f"Service {duration(delay)} late",
+    )
+    return Case(
+        f"{kind} {endpoints.ref.name} was created {duration(delay)} before its Service {name.name}",
+        service,
+        Verdict.INCONCLUSIVE if doubt else verdict,
+        occurrence,
+        "Create the Service first. kube-vip looks again by itself from v0.9.1 on; before, touch the EndpointSlice.",
+    )
+
+
+def _absences(piece: Track, name: Name, world: World) -> Iterator[Absence]:
+    lives = world.incarnations(name)
+    for index, life in enumerate(lives):
+        went = life.ended
+        if went is None or (_owned(piece) and piece.owner and piece.owner.uid != life.ref.uid):
+            continue
+        following = next((each for each in lives[index + 1 :] if order_of(went, each.first)), None)
+        if following is None or following.created:
+            yield Absence(Proof("Service deleted", life.ref, went), life, following.created if following else None)
+    if not lives and piece.created and not _follows(piece):
+        for home in world.incarnations(Name("", "Namespace", "", name.namespace)):
+            if home.created and order_of(home.created, piece.created) is Verdict.EXACT:
+                yield Absence(Proof("namespace created", home.ref, home.created), None, None)
+
+
+def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
+    """Still there long after no Service was."""
+    since = absence.since.moment
+    left = piece.asked_to_end
+    ends = (absence.back.time if absence.back else world.last, world.last if left is None else left)
+    first, last = max(since.time, piece.first.time), min(ends)
+    overdue = first + ORPHAN.microseconds
+    if last <= overdue or _torn_down(piece, since, overdue, world):
+        return None
+    if piece.last.time <= overdue:  # nothing was seen of it any more
+        watched = world.complete("discovery.k8s.io", "EndpointSlice", first, overdue)
+        if _follows(piece) or not watched or world.last <= overdue + IN_FLIGHT:
+            return None
+    doubt = absence.back is None and not world.complete("", "Service", since.time, last)
+    if doubt and absence.service is None:
+        return None
+    ready = piece.facts_at(overdue).ready
+    effect, text = _effect(ready, "all that time")
+    if absence.service is None and _by_hand(piece):
+        effect, text = Effect.NONE, "it is written by hand"
+    named = f"Service {absence.service.ref.name}" if absence.service else "its Service"
+    still = "" if last < world.last else " and still does"
+    length = duration(last - first)
+    occurrence = Occurrence(
+        first=first,
+        last=last,
+        headline=f"{{subjects}} stood for {length} without {named}{still}",
+        plural="EndpointSlices",
+        why=DOUBT if doubt else _why(absence, last),
+        effect=effect,
+        effect_text=text,
+        proof=tuple(sorted((absence.since, _sign(piece, overdue)), key=lambda proof: proof.moment.at)),
+    )
+    return Case(
+        f"EndpointSlice {piece.ref.name} stood for {length} without {named}{still}",
+        absence.service,
+        Verdict.INCONCLUSIVE if doubt else Verdict.EXACT,
+        occurrence,
+        "Delete the slice; let slices name their Service as owner, so that the garbage collector takes them along.",
+    )
+
+
+def _sign(piece: Track, overdue: int) -> Proof:
+    """That it was there: its first change from then on, or the last one before."""
+    moment = next((each for each in piece.moments if each.time > overdue), piece.last)
+    role = "deleted" if moment.change is Change.DELETED else "written" if moment.time > overdue else "last written"
+    return Proof(f"EndpointSlice {role}", piece.ref, moment)
+
+
+def _why(absence: Absence, last: int) -> str:
+    rest = duration(last - absence.since.moment.time)
+    if absence.back:
+        return "Exact: the Service's deletion and its next creation are in the log, and the slice stood in between."
+    begun = "deletion of the Service" if absence.service else "creation of the namespace"
+    return f"Exact: the {begun} is in the log, and no creation of one in the {rest} that follow in it."
+
+
+def _effect(ready: int, when: str) -> tuple[Effect, str]:
+    if not ready:
+        return Effect.NONE, f"{{names}} had no ready address {when}"
+    return Effect.POSSIBLE, f"{{names}} had {ready} ready {'addresses' if ready > 1 else 'address'} {when}"
+
+
+def _follows(endpoints: Track) -> bool:
+    """Whether Kubernetes itself writes it: its controllers have seen the Service, and take the endpoints away again."""
+    by_controller = endpoints.first.user_agent.startswith("kube-controller-manager")
+    return by_controller or _owned(endpoints) or endpoints.told("managed_by") in CONTROLLERS
+
+
+def _owned(endpoints: Track) -> bool:
+    return endpoints.owner is not None and endpoints.owner.kind == "Service"
+
+
+def _by_hand(endpoints: Track) -> bool:
+    by_hand = endpoints.ref.kind == "EndpointSlice" and (endpoints.told("managed_by") or "") in HANDS
+    return by_hand or endpoints.first.user_agent.startswith("kubectl")
+
+
+def _torn_down(piece: Track, since: Moment, overdue: int, world: World) -> bool:
+    """Whether their namespace is on its way out: all in it goes, each in its time."""
+    if since.actor.endswith(":namespace-controller"):
+        return True
+    homes = world.incarnations(Name("", "Namespace", "", piece.ref.namespace))
+    asked = [home.asked_to_end for home in homes if home.until is None or home.until > piece.first.time]
+    return any(each is not None and each <= overdue for each in asked)

@@ -86,13 +86,12 @@ def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
     """Where a log that else shows nearly every revision leaves out many at once."""
     revisions: dict[int, tuple[int, int]] = {}
     received, staged = [], []  # of writes that tell no revision
-    for entry in ledger.entries():
-        revision, bracket = entry.resource_version, (entry.received, entry.staged)
+    for revision, arrived, answered in ledger.stamps():
         if revision is None:
-            received.append(entry.received)
-            staged.append(entry.staged)
-        elif revision not in revisions or bracket < revisions[revision]:
-            revisions[revision] = bracket
+            received.append(arrived)
+            staged.append(answered)
+        elif revision not in revisions or (arrived, answered) < revisions[revision]:
+            revisions[revision] = arrived, answered
     if len(revisions) < 2:
         return []
     received.sort()

@@ -42,8 +42,7 @@ def coverage(world: World) -> list[CoverageRow]:
     for (group, kind), seen in sorted(world.seen.items()):
         holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
         complete = world.complete(group, kind, world.first, world.last)
-        entries = seen.levels.total() + seen.listed + seen.streamed
-        rows.append(CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, bool(seen.listed), entries))
+        rows.append(CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, seen.listed, seen.changes))
     return rows
 
 

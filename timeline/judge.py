@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from timeline import rules
+from timeline.entries import Entry
 from timeline.kinds import qualified
 from timeline.lifelines import Track
 from timeline.rulebook import Finding, Rule, load
@@ -18,6 +19,11 @@ def rulebook() -> tuple[Rule, ...]:
 @cache
 def _rules_for(kind: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in rulebook() if not rule.judges or kind in rule.judges)
+
+
+def matters(entry: Entry) -> bool:
+    """Whether a rule may look at it. Of Events, often a third of a log, none does but those that tell their reason."""
+    return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 
 
 def touched(world: World, changed: Iterable[Track]) -> list[Track]:

@@ -6,7 +6,7 @@ Between the two nothing is decided, so permutation, repetition and batching of t
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
 from msgspec.structs import replace
@@ -17,33 +17,31 @@ from timeline.lifelines import Name, Track, identity, lives_of, merged
 from timeline.order import SECOND, CommitClock, offsets
 
 GroupKind = tuple[str, str]
+Stamped = tuple[int | None, int, int]  # resource version, received, staged
 _FEW = 3  # revisions between those of other kinds that must agree before two counters are taken for one
 
 
 class Seen:
-    """How much of one kind was observed."""
+    """How much of one kind was observed; the same whatever the order of the observations."""
 
     def __init__(self) -> None:
+        self.changes = 0
         self.levels: Counter[Level] = Counter()  # of the writes in audit logs
-        self.listed = 0  # states out of lists
-        self.streamed = 0  # changes out of watches, which lose none
-        self.created = 0  # creations in audit logs
-        self.statuses = 0  # writes of a status in audit logs, told in full
+        self.created = False  # a creation stands in an audit log
+        self.listed = False  # a list told what there was
+        self.streamed = False  # a watch followed its changes, and loses none
 
-    def count(self, entry: Entry) -> None:
+    def count(self, entry: Entry, before: Entry | None) -> None:
+        """Take note of an observation, and of what was known of the same change before it."""
+        self.changes += before is None
         if entry.clock is Clock.AUDIT:
-            self.levels[entry.level] += 1
-            self.created += entry.change is Change.CREATED
-            self.statuses += entry.action == "status" and entry.level is Level.FULL
+            if before is None or before.clock is not Clock.AUDIT:
+                self.levels[entry.level] += 1
+            self.created = self.created or entry.change is Change.CREATED
         elif entry.change is Change.OBSERVED:
-            self.listed += 1
+            self.listed = True
         else:
-            self.streamed += 1
-
-    @property
-    def tells_status(self) -> bool:
-        """Whether status writes are shown, and all in full; many audit policies leave them out."""
-        return bool(self.streamed or (self.statuses and self.levels.keys() == {Level.FULL}))
+            self.streamed = True
 
 
 class _Object:
@@ -59,9 +57,11 @@ class _Object:
 
 
 class Ledger:
-    """The entries of one source, by object."""
+    """The entries of one source, by object. What `keeps` refuses is counted as seen, and not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
+        self._keeps = keeps
+        self._refused: dict[object, Stamped] = {}
         self._objects: dict[tuple[str, str, str, str, str], _Object] = {}
         self._lanes: dict[Name, list[_Object]] = {}
         self._lane_numbers: dict[Name, int] = {}
@@ -78,24 +78,33 @@ class Ledger:
 
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
         """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
+        keeps = self._keeps
         for entry in entries:
+            if keeps and not keeps(entry):
+                self._refuse(entry)
+                continue
             ref = entry.ref
             key = (ref.uid, ref.name, ref.namespace, ref.kind, ref.group)
             known = self._objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
-            if before is not None:
-                now = merged(before, replace(entry, body=b"") if entry.body else entry)
-                if now is not before and now != before:
-                    known.entries[change] = now
-                    self._note(known, now)
-                continue
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
-            known.entries[change] = now
-            self._note(known, now)
-            self.seen[ref.group, ref.kind].count(now)
-            yield known.number, entry
+            self.seen[ref.group, ref.kind].count(now, before)
+            if before is None:
+                known.entries[change] = now
+                self._note(known, now)
+                yield known.number, entry
+            elif (now := merged(before, now)) != before:
+                known.entries[change] = now
+                self._note(known, now)
+
+    def _refuse(self, entry: Entry) -> None:
+        change = entry.identity or (entry.ref.uid, identity(entry))
+        if change not in self._refused:
+            self._refused[change] = entry.resource_version, entry.received, entry.staged
+            self._extend(entry)
+            self.seen[entry.ref.group, entry.ref.kind].count(entry, None)
 
     def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
         uid, name, namespace, kind, group = key
@@ -108,21 +117,30 @@ class Ledger:
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
         self._fresh.append(entry)
+        self._extend(entry)
+        if entry.place and entry.clock is Clock.AUDIT:
+            self._files.add(entry.place.file)
+
+    def _extend(self, entry: Entry) -> None:
+        """The time that the source covers."""
         received, end = entry.received, entry.staged
         if end == FOREVER:
             end = received
         elif end < self.answered:
             self.answered = end
-        if entry.place and entry.clock is Clock.AUDIT:
-            self._files.add(entry.place.file)
         if received < self.first or not self.first:
             self.first = received
         if end > self.last:
             self.last = end
 
     def entries(self) -> Iterator[Entry]:
-        """Every change that is known, in no order."""
+        """Every change that is kept, in no order."""
         return (entry for each in self._objects.values() for entry in each.entries.values())
+
+    def stamps(self) -> Iterator[Stamped]:
+        """Of every change that was seen, in no order."""
+        yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
+        yield from self._refused.values()
 
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""

@@ -28,6 +28,7 @@ class Seen:
         self.changes = 0
         self.levels: Counter[Level] = Counter()  # of the writes in audit logs
         self.created = False  # a creation stands in an audit log
+        self.statuses = False  # so does a write of the status, in full
         self.listed = False  # a list told what there was
         self.streamed = False  # a watch followed its changes, and loses none
 
@@ -38,10 +39,16 @@ class Seen:
             if before is None or before.clock is not Clock.AUDIT:
                 self.levels[entry.level] += 1
             self.created = self.created or entry.change is Change.CREATED
+            self.statuses = self.statuses or (entry.action == "status" and entry.level is Level.FULL)
         elif entry.change is Change.OBSERVED:
             self.listed = True
         else:
             self.streamed = True
+
+    @property
+    def tells_status(self) -> bool:
+        """Whether writes of the status are shown, and all in full: many audit policies leave them out."""
+        return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})
 
 
 class _Object:

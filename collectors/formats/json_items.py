@@ -42,7 +42,7 @@ class Item(NamedTuple):
 
 def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
     """Every value that one of the patterns leads to; what is damaged is told, and what follows it is still found."""
-    text = _Text(recording.chunks(), recording.limits.line_bytes)
+    text = Text(recording.chunks(), recording.limits.line_bytes)
     while text.peek():
         try:
             if text.peek() not in b"{[":
@@ -58,11 +58,11 @@ def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
 
 @lru_cache(1)
 def outline(head: bytes, depth: int = 7, documents: int = 16) -> dict[Pattern, bytes]:
-    """The places that the first documents have, down to a depth, each with the first value there (b"" of containers).
+    """The places that the first documents have, down to a depth, each with the values there, one behind the other.
 
-    Of a value that is cut off there is as much as the head has.
+    Of a value that is cut off there is as much as the head has; of objects and arrays that are looked into, nothing.
     """
-    text = _Text(iter([head]), len(head))
+    text = Text(iter([head]), len(head))
     found: dict[Pattern, bytes] = {}
     for _ in range(documents):
         try:
@@ -75,7 +75,7 @@ def outline(head: bytes, depth: int = 7, documents: int = 16) -> dict[Pattern, b
     return found
 
 
-class _Text:
+class Text:
     """JSON that comes in pieces; what has been taken is let go."""
 
     def __init__(self, pieces: Iterator[bytes], limit: int) -> None:
@@ -133,28 +133,28 @@ class _Text:
 
     def members(self) -> Iterator[str]:
         """The keys of the object that comes next; the value of each must be taken before the next is asked for."""
-        self._expect(b"{")
+        self.expect(b"{")
         while self.peek() != b"}":
             try:
                 key = _text.decode(self.value())
             except (msgspec.DecodeError, UnicodeDecodeError):
                 raise Damaged("not JSON: a key is no text") from None
-            self._expect(b":")
+            self.expect(b":")
             yield key
-            if self._expect(b",}") == b"}":
+            if self.expect(b",}") == b"}":
                 return
-        self._expect(b"}")
+        self.expect(b"}")
 
     def elements(self) -> Iterator[int]:
         """The places in the array that comes next; the value at each must be taken before the next is asked for."""
-        self._expect(b"[")
+        self.expect(b"[")
         number = 0
         while self.peek() != b"]":
             yield number
             number += 1
-            if self._expect(b",]") == b"]":
+            if self.expect(b",]") == b"]":
                 return
-        self._expect(b"]")
+        self.expect(b"]")
 
     def seek(self, sought: re.Pattern[bytes]) -> bool:
         """Go on to behind the next of these; False, and at the end, if it comes no more."""
@@ -170,7 +170,8 @@ class _Text:
         """What is at hand."""
         return self._held[self._at :]
 
-    def _expect(self, characters: bytes) -> bytes:
+    def expect(self, characters: bytes) -> bytes:
+        """Pass the next character that is no space, which must be one of these. Raises Damaged."""
         found = self.peek()
         if not found:
             raise Damaged("the file ends in the middle of a document")
@@ -199,7 +200,7 @@ class _Text:
         return length > 0
 
 
-def _found(text: _Text, patterns: tuple[Pattern, ...], path: tuple[str | int, ...]) -> Iterator[Item]:
+def _found(text: Text, patterns: tuple[Pattern, ...], path: tuple[str | int, ...]) -> Iterator[Item]:
     if () in patterns:
         text.begin(path)
         yield text.item()
@@ -220,7 +221,7 @@ def _behind(patterns: tuple[Pattern, ...], step: str) -> tuple[Pattern, ...]:
     return tuple(pattern[1:] for pattern in patterns if pattern[0] == step)
 
 
-def _salvaged(recording: Recording, text: _Text) -> Iterator[Item | Skipped]:
+def _salvaged(recording: Recording, text: Text) -> Iterator[Item | Skipped]:
     """The items behind a damaged one: whatever begins as it did."""
     *parents, number = text.begun.path
     again = re.compile(rb"[,\[]\s*(?=" + re.escape(text.begun.data) + rb")")
@@ -233,14 +234,14 @@ def _salvaged(recording: Recording, text: _Text) -> Iterator[Item | Skipped]:
             yield _told(recording, text, error)
 
 
-def _told(recording: Recording, text: _Text, error: Damaged) -> Skipped:
+def _told(recording: Recording, text: Text, error: Damaged) -> Skipped:
     if not text.inside:
         return Skipped(recording.name, text.line, str(error))
     where = f"{text.begun}: " if text.begun.path else ""
     return Skipped(recording.name, text.begun.line, f"{where}{error}")
 
 
-def _outlined(text: _Text, path: Pattern, depth: int, found: dict[Pattern, bytes]) -> None:
+def _outlined(text: Text, path: Pattern, depth: int, found: dict[Pattern, bytes]) -> None:
     first = text.peek()
     if first == b"{" and len(path) < depth:
         found.setdefault(path, b"")
@@ -251,8 +252,9 @@ def _outlined(text: _Text, path: Pattern, depth: int, found: dict[Pattern, bytes
         for _ in text.elements():
             _outlined(text, (*path, "*"), depth, found)
     else:
+        held = found.get(path, b"")
         try:
-            found.setdefault(path, text.value())
+            found[path] = held + text.value()
         except Damaged:
-            found.setdefault(path, text.rest())
+            found[path] = held + text.rest()
             raise

@@ -18,7 +18,7 @@ from timeline.order import SECOND, CommitClock, offsets
 
 GroupKind = tuple[str, str]
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
-_FEW = 3  # revisions between those of other kinds that must agree before two counters are taken for one
+_FEW = 3  # so many revisions must agree before two counters are taken for one, or clash before one is taken for two
 
 
 class Seen:
@@ -148,6 +148,24 @@ class Ledger:
         """Of every change that was seen, in no order."""
         yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
         yield from self._refused.values()
+
+    def mixed(self) -> tuple[Entry, Entry] | None:
+        """Two entries that cannot be of one cluster: two lives of the namespace kube-system, or, where it happens again
+        and again, one revision of two objects."""
+        system = self._lanes.get(Name("", "Namespace", "", "kube-system"), [])
+        named = [next(iter(each.entries.values())) for each in system if each.uid]
+        if len(named) > 1:
+            return named[0], named[1]
+        writers: dict[int, Entry] = {}
+        clashes = []
+        for entry in self.entries():
+            revision = entry.resource_version
+            if revision is None or not entry.ref.uid or not _shared(entry.ref.group, entry.ref.kind):
+                continue
+            other = writers.setdefault(revision, entry)
+            if other.ref.uid != entry.ref.uid:
+                clashes.append((other, entry))
+        return clashes[0] if len(clashes) >= _FEW else None
 
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""

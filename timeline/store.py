@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline import documents
-from timeline.entries import Entry, Facts, moment
+from timeline.entries import FOREVER, Entry, Facts, moment
 from timeline.kinds import NOISE
 from timeline.lifelines import Name, Track
 from timeline.models import Finding, Source
@@ -90,7 +90,7 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
                     entry.resource_version,
                     entry.change.value,
                     moment(entry.received),
-                    moment(entry.staged),
+                    moment(entry.received if entry.staged == FOREVER else entry.staged),
                     _text(entry.action),
                     _text(entry.actor),
                     _text(entry.user_agent),

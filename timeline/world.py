@@ -44,6 +44,10 @@ class World:
         """How much of each kind was observed."""
         return self._ledger.seen
 
+    def mixed(self) -> tuple[Entry, Entry] | None:
+        """Two entries that cannot be of one cluster, where there are such."""
+        return self._ledger.mixed()
+
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
         """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
         return self._ledger.learn(entries)

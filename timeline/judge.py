@@ -30,13 +30,15 @@ def touched(world: World, changed: Iterable[Track]) -> list[Track]:
     """The changed tracks, and all whose judgement may rest on them: those that refer to their names, their children,
     their owner, and of their siblings those that came after the change."""
     found: dict[object, Track] = {}
+    owners: dict[object, tuple[Track, int]] = {}  # each with the first change of a child
     for track in changed:
-        found[track.key] = track
-        related = [*world.referrers(track.name), *world.children(track)]
+        related = [track, *world.referrers(track.name), *world.children(track)]
+        found.update((each.key, each) for each in related)
         if owner := world.owner_of(track):
-            related += [owner, *world.children_since(owner, (track.changed, 0))]
-        for each in related:
-            found[each.key] = each
+            _, since = owners.get(owner.key, (owner, track.changed))
+            owners[owner.key] = owner, min(since, track.changed)
+    for owner, since in owners.values():
+        found.update((each.key, each) for each in (owner, *world.children_since(owner, (since, 0))))
     return [found[key] for key in sorted(found, key=repr)]
 
 

@@ -1,0 +1,84 @@
+"""What judging one Pod's status write costs in a Job of many Pods, against one of few.
+
+    python -m bench.judging [--pods 10000] [--few 100] [--writes 200]
+
+One write is learned, settled, and everything that it touches is judged, as in live collection. Prints the median of
+both sizes and their ratio.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator
+
+from timeline.entries import Change, Clock, Entry, ObjectRef, Owner
+from timeline.judge import judge, touched
+from timeline.kinds.job import JobFacts
+from timeline.kinds.pod import TRACKING, PodFacts
+from timeline.world import World
+
+_SECOND = 1_000_000
+_OWNER = Owner("batch", "v1", "Job", "many", "job-uid")
+
+
+class Cluster:
+    """One Job whose Pods are created, and then written one after the other."""
+
+    def __init__(self, pods: int) -> None:
+        self.world = World()
+        self._revision = 100
+        job = JobFacts(created=_SECOND, generation=1, active=pods)
+        self.take(self._entry("batch", "Job", "many", "job-uid", Change.CREATED, job))
+        for number in range(pods):
+            facts = PodFacts(created=_SECOND, finalizers=(TRACKING,), phase="Pending")
+            self._learn(self._entry("", "Pod", f"many-{number}", f"uid-{number}", Change.CREATED, facts, _OWNER))
+        judge(self.world, touched(self.world, self.world.settle()))
+
+    def _entry(
+        self, group: str, kind: str, name: str, uid: str, change: Change, facts: object, owner: Owner | None = None
+    ) -> Entry:
+        self._revision += 1
+        received = self._revision * 1_000
+        ref = ObjectRef(group, "v1", kind, "bench", name, uid)
+        return Entry(ref, change, self._revision, Clock.AUDIT, received, received + 500, facts, (), owner)  # type: ignore[arg-type]
+
+    def _learn(self, entry: Entry) -> None:
+        for _ in self.world.learn([entry]):
+            pass
+
+    def take(self, entry: Entry) -> None:
+        self._learn(entry)
+        judge(self.world, touched(self.world, self.world.settle()))
+
+    def status_writes(self, count: int) -> Iterator[Entry]:
+        for number in range(count):
+            facts = PodFacts(created=_SECOND, finalizers=(TRACKING,), phase="Running", node="node", ready=True)
+            yield self._entry("", "Pod", f"many-{number}", f"uid-{number}", Change.MODIFIED, facts, _OWNER)
+
+
+def median_of(pods: int, writes: int) -> float:
+    """Seconds a write."""
+    cluster = Cluster(pods)
+    taken = []
+    for entry in cluster.status_writes(min(pods, writes)):
+        start = time.perf_counter()
+        cluster.take(entry)
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--few", type=int, default=100)
+    parser.add_argument("--writes", type=int, default=200)
+    options = parser.parse_args()
+    few, many = median_of(options.few, options.writes), median_of(options.pods, options.writes)
+    print(
+        f"one Pod's status write: {few * 1e6:,.0f} µs in a Job of {options.few},"
+        f" {many * 1e6:,.0f} µs in one of {options.pods:,}: {many / few:.1f} times"
+    )
+
+
+if __name__ == "__main__":
+    main()

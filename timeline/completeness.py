@@ -7,13 +7,14 @@ the whole of it.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.entries import Change, Clock
 from timeline.ledger import GroupKind, Ledger
-from timeline.lifelines import Track
-from timeline.order import SECOND
+from timeline.lifelines import Moment, Track
+from timeline.order import SECOND, by_revision
 
 _JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
 _SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing
@@ -61,6 +62,7 @@ class Completeness:
     """Where absence may be judged."""
 
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
+        self._ledger = ledger
         self.losses = found
         self.holes = _jumps(ledger)
         self.kinds: set[GroupKind] = set()
@@ -80,6 +82,30 @@ class Completeness:
         if self.whole_log or kind in self.kinds:
             return False
         return not any(hole_start <= end and start <= hole_end for hole_start, hole_end in self.holes)
+
+    def accounts_for(self, after: Moment, before: Moment) -> bool:
+        """Whether each revision between two is known, so that no write of anything can be missing there."""
+        start, end = after.stamp, before.stamp
+        if not by_revision(start, end):
+            return False
+        assert start.resource_version is not None and end.resource_version is not None
+        told, untold = self._commits
+        first, last = bisect_right(told, (start.resource_version + 1,)), bisect_left(told, (end.resource_version,))
+        seen = {told[at][0] for at in range(first, last) if told[at][1] <= end.staged and start.received <= told[at][2]}
+        inside = untold[bisect_left(untold, (start.staged,)) : bisect_right(untold, (end.received,))]
+        missing = end.resource_version - start.resource_version - 1 - len(seen)
+        return missing == sum(staged <= end.received for _, staged in inside)
+
+    @cached_property
+    def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
+        """All that was seen, in order: revision and times of those that tell it, times of those that do not."""
+        told, untold = [], []
+        for revision, received, staged in self._ledger.stamps():
+            if revision is None:
+                untold.append((received, staged))
+            else:
+                told.append((revision, received, staged))
+        return sorted(told), sorted(untold)
 
 
 def _jumps(ledger: Ledger) -> list[tuple[int, int]]:

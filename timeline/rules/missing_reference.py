@@ -39,8 +39,8 @@ from typing import NamedTuple
 
 from timeline.entries import Change, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
-from timeline.lifelines import SECOND, Moment, Name, Track
-from timeline.order import delay_bounds
+from timeline.lifelines import Moment, Name, Track
+from timeline.order import SECOND, delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
 from timeline.world import World
 

@@ -193,6 +193,10 @@ class World:
         """Whether surely no write of a track is missing from one drawn time until before another."""
         moments = track.moments
         at = bisect_right(moments, start, key=lambda moment: moment.time)
+        since = moments[max(0, at - 1)].time
+        strays = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
+        if public_uid(track.ref) and any(since <= each.time < end for life in strays for each in life.moments):
+            return False  # a write that names no UID may be one of it
         while at < len(moments) and (before := moments[max(0, at - 1)]).time < end:
             if at and not self.unbroken(before, moments[at], track):
                 return False

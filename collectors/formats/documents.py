@@ -1,0 +1,177 @@
+"""JSON documents become entries: objects, lists of them, and the events of a watch, however they were written down."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from collectors.formats.stream import Skipped
+from collectors.normalise import revision, told
+from collectors.normalise.objects import failure, sighting_of
+from collectors.normalise.replay import Replay
+from timeline.entries import Change, Entry, Place
+
+
+class Piece(NamedTuple):
+    """One document, or one item of a list, as JSON; `line` is where it begins."""
+
+    line: int
+    data: bytes
+    listed: bool = False
+    api_version: str = ""  # as its list has them: the items of a PodList do not say that they are Pods
+    kind: str = ""
+
+
+class Header(msgspec.Struct, gc=False):
+    """What a list says besides its items."""
+
+    apiVersion: str | None = None
+    kind: str | None = None
+
+    @property
+    def of(self) -> tuple[str, str]:
+        """The version and the kind of items that do not tell their own; "" where neither does the list."""
+        kind = (self.kind or "").removesuffix("List")
+        return (self.apiVersion or "", kind) if kind else ("", "")
+
+
+class Listing:
+    """The items of one list on their way; those that name no kind wait for their list's, where that comes last."""
+
+    def __init__(self, file: str, header: Header, limit: int) -> None:
+        self._file = file
+        self._header = header
+        self._limit = limit
+        self._waiting: list[Piece] = []
+        self._size = 0  # bytes
+
+    def item(self, piece: Piece) -> Iterator[Piece | Skipped]:
+        if self._header.kind or header_of(piece.data).kind:
+            yield self._named(piece)
+            return
+        self._size += len(piece.data)
+        if self._size > self._limit:
+            limit = f"the list is longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+            yield Skipped(self._file, piece.line, f"its kind stands behind the whole list, and {limit}")
+        else:
+            self._waiting.append(piece)
+
+    def end(self, header: Header) -> Iterator[Piece]:
+        """What has waited, with all that is known of the list at its end."""
+        self._header = header
+        yield from map(self._named, self._waiting)
+
+    def _named(self, piece: Piece) -> Piece:
+        version, kind = self._header.of
+        return piece._replace(listed=True, api_version=version, kind=kind)
+
+
+class _Document(msgspec.Struct, gc=False):
+    """What tells an object, a list and a watch event from each other."""
+
+    type: Any = None
+    object: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    items: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+class _Bookmarked(msgspec.Struct, gc=False):
+    resourceVersion: str | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _Bookmark(msgspec.Struct, gc=False):
+    apiVersion: str = ""
+    kind: str = ""
+    metadata: _Bookmarked = msgspec.field(default_factory=_Bookmarked)
+
+
+_header = msgspec.json.Decoder(Header)
+_document = msgspec.json.Decoder(_Document)
+_bookmark = msgspec.json.Decoder(_Bookmark)
+_items = msgspec.json.Decoder(list[msgspec.Raw] | None)
+_CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
+WATCH_TYPES = (*_CHANGES, "BOOKMARK", "ERROR")
+
+
+def entries_of(pieces: Iterator[Piece | Skipped], file: str, bodies: bool) -> Iterator[Entry | Skipped]:
+    """What the pieces of one recording tell, one after the other."""
+    reading = _Reading(file, bodies)
+    for piece in pieces:
+        if isinstance(piece, Skipped):
+            yield piece
+            continue
+        try:
+            yield from reading.entries(piece)
+        except (ValueError, RecursionError) as error:
+            yield Skipped(file, piece.line, _reason(error))
+    yield from reading.replay.rest()
+
+
+class _Reading:
+    def __init__(self, file: str, bodies: bool) -> None:
+        self._file = file
+        self._bodies = bodies
+        self.replay = Replay()
+
+    def entries(self, piece: Piece) -> Iterator[Entry | Skipped]:
+        if piece.listed:
+            yield self._listed(piece)
+            return
+        document = _document.decode(piece.data)
+        if told(document.object) and isinstance(document.type, str):
+            yield from self._event(document.type, bytes(document.object), piece.line)
+        elif bytes(document.items):
+            version, kind = _header.decode(piece.data).of
+            for item in _items.decode(document.items) or ():
+                yield self._listed(Piece(piece.line, bytes(item), True, version, kind))
+        else:
+            seen = sighting_of(piece.data, Change.OBSERVED, Place(self._file, piece.line), bodies=self._bodies)
+            own = b'"%d"' % (seen.entry.resource_version or 0)
+            yield from self.replay.shown(seen, hash(piece.data.replace(own, b"")))
+
+    def _listed(self, piece: Piece) -> Entry | Skipped:
+        place = Place(self._file, piece.line)
+        version, kind = piece.api_version, piece.kind
+        try:
+            return sighting_of(
+                piece.data, Change.OBSERVED, place, bodies=self._bodies, api_version=version, kind=kind
+            ).entry
+        except (ValueError, RecursionError) as error:
+            return Skipped(self._file, piece.line, _reason(error))
+
+    def _event(self, type: str, data: bytes, line: int) -> Iterator[Entry | Skipped]:
+        """One event of a watch."""
+        if type == "ERROR":
+            yield from self.replay.broken()
+            words = "the watch ended here, and what happened before the next one is not in it"
+            yield Skipped(self._file, line, f"{words}: {failure(data)}")
+        elif type == "BOOKMARK":
+            mark = _bookmark.decode(data)
+            group = mark.apiVersion.rpartition("/")[0]
+            ends_replay = (mark.metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
+            yield from self.replay.bookmark(group, mark.kind, revision(mark.metadata.resourceVersion), ends_replay)
+        elif change := _CHANGES.get(type):
+            yield from self.replay.told(sighting_of(data, change, Place(self._file, line), bodies=self._bodies))
+        else:
+            raise ValueError(f"it is no event of a watch: its type is none of {', '.join(WATCH_TYPES)}")
+
+
+def header_of(data: bytes) -> Header:
+    """What is known of a list by this part of it; nothing where it cannot be read."""
+    try:
+        return _header.decode(data)
+    except (ValueError, RecursionError):
+        return Header()
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError():
+            return f"it is not UTF-8: {error}"
+        case msgspec.ValidationError():
+            return f"a field is not as Kubernetes writes it: {error}"
+        case msgspec.DecodeError():
+            return f"not JSON: {error}"
+    return str(error)

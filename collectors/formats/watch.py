@@ -1,0 +1,29 @@
+"""kubectl get -w --output-watch-events -o json, and a watch of the raw API: one event a line."""
+
+import re
+from collections.abc import Iterator
+
+from collectors.formats import Format
+from collectors.formats.documents import WATCH_TYPES, Piece, entries_of
+from collectors.formats.stream import Recording, Skipped
+from timeline.entries import Entry
+
+_EVENT = re.compile(
+    rb"""^ *\{ *"(?:type" *: *"(?:%s)" *, *"object"|object" *: *\{ *"(?:apiVersion|kind)")"""
+    % "|".join(WATCH_TYPES).encode(),
+    re.MULTILINE,
+)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether one of the first lines is a watch event; a broken first line does not hide the others."""
+    return _EVENT.search(head) is not None
+
+
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    lines = recording.lines()
+    pieces = (line if isinstance(line, Skipped) else Piece(line.number, line.data) for line in lines)
+    return entries_of(pieces, recording.name, bodies)
+
+
+FORMAT = Format("watch of Kubernetes objects", sniff, read)

@@ -1,0 +1,208 @@
+"""What kubectl get -o yaml prints, with -w or without: documents between lines of ---, some of them lists.
+
+kubectl begins every item of a list with a dash at one margin, so the text is cut there before it is parsed: a list may
+be of any size, and what is broken in one item harms no other.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from collectors.formats import Format
+from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
+from collectors.formats.stream import Line, Recording, Skipped
+from timeline.entries import Entry
+
+_VALUES = 1_000_000  # of one object; etcd takes none that holds as many
+_BLANK_LINES = 1_000  # that are kept in a row
+_APART = re.compile(rb"(?:---|\.\.\.)(?:$|[ \t])")
+_ITEMS = re.compile(rb"""["']?items["']?:[ \t]*(?:#.*)?$""")
+_DASH = re.compile(rb"( *)-(?=$|[ \t])")
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+class _Text:
+    """The lines of one document, or of one item."""
+
+    def __init__(self, line: int, limit: int) -> None:
+        self.line = line
+        self.fault = ""  # why it cannot be used
+        self._next = line
+        self._limit = limit
+        self._size = 0
+        self._lines: list[bytes] = []
+
+    def add(self, number: int, data: bytes) -> None:
+        self._lines += [b""] * min(number - self._next, _BLANK_LINES)  # blank ones may be of a text
+        self._lines.append(data)
+        self._next = number + 1
+        self._size += len(data)
+        if self._size > self._limit:
+            self.fault = f"longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+            self._lines.clear()
+
+    @property
+    def content(self) -> bytes:
+        return b"\n".join(self._lines)
+
+
+class _Cut:
+    """Cuts the lines of a recording into documents and the items of lists."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._begin(1)
+
+    def _begin(self, line: int) -> None:
+        self._document = self._text(line)  # of a list: what stands around its items
+        self._item: _Text | None = None
+        self._listing: Listing | None = None
+        self._margin: bytes | None = None  # of the dashes; None before the first
+        self._inside = False  # between the beginning and the end of the items
+
+    def pieces(self) -> Iterator[Piece | Skipped]:
+        for line in self._recording.lines():
+            if isinstance(line, Skipped):
+                (self._item or self._document).fault = "a line of it could not be used"
+                yield line
+            elif _APART.match(line.data):
+                yield from self._end()
+                self._begin(line.number)
+                if rest := line.data[3:].strip():
+                    self._document.add(line.number, rest)
+            elif self._inside:
+                yield from self._line_of_list(line)
+            elif _ITEMS.match(line.data.rstrip(b"\r")):
+                self._listing = Listing(self._recording.name, self._header(), self._recording.limits.line_bytes)
+                self._inside = True
+            else:
+                self._document.add(line.number, line.data)
+        yield from self._end()
+
+    def _line_of_list(self, line: Line) -> Iterator[Piece | Skipped]:
+        dash = _DASH.match(line.data.rstrip(b"\r"))
+        if dash and self._margin in (None, dash[1]):
+            yield from self._end_item()
+            self._margin = dash[1]
+            self._item = self._text(line.number)
+            self._item.add(line.number, dash[1] + b" " + line.data[dash.end() :])
+        elif line.data[:1] in (b" ", b"\t", b"#"):
+            if self._item:
+                self._item.add(line.number, line.data)
+        else:
+            yield from self._end_item()
+            self._inside = False
+            self._document.add(line.number, line.data)
+
+    def _end_item(self) -> Iterator[Piece | Skipped]:
+        item, self._item = self._item, None
+        if item and self._listing:
+            piece = self._parsed(item)
+            yield from (piece,) if isinstance(piece, Skipped) else self._listing.item(piece)
+
+    def _end(self) -> Iterator[Piece | Skipped]:
+        yield from self._end_item()
+        if self._listing:
+            yield from self._listing.end(self._header())
+        elif self._document.content.strip() or self._document.fault:
+            piece = self._parsed(self._document)
+            if isinstance(piece, Skipped) or piece.data != b"null":  # nothing but comments
+                yield piece
+
+    def _header(self) -> Header:
+        piece = self._parsed(self._document)
+        return Header() if isinstance(piece, Skipped) else header_of(piece.data)
+
+    def _parsed(self, text: _Text) -> Piece | Skipped:
+        line, reason = text.line, text.fault
+        try:
+            if not reason:
+                return Piece(line, msgspec.json.encode(_value(text.content, self._recording.limits.depth)))
+        except yaml.MarkedYAMLError as error:
+            line += error.problem_mark.line if error.problem_mark else 0
+            reason = f"not YAML: {error.problem}"
+        except (yaml.YAMLError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+        return Skipped(self._recording.name, line, reason)
+
+    def _text(self, line: int) -> _Text:
+        return _Text(line, self._recording.limits.line_bytes)
+
+
+def _value(text: bytes, depth: int) -> Any:
+    """One YAML document as JSON knows it: times stay text. Raises yaml.YAMLError, ValueError."""
+    root: Any = None
+    values = 0
+    around: list[tuple[Any, list[str]]] = []  # the collections that are open, and of a mapping the key that waits
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            around.pop()
+            continue
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has an alias, behind which any amount of text may stand; kubectl writes none")
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        values += 1
+        if values > _VALUES:
+            raise ValueError(f"it holds more than {_VALUES} values, more than any object")
+        value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else _collection(event)
+        if not around:
+            root = value
+        elif isinstance(around[-1][0], list):
+            around[-1][0].append(value)
+        elif key := around[-1][1]:
+            around[-1][0][key.pop()] = value
+        elif isinstance(event, yaml.ScalarEvent):
+            key.append(event.value)
+            continue
+        else:
+            raise ValueError("a key in it is no text")
+        if not isinstance(event, yaml.ScalarEvent):
+            around.append((value, []))
+            if len(around) > depth:
+                raise ValueError(f"it is nested more than {depth} deep; CAUSELINE_DEPTH_LIMIT raises the limit")
+    return root
+
+
+def _collection(event: yaml.Event) -> list[Any] | dict[str, Any]:
+    return [] if isinstance(event, yaml.SequenceStartEvent) else {}
+
+
+def _scalar(event: yaml.ScalarEvent) -> Any:
+    text = event.value
+    if not event.implicit[0]:
+        return text  # in quotes, or with a tag
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+_KUBECONFIG = re.compile(rb"""^["']?kind["']?:[ \t]*["']?Config\b""", re.MULTILINE)
+_VERSION = re.compile(rb"""^apiVersion:[ \t]*["']?(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*["']?[ \t]*\r?$""", re.MULTILINE)
+_KIND = re.compile(rb"^kind:", re.MULTILINE)
+_OBJECT = re.compile(rb"^(?:metadata|items):", re.MULTILINE)
+_EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether an object, a list or a watch event begins at a margin of nothing."""
+    if b"\0" in head or head.lstrip().startswith((b"{", b"[")) or _KUBECONFIG.search(head):
+        return False
+    if _EVENT.search(head):
+        return True
+    whole = _OBJECT.search(head) or not _KIND.search(head)  # the head may end before its kind
+    return bool(whole and _VERSION.search(head))
+
+
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    return entries_of(_Cut(recording).pieces(), recording.name, bodies)
+
+
+FORMAT = Format("Kubernetes objects in YAML", sniff, read)

@@ -1,0 +1,151 @@
+"""Pure: a whole object, as a list, a watch or a file shows it, becomes an entry."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from collectors.normalise import decoder, owner, revision
+from collectors.redact import redact, redact_json
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place
+from timeline.kinds import Metadata, kind_of, seconds
+
+
+class Sighting(NamedTuple):
+    """An object as it was seen, and what it tells of its own past."""
+
+    entry: Entry
+    managed: bool  # its managedFields are shown: whatever was changed of it, some of it shows
+    pristine: bool  # nothing in it tells of a change after its creation
+
+
+class _Manager(msgspec.Struct, gc=False):
+    manager: str = ""
+    time: str | None = None
+
+
+class _Managed(msgspec.Struct, gc=False):
+    managedFields: tuple[_Manager, ...] | None = None
+
+
+class _Head(msgspec.Struct, gc=False):
+    """What any object shows before it is known what it is."""
+
+    apiVersion: str | None = None
+    kind: str | None = None
+    metadata: _Managed | None = None
+
+
+class _Series(msgspec.Struct, gc=False):
+    lastObservedTime: str | None = None
+
+
+class _EventTimes(msgspec.Struct, gc=False):
+    """When something happened, as an Event of core/v1 or of events.k8s.io/v1 tells it."""
+
+    series: _Series | None = None
+    lastTimestamp: str | None = None
+    deprecatedLastTimestamp: str | None = None
+    eventTime: str | None = None
+    firstTimestamp: str | None = None
+    deprecatedFirstTimestamp: str | None = None
+
+
+class _Failure(msgspec.Struct, gc=False):
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+_head = msgspec.json.Decoder(_Head)
+_event_times = msgspec.json.Decoder(_EventTimes)
+_failure = msgspec.json.Decoder(_Failure)
+_NO_OBJECTS = {
+    ("meta.k8s.io", "Table"): "it is a Table, cells instead of objects; record with -o json or -o yaml",
+    ("meta.k8s.io", "PartialObjectMetadata"): "it is metadata alone, and of which kind is not told; record the objects",
+    ("", "Config"): "it is a kubeconfig, which holds credentials; it was not kept",
+}
+
+
+def sighting_of(
+    raw: bytes, change: Change, place: Place, *, bodies: bool, api_version: str = "", kind: str = ""
+) -> Sighting:
+    """What one object in JSON tells; the items of typed lists have their version and kind from the list.
+
+    Raises ValueError (msgspec.ValidationError is one) with a reason where it cannot be used.
+    """
+    head = _head.decode(raw)
+    api_version, kind = head.apiVersion or api_version, head.kind or kind
+    if not api_version or not kind:
+        raise ValueError("it is no Kubernetes object: it has no apiVersion or no kind")
+    group, _, version = api_version.rpartition("/")
+    if kind == "Status" and not group:
+        raise ValueError(f"it is not an object but an error of the API server: {failure(raw)}")
+    if reason := _NO_OBJECTS.get((group, kind)):
+        raise ValueError(reason)
+    known = kind_of(group, kind)
+    shape = decoder(known).decode(raw)
+    metadata: Metadata = shape.metadata
+    facts = known.facts(shape)
+    managers = (head.metadata and head.metadata.managedFields) or ()
+    written = max((seconds(each.time) for each in managers if each.time), default=0)
+    return Sighting(
+        Entry(
+            ref=_reference(group, version, kind, metadata),
+            change=change,
+            resource_version=revision(metadata.resourceVersion),
+            clock=Clock.OBJECT,
+            received=_received(raw, kind, written, facts),
+            staged=FOREVER,
+            facts=facts,
+            owner=owner(metadata),
+            user_agent=_writer(managers, written) if change is not Change.DELETED else "",
+            place=place,
+            body=_body(raw, head, api_version, kind) if bodies else b"",
+        ),
+        managed=bool(managers),
+        # An update leaves its manager or its time behind; only a binding and what its own creator adds at once do not.
+        pristine=not facts.deleting and facts.generation <= 1 and len(managers) <= 1 and written <= facts.created,
+    )
+
+
+def failure(raw: bytes) -> str:
+    """What a Status says, in one line without credentials. Raises ValueError."""
+    told = _failure.decode(raw)
+    words = f"{told.reason or 'no reason'}, code {told.code or 0}: {redact(told.message or 'no message')}"
+    return "".join(letter if letter.isprintable() else " " for letter in words)[:300]
+
+
+def _reference(group: str, version: str, kind: str, metadata: Metadata) -> ObjectRef:
+    names = group, version, kind, metadata.namespace or "", metadata.name or "", metadata.uid or ""
+    if "\0" in "".join(names):
+        raise ValueError("a NUL character stands in the object's name")
+    if not metadata.name:
+        raise ValueError("the object has no name")
+    return ObjectRef(*names)
+
+
+def _received(raw: bytes, kind: str, written: int, facts: Facts) -> int:
+    """The latest time in it that surely lies before the change, microseconds."""
+    told = max(written, facts.created, facts.asked)
+    if kind == "Event":
+        times = _event_times.decode(raw)
+        last = times.lastTimestamp or times.deprecatedLastTimestamp or times.eventTime
+        happened = (times.series and times.series.lastObservedTime) or last
+        if happened := happened or times.firstTimestamp or times.deprecatedFirstTimestamp:
+            told = seconds(happened)
+    if not told:
+        raise ValueError("it has no creationTimestamp, so it was never in a cluster, or was stripped")
+    return told
+
+
+def _writer(managers: tuple[_Manager, ...], written: int) -> str:
+    """The field manager of the latest write, which stems from the writer's user agent; "" where two may be it."""
+    latest = {each.manager for each in managers if each.time and seconds(each.time) == written}
+    return latest.pop() if len(latest) == 1 else ""
+
+
+def _body(raw: bytes, head: _Head, api_version: str, kind: str) -> bytes:
+    if not head.apiVersion or not head.kind:
+        names = b'{"apiVersion":%s,"kind":%s,' % (msgspec.json.encode(api_version), msgspec.json.encode(kind))
+        raw = names + raw.lstrip()[1:]
+    return redact_json(raw, kind)

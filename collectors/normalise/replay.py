@@ -1,0 +1,124 @@
+"""Pure: which objects of a watch stood when it began, and which came into being under its eyes.
+
+A watch begins with everything that stands, told as if it were being added, and no line says where that ends. kubectl
+tells it in the order of names; what follows comes in the order of revisions, each greater than all before. So an object
+was there already while the order of names lasts, and whenever a revision or an object comes again: then the watch was
+begun anew. What may be either counts as there: that is the safe side.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from collectors.normalise.objects import Sighting
+from timeline.entries import Change, Entry
+
+
+class _Stream:
+    """What was seen of one kind."""
+
+    def __init__(self) -> None:
+        self.listing = True  # what is added may still have stood before
+        self.last = ""  # the name that came last in the order of names
+        self.highest = 0  # resource version
+        self.held: list[Entry] = []  # creations, unless the watch turns out to have begun anew
+        self.known: dict[str, int] = {}  # living objects, and what their content hashes to, where that is of use
+
+    def added(self, entry: Entry, created: bool, content: int = 0) -> Iterator[Entry]:
+        own, name, key = entry.resource_version, _name(entry), _key(entry)
+        again = own is None or own <= self.highest or key in self.known
+        if again:
+            yield from self.settled(Change.OBSERVED)
+            self.listing = True
+        if again or (self.listing and name > self.last):
+            self.last = name
+            created = False
+        else:
+            self.listing = False
+        self.known[key] = content
+        self.highest = max(self.highest, own or 0)
+        if created:
+            self.held.append(entry)
+        else:
+            yield replace(entry, change=Change.OBSERVED)
+
+    def changed(self, entry: Entry, content: int = 0) -> Iterator[Entry]:
+        yield from self.over(entry.resource_version)
+        if entry.change is Change.DELETED:
+            self.known.pop(_key(entry), None)
+        else:
+            self.known[_key(entry)] = content
+        yield entry
+
+    def over(self, resource_version: int | None) -> Iterator[Entry]:
+        """Something else than an addition was told: everything that stood had been told before."""
+        self.listing = False
+        self.highest = max(self.highest, resource_version or 0)
+        yield from self.settled(Change.CREATED)
+
+    def settled(self, change: Change) -> Iterator[Entry]:
+        held, self.held = self.held, []
+        for entry in held:
+            yield replace(entry, change=change)
+
+
+class Replay:
+    """The sightings of one recording, in the order in which it tells them."""
+
+    def __init__(self) -> None:
+        self._streams: dict[tuple[str, str], _Stream] = defaultdict(_Stream)
+
+    def told(self, sighting: Sighting) -> Iterator[Entry]:
+        """An entry whose change the watch told: CREATED stands for ADDED."""
+        entry = sighting.entry
+        stream = self._stream(entry)
+        if entry.change is Change.CREATED:
+            yield from stream.added(entry, sighting.pristine)
+        else:
+            yield from stream.changed(entry)
+
+    def shown(self, sighting: Sighting, content: int) -> Iterator[Entry]:
+        """An object without a word about what happened to it; `content` is a hash of all but its revision.
+
+        A deletion shows the old object under a new revision; any other change leaves a trace in its managedFields.
+        """
+        entry = sighting.entry
+        stream = self._stream(entry)
+        before = stream.known.get(_key(entry))
+        if before is None or entry.resource_version is None or entry.resource_version <= stream.highest:
+            yield from stream.added(entry, sighting.pristine and sighting.managed, content)
+        elif sighting.managed and content == before:
+            yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""))
+        else:
+            yield from stream.changed(replace(entry, change=Change.MODIFIED), content)
+
+    def bookmark(self, group: str, kind: str, resource_version: int | None, ends_replay: bool) -> Iterator[Entry]:
+        """Everything up to a revision was told."""
+        stream = self._streams[group, kind]
+        if ends_replay:
+            yield from stream.settled(Change.OBSERVED)
+        yield from stream.over(resource_version)
+
+    def broken(self) -> Iterator[Entry]:
+        """The watch ended: what follows, if anything, begins anew."""
+        yield from self.rest()
+        for stream in self._streams.values():
+            stream.listing, stream.last = True, ""
+
+    def rest(self) -> Iterator[Entry]:
+        """What was held back, at the end."""
+        for stream in self._streams.values():
+            yield from stream.settled(Change.CREATED)
+
+    def _stream(self, entry: Entry) -> _Stream:
+        return self._streams[entry.ref.group, entry.ref.kind]
+
+
+def _name(entry: Entry) -> str:
+    """As etcd orders its keys."""
+    return f"{entry.ref.namespace}/{entry.ref.name}" if entry.ref.namespace else entry.ref.name
+
+
+def _key(entry: Entry) -> str:
+    return entry.ref.uid or _name(entry)

@@ -15,7 +15,7 @@ from collectors.formats.json_items import Item, Pattern, items, outline
 ITEMS = ("items", "*")
 
 
-def recording(content: bytes, piece: int = 7, line_bytes: int = 1000) -> Recording:
+def recording(content: bytes, piece: int = 7, line_bytes: int = 100_000) -> Recording:
     def chunks() -> Iterator[bytes]:
         return (content[at : at + piece] for at in range(0, len(content), piece))
 
@@ -81,7 +81,7 @@ def test_several_patterns_find_their_values_in_the_order_of_the_file() -> None:
 def test_what_is_damaged_is_told_and_the_rest_is_kept(
     content: bytes, kept: list[int], reasons: list[str], piece: int
 ) -> None:
-    made = list(items(recording(content, piece), ITEMS))
+    made = list(items(recording(content, piece, 1000), ITEMS))
     if piece == 7 or b"xxx" not in content:  # a long value that is at hand anyhow is not refused
         assert [json.loads(item.data)["a"] for item in made if isinstance(item, Item)] == kept
         told = [item.reason for item in made if isinstance(item, Skipped)]

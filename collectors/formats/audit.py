@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from collectors.formats import Format
+from collectors.formats.json_items import outline
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import AuditEvent, Shared, entry_of
 from timeline.entries import Entry, Place
@@ -15,8 +16,8 @@ _event = msgspec.json.Decoder(AuditEvent)
 
 def sniff(head: bytes) -> bool:
     """Whether one of the first lines is an audit event; a broken first line does not hide the others."""
-    lines = head.split(b"\n")
-    return any(line.lstrip().startswith(b"{") and b'"auditID"' in line for line in lines)
+    lines = (line for line in head.split(b"\n") if line.lstrip().startswith(b"{"))
+    return ("auditID",) in outline(head) and any(b'"auditID"' in line for line in lines)
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
@@ -38,7 +39,7 @@ def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry 
                 raise ValueError("it is not an audit event: it has no auditID")
             entry = entry_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
         except (ValueError, RecursionError) as error:
-            yield Skipped(line.file, line.number, _reason(error))
+            yield Skipped(line.file, line.number, reason_of(error))
         else:
             if entry is None or event.objectRef is None:
                 continue
@@ -60,7 +61,7 @@ def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> En
     return replace(entry, ref=replace(entry.ref, kind=kind))
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     match error:
         case RecursionError():
             return "it is nested too deeply"

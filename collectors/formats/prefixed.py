@@ -1,0 +1,33 @@
+"""Lines with something in front of the audit event: a time, the name of a stream, labels.
+
+`aws logs tail`, an export of CloudWatch to S3, logcli's own way to print, `kubectl logs --timestamps` of an API server
+that logs to its standard output, the files in which a node keeps that, syslog.
+"""
+
+import re
+from collections.abc import Iterator
+
+from collectors.formats import Format
+from collectors.formats.json_items import Item
+from collectors.formats.stream import Recording, Skipped
+from collectors.formats.wrapped import event_in_text, read_records
+from timeline.entries import Entry
+
+_LINE = re.compile(rb'^[^\s{\["][^\n]{0,1000}?\{"(?!")[^\n]*"auditID', re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    return _LINE.search(head) is not None
+
+
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    lines = recording.lines()
+    records = (line if isinstance(line, Skipped) else Item(line.number, (), line.data) for line in lines)
+    return read_records(recording, records, bodies, _event_in)
+
+
+def _event_in(line: bytes) -> bytes | None:
+    return event_in_text(line.decode().rpartition("}")[0] + "}")
+
+
+FORMAT = Format("Kubernetes audit log with something in front of each line", sniff, read)

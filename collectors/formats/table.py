@@ -1,0 +1,52 @@
+"""CSV with audit events in a column: Logs Insights (@message), Log Analytics (log_s), and whatever else exports so."""
+
+import csv
+import re
+from collections.abc import Iterator
+
+from collectors.formats import Format
+from collectors.formats.json_items import Item
+from collectors.formats.stream import Recording, Skipped
+from collectors.formats.wrapped import event_in_text, read_records
+from timeline.entries import Entry
+
+_CELL = re.compile(rb'^([^{\n]*,)?"\{""[^\n]*""auditID""', re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    return _CELL.search(head) is not None
+
+
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    return read_records(recording, _cells(recording), bodies, lambda cell: event_in_text(cell.decode()))
+
+
+def _cells(recording: Recording) -> Iterator[Item | Skipped]:
+    """Of each row behind the header the cell with an event; an empty one where there is none."""
+    csv.field_size_limit(recording.limits.line_bytes)
+    number = 0  # of the last line that was taken
+    lost: list[Skipped] = []
+
+    def lines() -> Iterator[str]:
+        nonlocal number
+        for line in recording.lines():
+            if isinstance(line, Skipped):
+                lost.append(line)
+            else:
+                number = line.number
+                yield line.data.decode(errors="surrogateescape") + "\n"
+
+    rest = lines()
+    next(rest, "")
+    while True:
+        try:
+            for row in csv.reader(rest):
+                cell = next((cell for cell in row if "auditID" in cell), "")
+                yield Item(number, (), cell.encode(errors="surrogateescape"))
+            break
+        except csv.Error as error:
+            yield Skipped(recording.name, number, f"not CSV: {error}")
+    yield from lost
+
+
+FORMAT = Format("Kubernetes audit log in a table (CSV)", sniff, read)

@@ -1,0 +1,110 @@
+"""Pure: an entry of Google's Cloud Logging becomes the audit event it was made from, as far as it kept it.
+
+The entry names no stage and one time, `timestamp`, of which is only said that the event happened then; it is taken for
+the receipt of the request. What surely bounds the commit from above is `receiveTimestamp`, the arrival in Cloud Logging
+seconds later: without revisions, only changes that far apart are in a sure order.
+"""
+
+import re
+
+import msgspec
+
+from timeline.entries import moment
+from timeline.kinds import seconds
+
+_REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, where an entry does not say when it arrived
+_VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
+_SHORT_GROUPS = {"core": "", "apps": "apps", "batch": "batch", "autoscaling": "autoscaling", "policy": "policy"}
+_HTTP = {3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 10: 409, 14: 503, 16: 401}  # by gRPC code
+
+
+class _Authentication(msgspec.Struct, gc=False):
+    principalEmail: str = ""
+
+
+class _Client(msgspec.Struct, gc=False):
+    callerSuppliedUserAgent: str = ""
+
+
+class _Status(msgspec.Struct, gc=False):
+    code: int = 0
+
+
+class _Payload(msgspec.Struct, gc=False):
+    methodName: str = ""
+    resourceName: str = ""
+    authenticationInfo: _Authentication = msgspec.field(default_factory=_Authentication)
+    requestMetadata: _Client = msgspec.field(default_factory=_Client)
+    status: _Status = msgspec.field(default_factory=_Status)
+    request: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
+    response: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
+
+
+class _LogEntry(msgspec.Struct, gc=False):
+    insertId: str = ""
+    timestamp: str = ""
+    receiveTimestamp: str = ""
+    labels: dict[str, str] = {}
+    protoPayload: _Payload | None = None
+
+
+_entry = msgspec.json.Decoder(_LogEntry)
+
+
+def event_in(record: bytes) -> bytes | None:
+    """The audit event as JSON; None for an entry of another service. Raises ValueError."""
+    entry = _entry.decode(record)
+    payload = entry.protoPayload
+    reference = _reference(payload.methodName, payload.resourceName) if payload else None
+    if payload is None or reference is None:
+        return None
+    verb = payload.methodName.rpartition(".")[2]
+    answered, asked = (bytes(body) != b"null" for body in (payload.response, payload.request))
+    dry_run = "?dryRun=All" if entry.labels.get("command.gke.io/dryRun") else ""
+    failure = payload.status.code and _HTTP.get(payload.status.code, 500)
+    return msgspec.json.encode(
+        {
+            "level": "RequestResponse" if answered else "Request" if asked else "Metadata",
+            "auditID": entry.insertId,
+            "stage": "ResponseComplete",
+            "requestURI": f"/{payload.resourceName}{dry_run}",
+            "verb": verb,
+            "user": {"username": payload.authenticationInfo.principalEmail},
+            "userAgent": payload.requestMetadata.callerSuppliedUserAgent,
+            "objectRef": reference,
+            "responseStatus": {"code": failure or (201 if verb == "create" else 200)},
+            "requestObject": payload.request,
+            "responseObject": payload.response,
+            "requestReceivedTimestamp": entry.timestamp,
+            "stageTimestamp": entry.receiveTimestamp or moment(seconds(entry.timestamp) + _REQUEST_TIMEOUT),
+        }
+    )
+
+
+def _reference(method: str, name: str) -> dict[str, str] | None:
+    """What the request was about, such as (io.k8s.core.v1.pods.status.patch, core/v1/namespaces/n/pods/p/status)."""
+    words = method.split(".")[:-1]
+    versions = [place for place, word in enumerate(words) if _VERSION.fullmatch(word)]
+    if not versions or versions[-1] == len(words) - 1:
+        return None  # another service, or no resource: io.k8s.get
+    version, (resource, *subresource) = words[versions[-1]], words[versions[-1] + 1 :]
+    path = name.split("/")
+    if len(path) > 2 and _VERSION.fullmatch(path[1]):
+        group = "" if path[0] == "core" else path[0]
+        version, path = path[1], path[2:]
+    else:
+        group = ".".join(reversed(words[: versions[-1]]))
+        group = _SHORT_GROUPS.get(group.removesuffix(".k8s.io"), group)
+    namespace = ""
+    if resource != "namespaces" and "namespaces" in path[:-1]:
+        place = path.index("namespaces")
+        namespace, path = path[place + 1], path[place + 2 :]
+    named = path[path.index(resource) + 1 :] if resource in path else []
+    return {
+        "apiGroup": group,
+        "apiVersion": version,
+        "resource": resource,
+        "subresource": "/".join(subresource),
+        "namespace": namespace,
+        "name": named[0] if named else "",
+    }

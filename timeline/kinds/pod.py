@@ -271,6 +271,8 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     known = _after(moments[end - 1])
     asked = over.facts.asked if over and over.facts.deleting else 0
     limit = over and max(known, min(over.at, (asked, 0)) if asked else over.at)
+    if over and over.facts.terminal and over.actor and over.action != "status":
+        limit = known  # it ended by a line that was lost
     yield "open", moments[start].at, limit
     # Reported by the kubelet while the Job still holds the Pod, this is the end itself: no line before it was lost.
     itself = over and over.action == "status" and not asked and TRACKING in over.facts.finalizers

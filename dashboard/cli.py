@@ -76,7 +76,70 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("manage", parents=[shared], help="run a management command of Django")
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
     command.set_defaults(run=_manage)
+    command = commands.add_parser("analyze", help="judge recordings here and now; no server, no database")
+    command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    command.add_argument("--output", choices=["table", "json"], default="table")
+    command.add_argument("--fail-on", choices=["error", "warning", "never"], default="warning", help="(%(default)s)")
+    command.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
+    command.add_argument("--namespace", action="append", default=[], metavar="NS", help="only here; may be repeated")
+    command.add_argument("--coverage", action="store_true", help="show what was seen, and what can be judged")
+    command.set_defaults(run=_analyze)
+    command = commands.add_parser("rules", help="list the rules, or show the page of one")
+    command.add_argument("id", nargs="?", metavar="ID")
+    command.set_defaults(run=_rules)
     return parser
+
+
+def _analyze(options: argparse.Namespace) -> int:
+    """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
+    from collectors.analysis import analyse, choose  # late: serving needs none of it
+    from collectors.formats import NotARecording
+    from dashboard.terminal import Progress, Terminal, show
+
+    progress = Progress(sys.stderr)
+    try:
+        environment.rule_settings()
+        choose([], options.rule, ())
+        analysis = analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
+    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
+        progress.end()
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        progress.end()
+        return 130
+    progress.end()
+    findings = choose(analysis.findings, options.rule, options.namespace)
+    try:
+        if options.output == "json":
+            import orjson
+
+            document = analysis._replace(findings=findings).document()
+            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        else:
+            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read it has seen enough
+    alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
+    return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from dashboard.terminal import Terminal, show_rule, show_rules
+    from timeline.judge import rulebook
+
+    environment.rule_settings()
+    terminal = Terminal(sys.stdout)
+    if not options.id:
+        show_rules(terminal)
+        return 0
+    rule = next((rule for rule in rulebook() if rule.id == options.id), None)
+    if rule is None:
+        say(f"There is no rule {options.id}. `causeline rules` lists them.")
+        return 2
+    show_rule(rule, terminal)
+    return 0
 
 
 def _up(options: argparse.Namespace, *, demo: bool = False) -> int:

@@ -5,6 +5,10 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from collectors.formats.stream import Limits
+from timeline.judge import rulebook
+from timeline.rulebook import settings
+
+DEPTH_AT_MOST = 250  # deeper JSON cannot be written back
 
 
 class SettingError(Exception):
@@ -62,7 +66,22 @@ def limits() -> Limits:
     )
     if min(given) < 1:
         raise SettingError("A CAUSELINE_…_LIMIT is less than 1; to be without a limit, write a large number.")
+    if given.depth > DEPTH_AT_MOST:
+        raise SettingError(f"CAUSELINE_DEPTH_LIMIT is {given.depth}; it can be {DEPTH_AT_MOST} at most.")
     return given
+
+
+def rule_settings() -> None:
+    """Give each rule's threshold the value that the environment has for it."""
+    rulebook()
+    for variable, setting in settings.items():
+        if given := text(variable, ""):
+            try:
+                setting.value = float(given)
+            except ValueError:
+                raise SettingError(f"{variable} is {given!r}; write a number.") from None
+            if not 0 <= setting.value < 1e9:
+                raise SettingError(f"{variable} is {given!r}; write a number that is not less than 0.")
 
 
 def database(url: str) -> dict[str, object]:

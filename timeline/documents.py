@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from timeline.entries import ObjectRef, moment
+from timeline.coverage import coverage, judgeable
+from timeline.entries import FOREVER, ObjectRef, moment
 from timeline.lifelines import public_uid
 from timeline.order import delay_bounds
-from timeline.payloads import FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
-from timeline.rulebook import Finding, Occurrence, Proof, digest
+from timeline.payloads import DocumentPayload, FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
+from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
 from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")
@@ -37,7 +38,7 @@ def proof_payload(proof: Proof) -> ProofPayload:
         "resource_version": None if revision is None else str(revision),
         "time": timestamp(at.time),
         "earliest": timestamp(at.stamp.received),
-        "latest": timestamp(at.stamp.staged),
+        "latest": None if at.stamp.staged == FOREVER else timestamp(at.stamp.staged),
         "actor": at.actor or None,
         "user_agent": at.user_agent or None,
         "audit_id": at.identity or None,
@@ -68,6 +69,45 @@ def finding(found: Finding) -> FindingPayload:
         "why": worst.why,
         "proof": [proof_payload(proof) for each in found.occurrences for proof in each.proof],
         "advice": list(found.advice),
+    }
+
+
+def document(
+    world: World,
+    findings: Iterable[Finding],
+    *,
+    name: str,
+    entries: int,
+    skipped: Iterable[tuple[str, int, str]],
+    rules: Iterable[Rule],
+) -> DocumentPayload:
+    """The findings document; `skipped` are (file, line, reason)."""
+    rows = coverage(world)
+    return {
+        "schema": "causeline.findings/v1",
+        "source": {
+            "name": name,
+            "entries": entries,
+            "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in sorted(skipped)],
+            "coverage": [
+                {
+                    "group": row.group,
+                    "resource": row.resource,
+                    "level": row.level,
+                    "complete": row.complete,
+                    "from_list": row.from_list,
+                    "holes": row.holes,
+                }
+                for row in rows
+            ],
+            "rules": [
+                {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
+                for each in judgeable(rows, rules)
+            ],
+            "first": timestamp(world.first) if world.first else None,
+            "last": timestamp(world.last) if world.last else None,
+        },
+        "findings": [finding(found) for found in findings],
     }
 
 
@@ -112,7 +152,11 @@ def _finding_group(
     alike.sort(key=lambda member: (member[1]["subject"]["name"], member[1]["id"]))
     each, document, root = alike[0]
     several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
-    subjects = f"{len(alike)} {each['plural']}" if len(alike) > 1 else f"Pod {document['subject']['name']}"
+    subjects = (
+        f"{len(alike)} {each['plural']}"
+        if len(alike) > 1
+        else f"{document['subject']['kind']} {document['subject']['name']}"
+    )
     names = listed([member["subject"]["name"] for _, member, _ in alike])
     return {
         "key": key,

@@ -52,6 +52,50 @@ class FindingPayload(TypedDict):
     advice: list[str]
 
 
+class SkippedPayload(TypedDict):
+    file: str
+    line: int  # 0 where the loss is not of one line
+    reason: str
+
+
+class CoveragePayload(TypedDict):
+    """What was seen of one kind."""
+
+    group: str  # "" for core
+    resource: str  # "pods"
+    level: Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
+    complete: bool  # its changes were followed, and none is known to be missing
+    from_list: bool
+    holes: int  # writes that others prove to be missing
+
+
+class RulePayload(TypedDict):
+    """What one rule can say of the source."""
+
+    rule: str
+    verdict: Literal["exact", "inconclusive", "not"]  # at best
+    why: str
+    remedy: str
+
+
+class SourcePayload(TypedDict):
+    name: str
+    entries: int
+    skipped: list[SkippedPayload]
+    coverage: list[CoveragePayload]
+    rules: list[RulePayload]
+    first: str | None
+    last: str | None
+
+
+class DocumentPayload(TypedDict):
+    """The findings document; byte for byte the same for the same recording, in whatever order it was read."""
+
+    schema: Literal["causeline.findings/v1"]
+    source: SourcePayload
+    findings: list[FindingPayload]
+
+
 class FindingGroupPayload(TypedDict):
     """One occurrence, for all whom it befell alike: one row of the list, which opens."""
 

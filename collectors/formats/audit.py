@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from collectors.formats import Format
 from collectors.formats.json_items import outline
 from collectors.formats.stream import Line, Recording, Skipped
-from collectors.normalise.audit import AuditEvent, Shared, entry_of
+from collectors.normalise.audit import AuditEvent, Shared, entries_of
 from timeline.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)
@@ -37,13 +37,12 @@ def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry 
             event = _event.decode(line.data)
             if not event.auditID:
                 raise ValueError("it is not an audit event: it has no auditID")
-            entry = entry_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
+            entries = entries_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
         except (ValueError, RecursionError) as error:
             yield Skipped(line.file, line.number, reason_of(error))
-        else:
-            if entry is None or event.objectRef is None:
-                continue
-            resource = event.objectRef.resource
+            continue
+        for entry in entries:
+            resource = event.objectRef.resource if event.objectRef else ""
             if entry.ref.kind != resource:
                 kinds[entry.ref.group, resource] = entry.ref.kind
                 yield entry

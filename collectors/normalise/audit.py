@@ -1,12 +1,13 @@
 """Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from collectors.normalise import KINDS, NOT_OBJECTS, decoder, outcome, owner, revision, told
 from collectors.redact import redact_json
-from timeline.entries import Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place
 from timeline.kinds import Kind, Metadata, kind_of, seconds
 
 
@@ -46,6 +47,8 @@ class AuditEvent(msgspec.Struct, gc=False):
     responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     requestReceivedTimestamp: str = ""
     stageTimestamp: str = ""
+    timestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # v1alpha1 and v1beta1, whole seconds
+    metadata: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # of the same
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -84,6 +87,17 @@ class _Precondition(msgspec.Struct, gc=False):
     resourceVersion: str | None = None
 
 
+class _List(msgspec.Struct, gc=False):
+    kind: str = ""
+    items: tuple[msgspec.Raw, ...] | None = None
+
+
+class _DeleteOptions(msgspec.Struct, gc=False):
+    gracePeriodSeconds: int | None = None
+    propagationPolicy: str | None = None
+    orphanDependents: bool | None = None
+
+
 class _Request(msgspec.Struct, gc=False):
     """An update names the revision that it has read: the API server refuses it unless it is the latest."""
 
@@ -95,7 +109,17 @@ _status = msgspec.json.Decoder(_Status)
 _namespace = msgspec.json.Decoder(_Namespace)
 _binding = msgspec.json.Decoder(_Binding)
 _request = msgspec.json.Decoder(_Request)
-_CHANGES = {"create": Change.CREATED, "update": Change.MODIFIED, "patch": Change.MODIFIED, "delete": Change.DELETED}
+_list = msgspec.json.Decoder(_List)
+_delete_options = msgspec.json.Decoder(_DeleteOptions)
+_text = msgspec.json.Decoder(str)
+_stamp = msgspec.json.Decoder(Metadata)
+_CHANGES = {
+    "create": Change.CREATED,
+    "update": Change.MODIFIED,
+    "patch": Change.MODIFIED,
+    "delete": Change.DELETED,
+    "deletecollection": Change.DELETED,
+}
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
 _LEVELS = {level.value: level for level in Level}
 _METADATA = Metadata()
@@ -163,27 +187,43 @@ class Shared:
         return found
 
 
-def entry_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared | None = None) -> Entry | None:
-    """The change that an audit event tells of an object; None where it changed none.
+def entries_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared) -> Sequence[Entry]:
+    """The changes that an audit event tells of objects: one, none, or of a deletecollection many.
 
     Raises ValueError (msgspec.ValidationError is one) with a reason where the event cannot be used.
     """
     ref, change = event.objectRef, _CHANGES.get(event.verb)
     if change is None or ref is None or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
-        return None
+        return ()
     code = event.responseStatus.code if event.responseStatus else None
     if code is None or not 200 <= code < 300:
-        return None
+        return ()
     if not event.requestReceivedTimestamp or not event.stageTimestamp:
-        raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
+        _date(event)
+    if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
+        ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
-        return None  # eviction, scale, token, log, …: their effect shows in the object's own writes
+        return ()  # eviction, scale, token, log, …: their effect shows in the object's own writes
     if change is Change.MODIFIED and code == 201:
         change = Change.CREATED  # server-side apply creates what it does not find
-    told_of = _Telling(event, ref, place, bodies, shared or Shared())
+    told_of = _Telling(event, ref, place, bodies, shared)
+    if event.verb == "deletecollection":
+        return list(told_of.deletions()) if told(event.responseObject) else ()
     if ref.subresource == "binding":
-        return told_of.binding()
-    return told_of.answer(change) if told(event.responseObject) else told_of.request(change)
+        entry = told_of.binding()
+    else:
+        entry = told_of.answer(change) if told(event.responseObject) else told_of.request(change)
+    return (entry,) if entry else ()
+
+
+def _date(event: AuditEvent) -> None:
+    """Before Kubernetes 1.9 events told whole seconds: of the request, and as their own creation that of the stage."""
+    if not event.requestReceivedTimestamp and told(event.timestamp):
+        event.requestReceivedTimestamp = _text.decode(event.timestamp)
+    if not event.stageTimestamp and told(event.metadata) and (stage := _stamp.decode(event.metadata).creationTimestamp):
+        event.stageTimestamp = stage.removesuffix("Z") + ".999999Z"
+    if not event.requestReceivedTimestamp or not (event.stageTimestamp or told(event.timestamp)):
+        raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
 
 
 class _Telling:
@@ -238,6 +278,30 @@ class _Telling:
         metadata: Metadata = shape.metadata
         return self._entry(kind, change, None, metadata, facts=kind.facts(shape))
 
+    def deletions(self) -> Iterator[Entry]:
+        """Each was removed, or stays until its finalizers have gone or its node has stopped it."""
+        event, ref = self._event, self._ref
+        listed = _list.decode(event.responseObject)
+        options = _delete_options.decode(event.requestObject) if told(event.requestObject) else _DeleteOptions()
+        bare = listed.kind in ("", "PartialObjectMetadataList")
+        name = ref.resource if bare else listed.kind.removesuffix("List")
+        kind = self._shared.kind(ref.apiGroup, ref.resource) or kind_of(ref.apiGroup, name)
+        for item in listed.items or ():
+            shape = decoder(kind).decode(item)
+            metadata: Metadata = shape.metadata
+            if metadata.deletionTimestamp is not None and options.gracePeriodSeconds != 0:
+                continue  # it had been asked to end before
+            facts = None if bare else kind.facts(shape)
+            if _stays(kind, metadata, facts, options):
+                asked = instant(event.requestReceivedTimestamp) // 1_000_000 * 1_000_000
+                sets = (*metadata.common.items(), ("deleting", True), ("asked", asked))
+                entry = self._entry(kind, Change.MODIFIED, None, metadata, sets=sets)
+            else:
+                body = redact_json(bytes(item), kind.kind) if self._bodies and facts else b""
+                entry = self._entry(kind, Change.DELETED, None, metadata, facts=facts, body=body)
+            if entry:
+                yield entry
+
     def binding(self) -> Entry | None:
         """A binding is a write of the Pod whose answer does not show the Pod."""
         event, ref = self._event, self._ref
@@ -272,7 +336,7 @@ class _Telling:
             own,
             Clock.AUDIT,
             instant(event.requestReceivedTimestamp),
-            instant(event.stageTimestamp),
+            instant(event.stageTimestamp) if event.stageTimestamp else FOREVER,
             facts,
             sets,
             shared.owner(metadata),
@@ -301,6 +365,15 @@ class _Telling:
 
 
 _SENT = ("create", "update")
+
+
+def _stays(kind: Kind, metadata: Metadata, facts: Any, options: _DeleteOptions) -> bool:
+    """Whether an object outlives the request to delete it."""
+    if metadata.finalizers or options.orphanDependents or options.propagationPolicy in ("Foreground", "Orphan"):
+        return True
+    if kind.kind != "Pod" or options.gracePeriodSeconds == 0:
+        return False
+    return facts is None or bool(facts.node and facts.phase not in ("Succeeded", "Failed"))
 
 
 def _awaits_emptying(event: AuditEvent) -> bool:

@@ -12,16 +12,16 @@ from typing import NamedTuple
 from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Verdict, order_of, setting
+from timeline.rulebook import Verdict, order_of, setting, surely_live
 from timeline.world import World
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")
 WITHIN = setting("lease-flapping", "within", 300, "s", "The time within which so many take-overs are too many.")
 
+WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names (k8s.io/apimachinery util/rand)
-_NAMED = {  # how workloads name their Pods
+_NAMED = {  # how workloads name their Pods; a StatefulSet names them as people name nodes
     "Deployment": re.compile(f"(.+)-{_RANDOM}{{1,10}}-{_RANDOM}{{5}}"),
-    "StatefulSet": re.compile(r"(.+)-\d+"),
     "DaemonSet": re.compile(f"(.+)-{_RANDOM}{{5}}"),
 }
 _SAYS = re.compile(r"(\S+) (?:became leader|stopped leading)")
@@ -134,15 +134,21 @@ class Election:
         told = {scheduler for lock in locks if lock[:2] == own for scheduler in lock.schedulers}
         return told or {component for component in [self.component(term)] if component}
 
-    def runs(self, term: Term, at: Moment) -> bool:
-        """Whether nothing tells that its workload, or where that was not seen its Pod, had been taken away by then."""
-        name = self.workload(term)
+    def wanted(self, term: Term, at: Moment) -> bool | None:
+        """Whether its holder's workload still ran when another took over; None where nothing tells it surely."""
+        name, pod = self.workload(term), self.pod(term)
         workload = _standing(self.world.incarnations(name), at) if name else None
+        left = pod.asked_to_end if pod else None
+        pod_left = left is not None and left <= at.time
         if workload:
-            facts = workload.facts_at(at.time) or workload.first.facts
-            return stays(workload, at, self.world) and facts.replicas != 0
-        pod = self.pod(term)
-        return pod is None or stays(pod, at, self.world)
+            if _gone(workload, at) or (workload.facts_at(at.time) or workload.first.facts).replicas == 0:
+                return False
+            # One that lives answers the end of its Pod: it writes of it, and has another made.
+            answers = not pod_left or workload.last.time > (left or 0)
+            return True if answers and surely_live(workload, at.time, self.world) else None
+        if pod:
+            return False if pod_left else (pod.last.time > at.time and surely_live(pod, at.time, self.world)) or None
+        return self.world.complete("", "Pod", self.write(term.taken).time, at.time) or None
 
     def differ(self, old: Term, new: Term) -> bool:
         """Whether the two holders are of different workloads."""
@@ -188,10 +194,12 @@ class Election:
 
 def stays(track: Track, at: Moment, world: World) -> bool:
     """Whether an object surely stood at a moment, and was not asked to end."""
+    return not _gone(track, at) and surely_live(track, at.time, world)
+
+
+def _gone(track: Track, at: Moment) -> bool:
     asked = track.asked_to_end
-    if (asked is not None and asked <= at.time) or (track.created and track.created.time > at.time):
-        return False
-    return track.last.time > at.time or world.complete(track.ref.group, track.ref.kind, track.last.time, at.time)
+    return (asked is not None and asked <= at.time) or (track.created is not None and track.created.time > at.time)
 
 
 def known(name: Name, world: World) -> ObjectRef:
@@ -261,6 +269,6 @@ def _owner(pod: Track, world: World) -> Name | None:
             deployment = owner.name.rpartition("-")[0]
             return Name("apps", "Deployment", pod.ref.namespace, deployment) if deployment else None
         owner = replica_set.owner
-    if owner and owner.group == "apps" and owner.kind in _NAMED:
+    if owner and owner.group == "apps" and owner.kind in WORKLOADS:
         return Name("apps", owner.kind, pod.ref.namespace, owner.name)
     return None

@@ -116,7 +116,7 @@ def _flags(words: list[str]) -> dict[str, list[str]]:
         if word.startswith("--"):
             flag, equals, value = word.partition("=")
             alone = not equals and not following.startswith("-")
-            found.setdefault(flag, []).append(following if alone else value.strip("\"'"))
+            found.setdefault(flag, []).append((following if alone else value).strip("\"'"))
     return found
 
 

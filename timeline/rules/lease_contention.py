@@ -17,7 +17,7 @@ nothing, and its Pods stay Pending without an Event.
 The last write of the one holder and the take-over by the other, revisions of one Lease. Whose they are is told by the
 owners of the holders' Pods, by workloads that so name their Pods, or by the component in "… became leader". The effect:
 Pods of a scheduler that did not lead waited longer than 15 s without a PodScheduled condition, or the Lease flaps
-(error); else a warning.
+(error); else a warning. Where nothing tells that the first was still wanted, the finding is inconclusive.
 
 ## Looks alike but is benign
 
@@ -50,9 +50,18 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     if heartbeat(lease):
         return
     election = Election(lease, world)
-    rivals = [(old, new) for old, new in election.handovers if _rivals(election, old, new)]
-    if not rivals:
-        return
+    rivals = {
+        (old, new): wanted
+        for old, new in election.handovers
+        if election.differ(old, new) and (wanted := election.wanted(old, election.write(new.taken))) is not False
+    }
+    sure = [handover for handover, wanted in rivals.items() if wanted]
+    if rivals:
+        yield _finding(election, sure or list(rivals), Verdict.EXACT if sure else Verdict.INCONCLUSIVE)
+
+
+def _finding(election: Election, rivals: list[tuple[Term, Term]], verdict: Verdict) -> Finding:
+    lease, world = election.lease, election.world
     names = sorted({election.title(term) for handover in rivals for term in handover})
     waiting = _waiting(election, rivals)
     flaps = election.flaps()
@@ -60,33 +69,31 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     text = f"{len(waiting)} Pods waited for a scheduler that did not lead" if waiting else ""
     text = text or ("the Lease changed hands again and again" if flaps else "no Pod was seen to wait for the other")
     workloads = {name for handover in rivals for term in handover if (name := election.workload(term))}
-    yield Finding(
+    return Finding(
         rule="lease-contention",
         subject=lease.ref,
         other=None,
-        verdict=Verdict.EXACT,
+        verdict=verdict,
         summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
-        occurrences=tuple(_occurrence(election, old, new, effect, text) for old, new in rivals),
+        occurrences=tuple(_occurrence(election, old, new, verdict, effect, text) for old, new in rivals),
         advice=_advice(names),
         delay=None,
         affects=(*(known(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
     )
 
 
-def _rivals(election: Election, old: Term, new: Term) -> bool:
-    return election.differ(old, new) and election.runs(old, election.write(new.taken))
-
-
-def _occurrence(election: Election, old: Term, new: Term, effect: Effect, text: str) -> Occurrence:
+def _occurrence(election: Election, old: Term, new: Term, verdict: Verdict, effect: Effect, text: str) -> Occurrence:
     before, after = election.write(old.renewed), election.write(new.taken)
     titles = election.title(old), election.title(new)
+    whose = f"both are revisions of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of {titles[1]}"
+    sure = f"Exact: {whose}; the first was still wanted when the second took it."
+    unsure = f"Inconclusive: {whose}; whether the first was still wanted is not told."
     return Occurrence(
         first=before.time,
         last=after.time,
         headline=f"Lease {election.lease.ref.name} went from {titles[0]} to {titles[1]}",
         plural="Leases",
-        why=f"Exact: both are revisions of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of "
-        f"{titles[1]}; the first was still wanted when the second took it.",
+        why=unsure if verdict is Verdict.INCONCLUSIVE else sure,
         effect=effect,
         effect_text=text,
         proof=(

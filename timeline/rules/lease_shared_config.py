@@ -30,14 +30,13 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 from collections.abc import Iterator
 from itertools import combinations
 
-from timeline.elections import known, stays
+from timeline.elections import WORKLOADS, known, stays
 from timeline.entries import Change
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule
 from timeline.world import World
 
-WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 Side = tuple[Track, Moment, Lock]
 
 

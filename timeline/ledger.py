@@ -31,6 +31,7 @@ class Seen:
         self.statuses = False  # so does a write of the status, in full
         self.listed = False  # a list told what there was
         self.streamed = False  # a watch followed its changes, and loses none
+        self.streamed_until = 0  # as far as its lines tell, microseconds
 
     def count(self, entry: Entry, before: Entry | None) -> None:
         """Take note of an observation, and of what was known of the same change before it."""
@@ -44,6 +45,7 @@ class Seen:
             self.listed = True
         else:
             self.streamed = True
+            self.streamed_until = max(self.streamed_until, entry.received)
 
     @property
     def tells_status(self) -> bool:
@@ -168,8 +170,9 @@ class Ledger:
         return clashes[0] if len(clashes) >= _FEW else None
 
     def number(self, name: Name, uid: str) -> int:
-        """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
-        return self._objects[uid, name.name, name.namespace, name.kind, name.group].number
+        """A short key of (name, UID) within the source; the lives of a name without UIDs share one. 0: never seen."""
+        known = self._objects.get((uid, name.name, name.namespace, name.kind, name.group))
+        return known.number if known else 0
 
     def lane_number(self, name: Name) -> int:
         return self._lane_numbers[name]

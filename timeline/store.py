@@ -179,7 +179,7 @@ def write_findings(source: Source, world: World, subjects: Iterable[Track], find
                 found.rule,
                 found.severity,
                 _text(found.subject.namespace),
-                ids[world.number_of(found.subject), found.subject.uid],
+                _subject(found, world, ids),
                 moment(found.occurrences[0].first),
                 moment(found.occurrences[-1].last),
                 _json(document),
@@ -189,6 +189,12 @@ def write_findings(source: Source, world: World, subjects: Iterable[Track], find
     judged = [ids[world.number(track), track.ref.uid] for track in subjects]
     Finding.objects.filter(source=source, subject_id__in=judged).exclude(identity__in=[row[1] for row in rows]).delete()
     _upsert("timeline_finding", _FINDING, ("source_id", "identity"), rows)
+
+
+def _subject(found: Found, world: World, ids: dict[tuple[int, str], int]) -> int:
+    """The track it is shown with: its subject's; where none stands (a Lease only named), that of its first proof."""
+    refs = [found.subject, *(proof.ref for each in found.occurrences for proof in each.proof)]
+    return next(ids[key] for ref in refs if (key := (world.number_of(ref), ref.uid)) in ids)
 
 
 def _track_ids(source: Source) -> dict[tuple[int, str], int]:

@@ -198,6 +198,12 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
             return Verdict.INCONCLUSIVE if a.time <= b.time else None
 
 
+def dated(moment: Moment) -> bool:
+    """Whether its time is near its commit. Of a later change, and of a deletion, an object that was watched tells only
+    times before it, unless its managedFields name who made the change."""
+    return moment.clock is Clock.AUDIT or moment.change is Change.CREATED or moment.user_agent != ""
+
+
 def surely_live(track: Track, time: int, world: World) -> bool:
     """Whether no writes can be missing by which it had ended, finished or been asked to end at a drawn time."""
     later = next((each for each in track.moments if each.time > time and each.entry.facts is not None), None)

@@ -174,7 +174,9 @@ class World:
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # nothing of it was followed; a list shows one moment alone
-        return bool(seen.streamed) or self.completeness.judges((group, kind), start, end)
+        if seen.streamed and end <= seen.streamed_until:
+            return True
+        return bool(seen.levels) and self.completeness.judges((group, kind), start, end)
 
     @property
     def completeness(self) -> Completeness:

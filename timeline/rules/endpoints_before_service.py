@@ -41,7 +41,7 @@ from typing import NamedTuple
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, dated, duration, order_of, rule, setting, why
 from timeline.world import World
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
@@ -165,11 +165,13 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
     overdue = first + ORPHAN.microseconds
     if last <= overdue or _torn_down(piece, since, overdue, world):
         return None
-    if piece.last.time <= overdue:  # nothing was seen of it any more
-        watched = world.complete("discovery.k8s.io", "EndpointSlice", first, overdue)
-        if _follows(piece) or not watched or world.last <= overdue + IN_FLIGHT:
-            return None
-    doubt = absence.back is None and not world.complete("", "Service", since.time, last)
+    sign_of_life = piece.last.time > overdue or (
+        not _follows(piece) and world.last > overdue + IN_FLIGHT and world.gapless(piece, first, overdue)
+    )
+    if not sign_of_life:
+        return None
+    doubt = "" if absence.back or world.complete("", "Service", since.time, last) else DOUBT
+    doubt = doubt if dated(since) else "Inconclusive: nothing tells when the Service was deleted."
     if doubt and absence.service is None:
         return None
     ready = piece.facts_at(overdue).ready
@@ -184,7 +186,7 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
         last=last,
         headline=f"{{subjects}} stood for {length} without {named}{still}",
         plural="EndpointSlices",
-        why=DOUBT if doubt else _why(absence, last),
+        why=doubt or _why(absence, last),
         effect=effect,
         effect_text=text,
         proof=tuple(sorted((absence.since, _sign(piece, overdue)), key=lambda proof: proof.moment.at)),

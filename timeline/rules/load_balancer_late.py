@@ -43,7 +43,7 @@ from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
 from timeline.lifelines import Moment, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, Verdict, duration, rule, setting, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, Verdict, dated, duration, rule, setting, why
 from timeline.world import World
 
 LATE = setting("load-balancer-late", "late", 30, "s", "How long an address may take once an endpoint is ready.")
@@ -84,8 +84,10 @@ class Peers(NamedTuple):
     def told(self) -> str:
         if not self.prompt:
             return "no other of its class was seen to be served in time"
-        others = f"{len(self.prompt)} others" if len(self.prompt) > 1 else "another"
-        return f"{others} of its class had their address within {duration(max(self.prompt))}"
+        within = f"within {duration(max(self.prompt))}"
+        if len(self.prompt) > 1:
+            return f"{len(self.prompt)} others of its class had their addresses {within}"
+        return f"another of its class had its address {within}"
 
 
 @rule("load-balancer-late", judges=("Service",), needs=("Service", "EndpointSlice"))
@@ -96,7 +98,7 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
     peers = _peers(service, wait, world)
     judged_by_peers = peers.served and wait.facts.selects and not wait.facts.local
     in_flight = world.last < wait.since.moment.time + LATE.microseconds + IN_FLIGHT
-    if not wait.came and (in_flight or not judged_by_peers or not wait.proven):
+    if not wait.came and (in_flight or not judged_by_peers or not wait.proven or not dated(wait.since.moment)):
         return
     yield _finding(service, wait, peers)
 
@@ -238,7 +240,7 @@ def _peers(service: Track, wait: Wait, world: World) -> Peers:
             served = True
             asked = next(moment for moment in peer.moments if moment.facts.type == "LoadBalancer")
             took = came.time - asked.time
-            if peer.created and took <= LATE.microseconds and came.time <= overdue:
+            if peer.created and dated(came) and took <= LATE.microseconds and came.time <= overdue:
                 prompt.append(took)
     return Peers(served, tuple(prompt))
 
@@ -251,7 +253,7 @@ def _verdict(wait: Wait) -> tuple[Verdict, str]:
         return Verdict.INCONCLUSIVE, "Inconclusive: writes are missing from this source, perhaps an earlier address."
     if not came:
         return sure, f"{sure.capitalize()}: every write of it until then is in the source, and none brought an address."
-    if delay_bounds(since.stamp, came.stamp)[0] <= LATE.value:
+    if not dated(since) or delay_bounds(since.stamp, came.stamp)[0] <= LATE.value:
         return Verdict.INCONCLUSIVE, "Inconclusive: the clocks leave open whether it took longer than it may."
     return sure, why(sure, since, came)
 

@@ -40,6 +40,7 @@ from timeline.rulebook import (
     Occurrence,
     Proof,
     Verdict,
+    dated,
     duration,
     order_of,
     rule,
@@ -139,10 +140,13 @@ def _doubt(pod: Track, gap: Gap, world: World) -> str:
         return _ENDED
     if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
         return _BACK
-    return ""
+    leaving = next((each for each in pod.moments if each.facts.terminal or each.facts.deleting), pod.ended)
+    outlived = gap.back and (leaving is None or order_of(gap.back[1], leaving) is Verdict.EXACT)
+    return "" if outlived or dated(gap.went) else _WHEN
 
 
 _ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod or its owner before."
+_WHEN = "Inconclusive: nothing tells when the Service was deleted, and so whether the Pod was ending with it."
 _BACK = "Inconclusive: writes of Services are missing from this source, perhaps the next creation."
 
 

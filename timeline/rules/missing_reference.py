@@ -37,7 +37,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.entries import Change, ObjectRef
+from timeline.entries import Change, Clock, Level, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND, delay_bounds
@@ -131,19 +131,20 @@ def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judge
             return None
         end = max(start, min(came.time, last))
         deleted = absence.went is not None and absence.went[1] is absence.start
-        waited = ran is not None or user.last.time >= end or _whole(user.name, start, end, world)
+        waited = ran is not None or any(each.time >= end and each.entry.facts is not None for each in user.moments)
         if (words or deleted or _whole(name, start, came.time, world)) and waited:
             return Judgement(end, absence.order, why(absence.order, absence.start, came))
         return Judgement(
             end, Verdict.INCONCLUSIVE, "Inconclusive: lines are missing in which it may have come and gone."
         )
-    whole = ran is None and _whole(name, start, last, world) and _whole(user.name, start, last, world)
+    whole = ran is None and _whole(name, start, last, world) and _followed(user, start, last, world)
     if words:
+        verdict = Verdict.BOUNDED if words[-1][1].clock is Clock.OBJECT else Verdict.EXACT
         if whole and not denied:
-            return Judgement(last, Verdict.EXACT, "Exact: an Event says so, and no creation of it follows in the log.")
-        return Judgement(words[-1][1].time, Verdict.EXACT, "Exact: an Event says so.")
+            return Judgement(last, verdict, "An Event says so, and no creation of it follows in the log.")
+        return Judgement(words[-1][1].time, verdict, "An Event says so.")
     if whole and absence.went and _whole(name, absence.went[1].time, last, world):
-        return Judgement(last, Verdict.EXACT, "Exact: its deletion is in the log, and no creation of it since.")
+        return Judgement(last, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.")
     if whole and _never_since_the_namespace(name, start, last, world):
         return Judgement(
             last, Verdict.INCONCLUSIVE, "Inconclusive: all that is known is that no line of the log shows it."
@@ -169,6 +170,13 @@ def _words(user: Track, name: Name, start: int, last: int, world: World) -> tupl
 
 def _whole(name: Name, start: int, end: int, world: World) -> bool:
     return world.complete(name.group, name.kind, start, end)
+
+
+def _followed(user: Track, start: int, end: int, world: World) -> bool:
+    """Whether it would show that it ran, or went on."""
+    seen = world.seen[user.ref.group, user.ref.kind]
+    told = seen.tells_status if user.ref.kind == "Pod" else seen.streamed or set(seen.levels) == {Level.FULL}
+    return told and _whole(user.name, start, end, world)
 
 
 def _never_since_the_namespace(name: Name, start: int, last: int, world: World) -> bool:

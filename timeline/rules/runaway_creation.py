@@ -43,7 +43,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.entries import FOREVER, ObjectRef
+from timeline.entries import FOREVER, Level, ObjectRef
 from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Track
@@ -160,6 +160,7 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
     complete = world.complete(owner.ref.group, owner.ref.kind, start, end)
     if ref.kind in _USED_BY_PODS:
+        complete = complete and set(world.seen["", "Pod"].levels) <= {Level.FULL}
         complete = complete and world.complete("", "Pod", start, world.last)
     if not complete:
         verdict, reason = (

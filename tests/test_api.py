@@ -50,7 +50,7 @@ def test_a_window_is_json(client: Client, sample: Source) -> None:
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     told = answer.json()
     assert (len(told["lanes"]), told["lanes_total"]) == (5, 16)
-    assert told["findings"][0]["rule"] == "service-gap"
+    assert "service-gap" in {row["rule"] for row in told["findings"]}
 
 
 def test_parameters_of_a_window_are_handed_on(client: Client, sample: Source) -> None:
@@ -64,7 +64,7 @@ def test_parameters_of_a_window_are_handed_on(client: Client, sample: Source) ->
 
 def test_an_overview_is_json(client: Client, sample: Source) -> None:
     told = client.get(f"/api/sources/{sample.pk}/overview").json()
-    assert told["severities"] == ["warning", "warning", "info", "info"]
+    assert told["severities"] == ["warning"] * 4 + ["info"] * 2
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_an_upload_becomes_a_timeline(client: Client) -> None:
     told = post(client, SAMPLE.read_bytes()).json()
     tasks.import_upload(told["id"])
     done = client.get(f"/api/uploads/{told['id']}").json()
-    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 4)
+    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 6)
     assert done["url"] == f"/sources/{done['source']}/"
     assert client.get(done["url"]).status_code == 200
     assert client.get(f"/api/sources/{done['source']}/window").json()["lanes_total"] == 72

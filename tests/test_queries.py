@@ -100,7 +100,7 @@ def test_births_carry_numbers_and_marks_their_revision(sample: Source) -> None:
 
 def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Source) -> None:
     shown = window(sample)
-    first = shown["findings"][0]
+    first = next(row for row in shown["findings"] if row["rule"] == "service-gap")
     assert (first["rule"], first["severity"]) == ("service-gap", "warning")
     assert (first["start"], first["end"]) == GAP
     assert first["summary"] == "Service ring was away for 53 ms under 3 running Pods"
@@ -150,7 +150,7 @@ def test_a_window_beside_the_recording_is_no_error(sample: Source, start: int | 
     shown = window(sample, start, end)
     assert shown["start"] <= shown["end"]
     assert shown["bars"]["lane"] == [] or all(shown["bars"]["open_end"])
-    assert len(shown["findings"]) == 4
+    assert len(shown["findings"]) == 6
 
 
 def test_families_choose(sample: Source) -> None:
@@ -175,7 +175,8 @@ def test_an_arrow_to_a_lane_that_is_not_shown_ends_nowhere(sample: Source) -> No
 
 def test_focus_brings_the_group_of_a_finding_to_the_top(sample: Source) -> None:
     whole = window(sample)
-    shown = window(sample, focus=whole["findings"][0]["focus"])
+    gap = next(row for row in whole["findings"] if row["rule"] == "service-gap")
+    shown = window(sample, focus=gap["focus"])
     assert ring(shown)[0] == 0
     assert sorted(names(shown)) == sorted(names(whole))
     assert names(window(sample, focus=10**12)) == names(whole)
@@ -225,8 +226,8 @@ def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> No
     assert sum(told["counts"]) > 300
     assert dict(told["families"])["Pods"] == 12
     assert dict(told["namespaces"])["vol-restart"] == 16
-    assert told["severities"] == ["warning", "warning", "info", "info"]
-    assert told["ticks"][0] == GAP[0]
+    assert told["severities"] == ["warning"] * 4 + ["info"] * 2
+    assert GAP[0] in told["ticks"]
 
 
 def test_unknown_sources_do_not_exist(sample: Source) -> None:
@@ -247,7 +248,7 @@ def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
     listed = {row.id: row for row in queries.recent_sources()}
     assert hidden.pk not in listed
     row = listed[sample.pk]
-    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 2, 2)
+    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 2)
     assert queries.source(hidden.pk) is None
 
 

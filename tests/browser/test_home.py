@@ -39,7 +39,7 @@ def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
     page.goto("/")
     drop(page, "dropped.jsonl.zst", SAMPLE.read_bytes())
     row = page.locator(".upload", has_text="dropped.jsonl.zst")
-    expect(row).to_contain_text("entries · 4 findings")
+    expect(row).to_contain_text("entries · 6 findings")
     expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("warning")
     row.get_by_role("link", name="Open timeline").click()
     expect(page.locator(".group-name").first).to_have_text("vcj ring")

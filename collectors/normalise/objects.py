@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.normalise import decoder, owner, revision
+from collectors.normalise import decoder, owner, revision, told
 from collectors.redact import redact, redact_json
 from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place
 from timeline.kinds import Metadata, kind_of, seconds
@@ -14,7 +14,7 @@ class Sighting(NamedTuple):
     """An object as it was seen, and what it tells of its own past."""
 
     entry: Entry
-    managed: bool  # its managedFields are shown: whatever was changed of it, some of it shows
+    managers: bytes  # its managedFields; b"" where they are not shown
     pristine: bool  # nothing in it tells of a change after its creation
 
 
@@ -24,7 +24,7 @@ class _Manager(msgspec.Struct, gc=False):
 
 
 class _Managed(msgspec.Struct, gc=False):
-    managedFields: tuple[_Manager, ...] | None = None
+    managedFields: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 class _Head(msgspec.Struct, gc=False):
@@ -32,7 +32,7 @@ class _Head(msgspec.Struct, gc=False):
 
     apiVersion: str | None = None
     kind: str | None = None
-    metadata: _Managed | None = None
+    metadata: _Managed = msgspec.field(default_factory=_Managed)
 
 
 class _Series(msgspec.Struct, gc=False):
@@ -57,6 +57,7 @@ class _Failure(msgspec.Struct, gc=False):
 
 
 _head = msgspec.json.Decoder(_Head)
+_managers = msgspec.json.Decoder(tuple[_Manager, ...])
 _event_times = msgspec.json.Decoder(_EventTimes)
 _failure = msgspec.json.Decoder(_Failure)
 _NO_OBJECTS = {
@@ -86,7 +87,8 @@ def sighting_of(
     shape = decoder(known).decode(raw)
     metadata: Metadata = shape.metadata
     facts = known.facts(shape)
-    managers = (head.metadata and head.metadata.managedFields) or ()
+    shown = bytes(head.metadata.managedFields) if told(head.metadata.managedFields) else b""
+    managers = _managers.decode(shown) if shown else ()
     written = max((seconds(each.time) for each in managers if each.time), default=0)
     return Sighting(
         Entry(
@@ -102,7 +104,7 @@ def sighting_of(
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
         ),
-        managed=bool(managers),
+        managers=shown if managers else b"",
         # An update leaves its manager or its time behind; only a binding and what its own creator adds at once do not.
         pristine=not facts.deleting and facts.generation <= 1 and len(managers) <= 1 and written <= facts.created,
     )
@@ -110,8 +112,8 @@ def sighting_of(
 
 def failure(raw: bytes) -> str:
     """What a Status says, in one line without credentials. Raises ValueError."""
-    told = _failure.decode(raw)
-    words = f"{told.reason or 'no reason'}, code {told.code or 0}: {redact(told.message or 'no message')}"
+    status = _failure.decode(raw)
+    words = f"{status.reason or 'no reason'}, code {status.code or 0}: {redact(status.message or 'no message')}"
     return "".join(letter if letter.isprintable() else " " for letter in words)[:300]
 
 
@@ -126,16 +128,16 @@ def _reference(group: str, version: str, kind: str, metadata: Metadata) -> Objec
 
 def _received(raw: bytes, kind: str, written: int, facts: Facts) -> int:
     """The latest time in it that surely lies before the change, microseconds."""
-    told = max(written, facts.created, facts.asked)
+    before = max(written, facts.created, facts.asked)
     if kind == "Event":
         times = _event_times.decode(raw)
         last = times.lastTimestamp or times.deprecatedLastTimestamp or times.eventTime
         happened = (times.series and times.series.lastObservedTime) or last
         if happened := happened or times.firstTimestamp or times.deprecatedFirstTimestamp:
-            told = seconds(happened)
-    if not told:
+            before = seconds(happened)
+    if not before:
         raise ValueError("it has no creationTimestamp, so it was never in a cluster, or was stripped")
-    return told
+    return before
 
 
 def _writer(managers: tuple[_Manager, ...], written: int) -> str:

@@ -1,4 +1,4 @@
-"""Pure: which objects of a watch stood when it began, and which came into being under its eyes.
+"""Pure: which objects of a watch stood when it began, and what happened to the others under its eyes.
 
 A watch begins with everything that stands, told as if it were being added, and no line says where that ends. kubectl
 tells it in the order of names; what follows comes in the order of revisions, each greater than all before. So an object
@@ -8,11 +8,19 @@ begun anew. What may be either counts as there: that is the safe side.
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from collectors.normalise.objects import Sighting
 from timeline.entries import Change, Entry
+
+
+class _Trace(NamedTuple):
+    """By what an object is known when it comes again: hashes."""
+
+    managers: int
+    content: int  # of everything but the revision; 0 where it is not needed
 
 
 class _Stream:
@@ -23,11 +31,11 @@ class _Stream:
         self.last = ""  # the name that came last in the order of names
         self.highest = 0  # resource version
         self.held: list[Entry] = []  # creations, unless the watch turns out to have begun anew
-        self.known: dict[str, int] = {}  # living objects, and what their content hashes to, where that is of use
+        self.living: dict[str, _Trace] = {}
 
-    def added(self, entry: Entry, created: bool, content: int = 0) -> Iterator[Entry]:
+    def added(self, entry: Entry, created: bool, trace: _Trace) -> Iterator[Entry]:
         own, name, key = entry.resource_version, _name(entry), _key(entry)
-        again = own is None or own <= self.highest or key in self.known
+        again = own is None or own <= self.highest or key in self.living
         if again:
             yield from self.settled(Change.OBSERVED)
             self.listing = True
@@ -36,19 +44,21 @@ class _Stream:
             created = False
         else:
             self.listing = False
-        self.known[key] = content
+        self.living[key] = trace
         self.highest = max(self.highest, own or 0)
         if created:
             self.held.append(entry)
         else:
             yield replace(entry, change=Change.OBSERVED)
 
-    def changed(self, entry: Entry, content: int = 0) -> Iterator[Entry]:
+    def changed(self, entry: Entry, trace: _Trace) -> Iterator[Entry]:
         yield from self.over(entry.resource_version)
-        if entry.change is Change.DELETED:
-            self.known.pop(_key(entry), None)
-        else:
-            self.known[_key(entry)] = content
+        key = _key(entry)
+        before = self.living.pop(key, None)
+        if entry.change is not Change.DELETED:
+            self.living[key] = trace
+            if before and before.managers == trace.managers:
+                entry = replace(entry, user_agent="")  # as a binding does, it left no sign of who made it, and when
         yield entry
 
     def over(self, resource_version: int | None) -> Iterator[Entry]:
@@ -72,26 +82,30 @@ class Replay:
     def told(self, sighting: Sighting) -> Iterator[Entry]:
         """An entry whose change the watch told: CREATED stands for ADDED."""
         entry = sighting.entry
-        stream = self._stream(entry)
+        trace = _Trace(hash(sighting.managers), 0)
         if entry.change is Change.CREATED:
-            yield from stream.added(entry, sighting.pristine)
+            yield from self._stream(entry).added(entry, sighting.pristine, trace)
         else:
-            yield from stream.changed(entry)
+            yield from self._stream(entry).changed(entry, trace)
 
     def shown(self, sighting: Sighting, content: int) -> Iterator[Entry]:
         """An object without a word about what happened to it; `content` is a hash of all but its revision.
 
-        A deletion shows the old object under a new revision; any other change leaves a trace in its managedFields.
+        A deletion shows the old object under a new revision; any other change leaves its mark, if only in its
+        managedFields. Where these are not shown nothing is sure but what was seen.
         """
         entry = sighting.entry
-        stream = self._stream(entry)
-        before = stream.known.get(_key(entry))
+        if not sighting.managers:
+            yield entry
+            return
+        stream, trace = self._stream(entry), _Trace(hash(sighting.managers), content)
+        before = stream.living.get(_key(entry))
         if before is None or entry.resource_version is None or entry.resource_version <= stream.highest:
-            yield from stream.added(entry, sighting.pristine and sighting.managed, content)
-        elif sighting.managed and content == before:
-            yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""))
+            yield from stream.added(entry, sighting.pristine, trace)
+        elif trace == before:
+            yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""), trace)
         else:
-            yield from stream.changed(replace(entry, change=Change.MODIFIED), content)
+            yield from stream.changed(replace(entry, change=Change.MODIFIED), trace)
 
     def bookmark(self, group: str, kind: str, resource_version: int | None, ends_replay: bool) -> Iterator[Entry]:
         """Everything up to a revision was told."""

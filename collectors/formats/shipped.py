@@ -27,11 +27,16 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 def _records(head: bytes) -> Pattern | None:
     """Where the records are: up to the last array around the first event."""
-    for place, value in outline(head).items():
-        if place[-1:] == ("auditID",) or _IN_TEXT.search(value):
+    places = outline(head)
+    for place, value in places.items():
+        parsed = place[-1:] == ("auditID",)
+        if not parsed and not _IN_TEXT.search(value):
+            continue
+        around = [place[:length] for length in range(len(place) - parsed)]
+        if not any((*outer, "apiVersion") in places and (*outer, "kind") in places for outer in around):
             inside = place[::-1].index("*") if "*" in place else len(place)
             return place[: len(place) - inside]
-    return None
+    return None  # or it is a Kubernetes object that has an event in its own text
 
 
 FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read)

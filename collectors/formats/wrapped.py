@@ -17,6 +17,7 @@ from timeline.entries import Entry
 
 _DEPTH = 6  # how far inside its record an event may stand: hits.hits[]._source.kubernetes.audit
 _PLAIN = re.compile(r'\{"kind":"Event","apiVersion":"audit\.k8s\.io/')
+_BODIES = ("requestObject", "responseObject")
 _CUT = "not JSON: Input data was truncated"
 
 
@@ -104,7 +105,7 @@ def _event_in(record: Any) -> bytes | None:
                 return event
         for value in values:
             if isinstance(value, dict) and isinstance(value.get("auditID"), str):
-                return orjson.dumps(value)
+                return orjson.dumps(_told(value))
         values = [
             inner
             for value in values
@@ -112,3 +113,12 @@ def _event_in(record: Any) -> bytes | None:
             for inner in (value.values() if isinstance(value, dict) else value)
         ]
     return None
+
+
+def _told(event: dict[str, Any]) -> dict[str, Any]:
+    """Without what log stores add to an event: a null for everything that it does not tell."""
+    return {
+        key: _told(value) if isinstance(value, dict) and key not in _BODIES else value
+        for key, value in event.items()
+        if value is not None
+    }

@@ -33,6 +33,7 @@ class _Status(msgspec.Struct, gc=False):
 class _Payload(msgspec.Struct, gc=False):
     methodName: str = ""
     resourceName: str = ""
+    serviceName: str = "k8s.io"
     authenticationInfo: _Authentication = msgspec.field(default_factory=_Authentication)
     requestMetadata: _Client = msgspec.field(default_factory=_Client)
     status: _Status = msgspec.field(default_factory=_Status)
@@ -55,8 +56,7 @@ def event_in(record: bytes) -> bytes | None:
     """The audit event as JSON; None for an entry of another service. Raises ValueError."""
     entry = _entry.decode(record)
     payload = entry.protoPayload
-    reference = _reference(payload.methodName, payload.resourceName) if payload else None
-    if payload is None or reference is None:
+    if payload is None or payload.serviceName != "k8s.io":
         return None
     verb = payload.methodName.rpartition(".")[2]
     answered, asked = (bytes(body) != b"null" for body in (payload.response, payload.request))
@@ -71,7 +71,7 @@ def event_in(record: bytes) -> bytes | None:
             "verb": verb,
             "user": {"username": payload.authenticationInfo.principalEmail},
             "userAgent": payload.requestMetadata.callerSuppliedUserAgent,
-            "objectRef": reference,
+            "objectRef": _reference(payload.methodName, payload.resourceName),
             "responseStatus": {"code": failure or (201 if verb == "create" else 200)},
             "requestObject": payload.request,
             "responseObject": payload.response,
@@ -86,7 +86,7 @@ def _reference(method: str, name: str) -> dict[str, str] | None:
     words = method.split(".")[:-1]
     versions = [place for place, word in enumerate(words) if _VERSION.fullmatch(word)]
     if not versions or versions[-1] == len(words) - 1:
-        return None  # another service, or no resource: io.k8s.get
+        return None  # a request for no resource, such as io.k8s.get
     version, (resource, *subresource) = words[versions[-1]], words[versions[-1] + 1 :]
     path = name.split("/")
     if len(path) > 2 and _VERSION.fullmatch(path[1]):

@@ -1,0 +1,150 @@
+"""`causeline analyze` and `causeline rules` as a person or a pipeline runs them: real processes, no server."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+
+from tests.recordings import SAMPLE
+from timeline.payloads import DocumentPayload
+
+RULES = Path(__file__).parent / "rules"
+QUIET = RULES / "service-gap" / "quiet-collection-deleted.jsonl"
+
+
+def causeline(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:
+    """Exit status, output, errors."""
+    command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
+    environment = {"PATH": "/usr/bin:/bin", **variables}
+    done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=60, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def document(*arguments: str | Path, **options: Any) -> dict[str, Any]:
+    status, output, errors = causeline("analyze", *arguments, "--output", "json", "--fail-on", "never", **options)
+    assert (status, errors) == (0, "")
+    told: dict[str, Any] = json.loads(output)
+    msgspec.convert(told, DocumentPayload, strict=True)
+    return told
+
+
+def rules_in(told: dict[str, Any]) -> set[str]:
+    return {finding["rule"] for finding in told["findings"]}
+
+
+def test_findings_are_told_with_their_proof_and_fail_the_command() -> None:
+    status, output, errors = causeline("analyze", SAMPLE)
+    assert (status, errors) == (1, "")
+    assert "Service ring was away for 53 ms under 3 running Pods" in output
+    assert "revision 582" in output and f"{SAMPLE}:" in output
+    assert "\033" not in output  # nobody looks at colours in a pipe
+
+
+@pytest.mark.parametrize(("threshold", "status"), [("error", 0), ("warning", 1), ("never", 0)])
+def test_the_threshold_decides_whether_the_command_fails(threshold: str, status: int) -> None:
+    assert causeline("analyze", SAMPLE, "--fail-on", threshold)[0] == status
+
+
+def test_nothing_found_is_a_success() -> None:
+    status, output, _ = causeline("analyze", QUIET)
+    assert status == 0
+    assert "0 errors, 0 warnings, 0 info" in output
+
+
+def test_the_document_is_the_same_for_the_same_lines_in_any_order(tmp_path: Path) -> None:
+    lines = (RULES / "service-gap" / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
+    told = []
+    for number, order in enumerate([lines, lines[::-1] + lines[:20]]):
+        path = tmp_path / str(number) / "log.jsonl"
+        path.parent.mkdir()
+        path.write_bytes(b"".join(order))
+        found = document(path)
+        for finding in found["findings"]:
+            for proof in finding["proof"]:
+                proof["file"] = proof["line"] = None
+        found["source"]["name"] = ""
+        told.append(found)
+    assert told[0] == told[1]
+    assert told[0]["findings"]
+
+
+def test_rules_and_namespaces_narrow_what_is_told() -> None:
+    assert rules_in(document(SAMPLE)) > {"service-gap", "lease-contention"}
+    assert rules_in(document(SAMPLE, "--rule", "service-gap")) == {"service-gap"}
+    assert rules_in(document(SAMPLE, "--namespace", "volcano-system")) == {"lease-contention", "lease-shared-config"}
+
+
+def test_a_folder_and_the_standard_input_are_read_too(tmp_path: Path) -> None:
+    shutil.copy(SAMPLE, tmp_path / "audit.jsonl.zst")
+    expected = rules_in(document(SAMPLE))
+    assert rules_in(document(tmp_path)) == expected
+    assert rules_in(document("-", stdin=SAMPLE.read_bytes())) == expected
+
+
+def test_what_cannot_be_understood_is_said_and_is_no_success(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    status, output, errors = causeline("analyze", picture)
+    assert (status, output) == (2, "")
+    assert "PNG picture" in errors and "Traceback" not in errors
+    assert causeline("analyze", tmp_path / "missing")[0] == 2
+    status, _, errors = causeline("analyze", SAMPLE, "--rule", "no-such-rule")
+    assert status == 2 and "service-gap" in errors
+
+
+def test_a_broken_line_is_counted_and_the_rest_judged(tmp_path: Path) -> None:
+    lines = (RULES / "service-gap" / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[1:]))
+    told = document(path)
+    assert [(each["file"], each["line"]) for each in told["source"]["skipped"]] == [(str(path), 2)]
+    assert "service-gap" in rules_in(told)
+
+
+def test_two_clusters_in_one_input_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    with zstandard.open(SAMPLE, "rt") as log:
+        events = [json.loads(line) for line in log if '"resource":"namespaces"' in line and '"kube-system"' in line]
+    line = next(each for each in events if each["verb"] == "create" and each["responseStatus"]["code"] == 201)
+    line["responseObject"]["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
+    line["auditID"] = "another"
+    other.write_text(json.dumps(line))
+    status, _, errors = causeline("analyze", SAMPLE, other)
+    assert status == 2
+    assert "two clusters" in errors and "other.jsonl line 1" in errors
+
+
+def test_coverage_says_what_can_be_judged() -> None:
+    told = document(SAMPLE)["source"]
+    pods = next(row for row in told["coverage"] if row["resource"] == "pods")
+    assert pods == {
+        "group": "",
+        "resource": "pods",
+        "level": "RequestResponse",
+        "complete": True,
+        "from_list": False,
+        "holes": 0,
+    }
+    assert {row["rule"]: row["verdict"] for row in told["rules"]}["service-gap"] == "exact"
+    output = causeline("analyze", SAMPLE, "--coverage")[1]
+    assert "pods" in output and "cannot judge" in output and "In the audit policy" in output
+
+
+def test_a_setting_of_a_rule_is_taken_from_the_environment() -> None:
+    assert causeline("analyze", SAMPLE, CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="soon")[0] == 2
+    status, output, _ = causeline("rules", "service-gap", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
+    assert status == 0 and "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7 s" in output
+
+
+def test_the_catalogue_lists_every_rule_and_shows_its_page() -> None:
+    status, output, _ = causeline("rules")
+    assert status == 0
+    assert len(output.splitlines()) == 14
+    assert "Looks alike but is benign" in causeline("rules", "lease-stolen")[1]
+    assert causeline("rules", "nonsense")[0] == 2

@@ -91,6 +91,8 @@ def _absences(since: Moment, lives: list[Track]) -> Iterator[Absence]:
     """When nothing of a name stood, from a moment on; nothing more where one may have stood."""
     start, went = since, None
     for life in lives:
+        if life.ended is None and life.first.time < since.time:
+            return
         order = order_of(start, life.created) if life.created else None
         if order and life.created:
             yield Absence(start, (life, life.created), order, went)
@@ -190,7 +192,7 @@ def _finding(user: Track, name: Name, absence: Absence, world: World) -> Finding
     if found is None:
         return None
     start, length = absence.start.time, found.end - absence.start.time
-    short = length < GRACE.microseconds
+    short = length - (SECOND if found.verdict is Verdict.BOUNDED else 0) < GRACE.microseconds
     usual = (name.kind, name.name) in _WITH_THE_NAMESPACE
     if short and (usual or found.verdict is Verdict.INCONCLUSIVE):
         return None

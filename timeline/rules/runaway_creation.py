@@ -98,16 +98,21 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
     settled = [each for each in strays[attempts:] if each.first.time + SETTLE.microseconds <= world.last]
     sure = strays[:attempts] + [each for each in settled if _left_behind(each, job, world)]
     likely = [each for each in settled if each not in sure and _watched(job, each, world)]
-    reason = f"the job has {makes} volumes to make a claim for, and {len(claims)} were made"
+    reason = f"the job's volumes call for {makes} of these claims, and {len(claims)} were made"
     if len(sure) > 1:
         leaked = sorted(sure + likely, key=lambda each: each.first.at)
-        return Runaway(leaked, Verdict.EXACT, Effect.OBSERVED, f"Exact: {reason}.")
+        return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"Sure: {reason}.")
     if sure:
-        return Runaway(sure, Verdict.EXACT, Effect.POSSIBLE, f"Exact: {reason}; the attempt failed.")
+        return Runaway(sure, _verdict(sure), Effect.POSSIBLE, f"Sure: {reason}; the attempt failed.")
     if likely:
         doubt = f"Inconclusive: {reason}. No line says that their names were written back, nor that the attempt failed."
         return Runaway(likely, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
     return None
+
+
+def _verdict(leaked: list[Track]) -> Verdict:
+    """Of what a list shows the creation is not known but to the second."""
+    return Verdict.EXACT if all(each.created for each in leaked) else Verdict.BOUNDED
 
 
 def _left_behind(claim: Track, job: Track, world: World) -> bool:

@@ -147,6 +147,47 @@ def test_other_json_is_refused(tmp_path: Path) -> None:
             items_of(tmp_path, content)
 
 
+# tables with a column for each field
+
+
+def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
+    """A row of AKSAudit, as `az monitor log-analytics query` gives it."""
+    told = json.loads(line)
+    fields = {
+        "AuditId": "auditID",
+        "Level": "level",
+        "ObjectRef": "objectRef",
+        "RequestObject": "requestObject",
+        "RequestReceivedTime": "requestReceivedTimestamp",
+        "RequestUri": "requestURI",
+        "ResponseObject": "responseObject",
+        "ResponseStatus": "responseStatus",
+        "Stage": "stage",
+        "StageReceivedTime": "stageTimestamp",
+        "User": "user",
+        "UserAgent": "userAgent",
+        "Verb": "verb",
+    }
+    row = {"TenantId": "t", "TimeGenerated": told["stageTimestamp"], "Type": "AKSAudit"}
+    for column, field in fields.items():
+        value = told.get(field)
+        row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict) else value
+    return row
+
+
+@pytest.mark.parametrize("objects_as_text", [True, False])
+def test_rows_of_the_aks_tables_are_events(objects_as_text: bool, tmp_path: Path) -> None:
+    rows = json.dumps([azure_row(line, objects_as_text=objects_as_text) for line in LINES])
+    assert [each.name for each in formats() if each.sniff(rows[: 64 * 1024].encode())] == [AKS]
+    assert entries_of(tmp_path, rows) == entries_of(tmp_path, "\n".join(LINES))
+
+
+def test_a_body_that_azure_left_out_is_not_told(tmp_path: Path) -> None:
+    row = {**azure_row(LINES[3], objects_as_text=True), "ResponseObject": "skipped-too-big-size-object"}
+    (entry,) = entries_of(tmp_path, json.dumps(row))
+    assert (entry.level, entry.facts) == (Level.METADATA, None)
+
+
 # events of old API servers
 
 

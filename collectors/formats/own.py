@@ -25,6 +25,7 @@ from timeline.kinds import kind_of
 VERSION = 1
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
+_QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that is repeated
 _Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
 
@@ -75,8 +76,7 @@ def write(entries: Iterable[Entry]) -> Iterator[bytes]:
             "sets": dict(entry.sets),
             "body": entry.body and msgspec.Raw(entry.body),
         }
-        held = {name: value for name, value in fields.items() if value}
-        held["received"] = entry.received
+        held = {name: value for name, value in fields.items() if value or value == 0}
         if entry.facts is not None:
             held["facts"] = entry.facts
         yield msgspec.json.encode(held) + b"\n"
@@ -101,6 +101,9 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
         else:
             try:
                 yield _entry(_written.decode(line.data), Place(line.file, line.number), bodies, known)
+            except msgspec.ValidationError as error:
+                field = _QUOTED.sub("", str(error))
+                yield Skipped(line.file, line.number, f"a field is not as Causeline writes it: {field}")
             except (ValueError, RecursionError) as error:
                 yield Skipped(line.file, line.number, reason_of(error))
 

@@ -245,6 +245,7 @@ class _Choice:
 def _findings(source_id: int) -> list[tuple[int, FindingPayload, list[dict[str, Any]], int]]:
     """(subject's track, document, occurrences, key of the subject's root) of every finding of a source."""
     rows = Finding.objects.filter(source_id=source_id).select_related("subject").defer("subject__lifeline")
+    rows = rows.order_by("first", "identity")
     return [(row.subject_id, row.document, row.occurrences, row.subject.root) for row in rows]
 
 

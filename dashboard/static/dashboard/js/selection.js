@@ -4,8 +4,9 @@ import { MS, clock, digitsFor } from "./time.js";
 
 const SEVERITIES = ["error", "warning", "info"];
 
-export const worst = (groups) =>
-  groups.reduce((best, group) => (!best || SEVERITIES.indexOf(group.severity) < SEVERITIES.indexOf(best.severity) ? group : best), null);
+export const worst = (groups) => [...groups].sort((one, other) =>
+  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity)
+  || other.findings.length - one.findings.length)[0] ?? null; // of equals, the one that befell most
 
 /** A range in which both ends stand well inside; more of what came after than before, for that is the harm. */
 export function rangeAround({ start, end }) {

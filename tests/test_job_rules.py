@@ -1,0 +1,118 @@
+"""The rules on Jobs: how sure, how bad, and what lost lines must not change."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.recordings import entries_of, findings_of, world_of
+from tests.test_rules import FIXTURES, check_fires
+from timeline.entries import Entry
+from timeline.kinds.job import JobFacts
+from timeline.rulebook import Effect, Finding, Verdict
+
+RULES = ("job-excess-pods", "job-finalizer-before-count", "job-double-count")
+RECORDINGS = sorted(path for rule in RULES for path in (FIXTURES / rule).glob("*.jsonl"))
+
+
+def check_one(fixture: str, subject: str) -> Finding:
+    (found,) = check_fires(fixture, subject)
+    return found
+
+
+def test_a_pod_created_after_its_job_was_complete() -> None:
+    # Job batch0         307============Complete 330
+    # Pod batch0-tz7j4      309==Succeeded 323
+    # Pod batch0-xwj4x                               331===
+    found = check_one("job-excess-pods/fires-after-complete", "Pod/batch0-xwj4x")
+    assert (found.verdict, found.worst.effect) == (Verdict.EXACT, Effect.OBSERVED)
+    assert [one.moment.stamp.resource_version for one in found.worst.proof] == [330, 331]
+    assert found.delay == 38_048
+    assert found.bounds == (0.021904, 0.045533)
+    assert found.other and (found.other.kind, found.other.name) == ("Job", "batch0")
+
+
+def test_each_pod_too_many_is_a_finding() -> None:
+    check_fires("job-excess-pods/fires-two-after-complete", "Pod/batch2-p2khh", "Pod/batch2-zfqzh")
+
+
+@pytest.mark.parametrize(
+    ("fixture", "subject", "verdict", "severity"),
+    [
+        ("job-excess-pods/fires-completions-listed", "Pod/batch1-qslxk", Verdict.EXACT, "error"),
+        # One completion stands in the list, the other waits for it.
+        ("job-excess-pods/fires-succeeded-and-not-all-listed", "Pod/sum-c", Verdict.EXACT, "error"),
+        ("job-excess-pods/fires-after-failed", "Pod/sum-b", Verdict.EXACT, "error"),
+        ("job-excess-pods/fires-above-parallelism", "Pod/sum-c", Verdict.EXACT, "error"),
+        ("job-excess-pods/fires-above-parallelism-never-ran", "Pod/sum-b", Verdict.EXACT, "warning"),
+        # The others may have finished in a line that is missing.
+        ("job-excess-pods/fires-no-later-line-of-the-others", "Pod/sum-b", Verdict.INCONCLUSIVE, "info"),
+        ("job-finalizer-before-count/fires-no-status-written", "Pod/lost-jc84d", Verdict.EXACT, "error"),
+        ("job-finalizer-before-count/fires-job-goes-on-without-it", "Pod/sum-a", Verdict.EXACT, "error"),
+        ("job-finalizer-before-count/fires-counted-by-the-next-write", "Pod/sum-a", Verdict.EXACT, "error"),
+        ("job-finalizer-before-count/fires-index-not-completed", "Pod/sum-0", Verdict.EXACT, "error"),
+        ("job-finalizer-before-count/fires-failure-not-counted", "Pod/sum-a", Verdict.EXACT, "error"),
+        ("job-finalizer-before-count/fires-removal-is-the-deletion", "Pod/sum-a", Verdict.EXACT, "error"),
+        # The Job's writes name no revisions, and others are missing.
+        ("job-finalizer-before-count/fires-nothing-known-to-be-missing", "Pod/sum-a", Verdict.INCONCLUSIVE, "info"),
+        ("job-double-count/fires-listed-again", "Job/sum", Verdict.EXACT, "error"),
+        ("job-double-count/fires-counter-too-high", "Job/sum", Verdict.INCONCLUSIVE, "info"),
+    ],
+)
+def test_how_sure_and_how_bad(fixture: str, subject: str, verdict: Verdict, severity: str) -> None:
+    found = check_one(fixture, subject)
+    assert (found.verdict, found.severity) == (verdict, severity)
+
+
+def test_of_another_controller_the_end_and_the_parallelism_hold() -> None:
+    above, after = check_fires("job-excess-pods/fires-of-another-controller", "Pod/sum-c", "Pod/sum-d")
+    assert "allows 2 at a time" in above.summary
+    assert "was Complete" in after.summary
+    assert "spec.managedBy" in after.advice[0]
+
+
+def test_a_pod_counted_again_and_again_is_one_finding() -> None:
+    found = check_one("job-double-count/fires-failure-counted-three-times", "Job/sum")
+    assert found.other and found.other.name == "sum-a"
+    assert [[one.role for one in each.proof] for each in found.occurrences] == [
+        ["Pod listed", "counted", "listed again"]
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("completed", "failed", "index", "expected"),
+    [
+        ("0-2,5", "", 1, True),
+        ("0-2,5", "", 5, True),
+        ("0-2,5", "", 4, False),
+        ("", "3", 3, True),
+        ("", "", 0, False),
+        ("what", "-", 0, False),
+    ],
+)
+def test_an_index_is_found_in_ranges(completed: str, failed: str, index: int, expected: bool) -> None:
+    assert JobFacts(completed_indexes=completed, failed_indexes=failed).settled(index) is expected
+
+
+def thinned(entries: list[Entry], chance: random.Random) -> list[Entry]:
+    """What is left of a log that lost single lines, its beginning, its end, or a stretch."""
+    first, last = sorted((chance.randrange(len(entries)), chance.randrange(len(entries))))
+    rate = chance.choice((0.03, 0.1, 0.3, 0.5))
+    return chance.choice(
+        (
+            [entry for entry in entries if chance.random() > rate],
+            entries[first:],
+            entries[:last],
+            entries[:first] + entries[last:],
+        )
+    )
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_lost_lines_raise_no_alarm(path: Path) -> None:
+    entries = entries_of(path)
+    whole = {finding.id for finding in findings_of(world_of(entries)) if finding.severity != "info"}
+    for seed in range(25):
+        lost = findings_of(world_of(thinned(entries, random.Random(seed))))
+        alarms = [each for each in lost if each.severity != "info" and each.rule in RULES and each.id not in whole]
+        assert [each.summary for each in alarms] == []

@@ -1,0 +1,167 @@
+"""A Pod that its Job counted twice.
+
+## What it sees
+
+A Pod's UID stood in `status.uncountedTerminatedPods`, left it with the counters raised, and came back; or the Job's
+`succeeded` is higher than the number of its Pods that may have succeeded.
+
+## Why it matters
+
+The Job is Complete with work left undone, or Failed with retries left. The list exists so that each Pod is counted
+once, whatever fails in between; a controller that acts on an old state of its own status breaks it.
+
+## Proof
+
+Three states of the Job in the order of their revisions: listed, counted, listed again. No missing line can feign them.
+That the counter is too high is said only where the Job's creation is in the log, all Pods that it ever listed are
+known, and no write of a Pod is known to be missing.
+
+## Looks alike but is benign
+
+A UID that stays in the list over several writes, or moves from one list to the other; several Pods counted by one
+write; Pods that were counted before the log begins, or are deleted since; a Job re-created under its name; an Indexed
+Job, which counts indexes; a Job of another controller (`spec.managedBy`), which may count Pods of another cluster.
+
+## What to do
+
+Compare what the Job did with what it should have done, and run what is missing. Upgrade Kubernetes: 1.34 repairs
+kubernetes#130103, 1.36 makes controllers wait for their own writes (KEP-5647). Nothing else may write the Job's
+status.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.entries import ObjectRef
+from timeline.lifelines import Moment, Track
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, why
+from timeline.world import World
+
+
+class Return(NamedTuple):
+    """A UID comes back into the list."""
+
+    listed: Moment
+    counted: Moment
+    again: Moment
+
+
+@rule("job-double-count", judges=("Job",), needs=("Job", "Pod"))
+def judge(job: Track, world: World) -> Iterator[Finding]:
+    told = [job.first, job.last] if job.first.entry.facts and job.last.entry.facts else []
+    told = told or [moment for moment in job.moments if moment.entry.facts]
+    if not told or told[-1].facts.foreign:
+        return
+    grown = told[-1].facts.recorded - told[0].facts.recorded
+    if grown <= world.tally(job.ref.uid, "ended", job.last.at):
+        return  # so a Job is not gone through again for each of its Pods
+    told = [moment for moment in job.moments if moment.entry.facts]
+    returns: dict[ObjectRef | None, list[Return]] = defaultdict(list)
+    for uid, each in _returns(told):
+        pod = world.of_uid(uid)
+        returns[pod.ref if pod else None].append(each)
+    for ref, found in returns.items():
+        yield _twice(job, ref, found)
+    if not returns:
+        yield from _too_high(job, told, world)
+
+
+def _returns(told: list[Moment]) -> Iterator[tuple[str, Return]]:
+    """Each UID that left the list with all that left it counted, and came back."""
+    left: dict[str, tuple[Moment, Moment]] = {}
+    before = told[0]
+    for moment in told[1:]:
+        gone = before.facts.uncounted - moment.facts.uncounted
+        if gone and _counter(moment) - _counter(before) >= len(gone):
+            left.update((uid, (before, moment)) for uid in gone)
+        for uid in sorted(moment.facts.uncounted - before.facts.uncounted):
+            if uid in left:
+                yield uid, Return(*left.pop(uid), moment)
+        before = moment
+
+
+def _counter(moment: Moment) -> int:
+    return int(moment.facts.succeeded + moment.facts.failed)
+
+
+def _twice(job: Track, pod: ObjectRef | None, found: list[Return]) -> Finding:
+    name = f"Pod {pod.name}" if pod else "a Pod"
+    return Finding(
+        rule="job-double-count",
+        subject=job.ref,
+        other=pod,
+        verdict=Verdict.EXACT,
+        summary=f"Job {job.ref.name} listed {name} for counting again after it had counted it",
+        occurrences=tuple(
+            Occurrence(
+                first=each.listed.time,
+                last=each.again.time,
+                headline=f"Job {job.ref.name} listed {name} for counting again after it had counted it",
+                plural="Jobs",
+                why=why(Verdict.EXACT, each.listed, each.again),
+                effect=Effect.OBSERVED,
+                effect_text=_EFFECT,
+                proof=(
+                    Proof("Pod listed", job.ref, each.listed),
+                    Proof("counted", job.ref, each.counted),
+                    Proof("listed again", job.ref, each.again),
+                ),
+                arrow="counted twice",
+            )
+            for each in found
+        ),
+        advice=_advice(job),
+        delay=None,
+    )
+
+
+_EFFECT = "{names} counts more Pods than ended: work may be left undone, or retries unused"
+
+
+def _too_high(job: Track, told: list[Moment], world: World) -> Iterator[Finding]:
+    last = told[-1]
+    if job.created is None or last.facts.indexed:
+        return
+    if any(world.of_uid(uid) is None for moment in told for uid in moment.facts.uncounted):
+        return
+    possible = sum(_may_have_succeeded(pod, last) for pod in world.children(job))
+    if last.facts.succeeded <= possible or not world.complete("", "Pod", job.first.time, last.time):
+        return
+    counted = next(moment for moment in told if moment.facts.succeeded > possible)
+    summary = f"Job {job.ref.name} counts {last.facts.succeeded} succeeded Pods, and only {possible} can have succeeded"
+    yield Finding(
+        rule="job-double-count",
+        subject=job.ref,
+        other=None,
+        verdict=Verdict.INCONCLUSIVE,
+        summary=summary,
+        occurrences=(
+            Occurrence(
+                first=counted.time,
+                last=counted.time,
+                headline=summary,
+                plural="Jobs",
+                why="Inconclusive: no write of a Pod is known to be missing, and these are all of the Job's.",
+                effect=Effect.OBSERVED,
+                effect_text=_EFFECT,
+                proof=(Proof("counter too high", job.ref, counted),),
+            ),
+        ),
+        advice=_advice(job),
+        delay=None,
+        count=last.facts.succeeded - possible,
+    )
+
+
+def _may_have_succeeded(pod: Track, counted: Moment) -> bool:
+    phases = {moment.facts.phase for moment in pod.moments}
+    return "Succeeded" in phases or not ("Failed" in phases or pod.last.at > counted.at)
+
+
+def _advice(job: Track) -> tuple[str, ...]:
+    return (
+        f"Compare what Job {job.ref.name} did with what it should have done, and run what is missing.",
+        "Upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind (KEP-5647).",
+        "Let nothing but the Job controller write the Job's status.",
+    )

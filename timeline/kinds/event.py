@@ -5,7 +5,7 @@ import msgspec
 from timeline.entries import Facts
 from timeline.kinds import Kind, Reference, Shape
 
-KEPT = frozenset({"LeaderElection", "PVCError", "FailedMount", "FailedScheduling"})
+KEPT = frozenset({"LeaderElection", "PVCError", "FailedMount", "FailedScheduling", "Failed"})
 """The reasons whose Events a rule reads. Of all others, a third of many a log, nothing but the metadata is kept."""
 
 

@@ -34,10 +34,15 @@ def redact(body: Any, kind: str = "") -> Any:
 
 
 def redact_json(raw: bytes, kind: str = "") -> bytes:
-    """The same as JSON; keys come back sorted, so that equal objects are equal bytes. Raises ValueError."""
+    """The same as JSON; keys come back sorted, so that equal objects are equal bytes.
+
+    Raises ValueError, and RecursionError where it is nested too deep to be written.
+    """
     try:
         return orjson.dumps(redact(orjson.loads(raw), kind), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
+        if "Recursion" in str(error):
+            raise RecursionError(str(error)) from None
         raise ValueError(f"the object cannot be kept: {error}") from None
 
 

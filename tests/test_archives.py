@@ -283,6 +283,13 @@ def test_hidden_files_of_archives_and_those_of_a_mac_are_skipped(tmp_path: Path)
         assert skipped == [f"dump/{name}: is hidden" for name in names[1:]]
 
 
+def test_an_archive_or_a_folder_without_files_is_told(tmp_path: Path) -> None:
+    for archive in (zipped({}), zipped({"folder/": b""}), gzip.compress(zipped({}))):
+        assert opened_bytes(tmp_path, archive) == ({}, ["dump: is an archive without files"])
+    (tmp_path / "folder" / "inside").mkdir(parents=True)
+    assert opened((tmp_path / "folder", "folder")) == ({}, ["folder: is a folder without files"])
+
+
 @pytest.mark.parametrize("pack", ALL)
 def test_of_a_cut_tar_what_could_be_read_is_kept_and_the_loss_is_said(tmp_path: Path, pack: Pack) -> None:
     long = random.Random(5).randbytes(1_300_000).hex().encode()  # bzip2 gives blocks of 900 kB or nothing

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from collectors.formats import Limits, Recording, Skipped
 from collectors.formats.json_items import Item, Pattern, items, outline
+from collectors.formats.stream import TOO_DEEP
 
 ITEMS = ("items", "*")
 
@@ -69,7 +70,7 @@ def test_several_patterns_find_their_values_in_the_order_of_the_file() -> None:
         (b'{"items":[{"a":1} {"a":2},{"a":3}]}', [1, 3], ["not JSON: a comma, a colon or a bracket is missing"]),
         (b'{"items":[{"a":1}]}\nnoise\n{"items":[{"a":2}]}', [1, 2], ["it is not JSON"]),
         (b'{"it\n{"items":[{"a":2}]}', [2], ["not JSON"]),
-        (b'{"items":[{"a":' + b"[" * 5000 + b"]" * 5000 + b'},{"a":2}]}', [2], [".items[0]: it is nested too deeply"]),
+        (b'{"items":[{"a":' + b"[" * 5000 + b"]" * 5000 + b'},{"a":2}]}', [2], [f".items[0]: {TOO_DEEP}"]),
         (
             b'{"items":[{"a":"' + b"x" * 5000 + b'"},{"a":2}]}',
             [2],

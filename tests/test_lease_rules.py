@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
-from timeline.entries import Change, Clock, Entry, ObjectRef
+from timeline.entries import FOREVER, Change, Clock, Entry, ObjectRef
 from timeline.judge import rulebook
 from timeline.kinds import Kind, kind_of, qualified
 from timeline.kinds.deployment import Lock
@@ -20,6 +20,9 @@ FIXTURES = Path(__file__).parent / "rules"
 QUIET = sorted(FIXTURES.glob("lease-*/quiet-*.jsonl"))
 UNTOLD = {  # one lost line of these nothing else tells
     "quiet-clean-hand-over": "its PATCHes do not name what they replace",
+    "quiet-other-holder-is-missing": "nor do these",
+    "quiet-release-without-a-body-of-a-known-object": "nor do these",
+    "quiet-release-without-a-body-of-an-unknown-object": "nor do these",
     "quiet-in-a-watch-of-whole-seconds": "a watch loses none",
     "quiet-replaced": "nothing but the Deployments is shown",
 }
@@ -126,6 +129,15 @@ def test_a_take_over_within_the_term_is_stolen_whatever_clock_tells_it() -> None
     assert (stolen.verdict, stolen.severity, stolen.delay) == (Verdict.EXACT, "error", 1_047_619)
     watched = found_in("lease-stolen/fires-in-a-watch")["lease-stolen"]
     assert (watched.verdict, watched.severity) == (Verdict.BOUNDED, "error")
+
+
+def test_a_holder_that_a_list_shows_later_is_no_thief() -> None:
+    entries = entries_of(FIXTURES / "lease-stolen" / "fires-within-the-term.jsonl")
+    before = [entry for entry in entries if not getattr(entry.facts, "transitions", 0)]
+    taken = next(entry for entry in entries if entry not in before)
+    assert alarms(world_of([*before, taken]))
+    listed = msgspec.structs.replace(taken, change=Change.OBSERVED, clock=Clock.OBJECT, staged=FOREVER)
+    assert alarms(world_of([*before, listed])) == []
 
 
 def test_a_lease_that_ran_out_is_a_warning_once_a_later_write_shows_it() -> None:

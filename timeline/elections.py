@@ -12,7 +12,8 @@ from typing import NamedTuple
 from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Verdict, order_of, setting, surely_live
+from timeline.order import delay_bounds
+from timeline.rulebook import Verdict, setting, surely_live
 from timeline.world import World
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")
@@ -42,7 +43,7 @@ class Election:
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease
         self.world = world
-        self.terms = list(_terms(lease))
+        self.terms = _terms(lease)
         self._workloads: dict[str, Name | None] = {}
         self._components: dict[str, str] | None = None
 
@@ -54,32 +55,22 @@ class Election:
         """A holder and the other that followed it, in order."""
         return [(old, new) for old, new in pairwise(self.terms) if old.holder != new.holder]
 
-    def released(self, term: Term) -> bool:
-        """Whether its holder gave the Lease up."""
-        return term.left is not None and not self.write(term.left).facts.holder
-
     def unbroken(self, start: int, end: int) -> bool:
         """Whether surely no write lies between those that are known from one to another, and each told its state."""
         writes = self.lease.moments[start : end + 1]
-        return all(
+        told = all(
             b.entry.facts is not None
             and b.change is not Change.OBSERVED
             and b.facts.transitions <= a.facts.transitions + 1
-            and order_of(a, b) in (Verdict.EXACT, Verdict.BOUNDED)
-            and self.world.unbroken(a, b, self.lease)
             for a, b in pairwise(writes)
         )
+        return told and self.world.gapless(self.lease, writes[0].time, writes[-1].time)
 
     def pod(self, term: Term) -> Track | None:
-        """The Pod that bears its holder's name, where that is not a node's."""
-        if self._on_node(term):
-            return None
+        """The Pod that bears its holder's name."""
         names = (Name("", "Pod", space, host) for host in _hosts(term.holder) for space in self._spaces(term))
         lives = next((pods for name in names if (pods := self.world.incarnations(name))), [])
         return _standing(lives, self.write(term.renewed))
-
-    def _on_node(self, term: Term) -> bool:
-        return any(self.world.incarnations(Name("", "Node", "", host)) for host in _hosts(term.holder))
 
     def _spaces(self, term: Term) -> tuple[str, ...]:
         """The namespaces that its Pod may be in: of the account that writes, and of the Lease."""
@@ -104,20 +95,16 @@ class Election:
             for space in self._spaces(term)
             if self.world.incarnations(name := Name("apps", kind, space, match[1]))
         }
-        return namers.pop() if len(namers) == 1 and not self._on_node(term) else None
+        return namers.pop() if len(namers) == 1 else None
 
     def component(self, term: Term) -> str:
         """What its holder calls itself in the Events of the election; "" where it is not told, or only its identity."""
         if self._components is None:
             self._components = {}
             for event in self.world.referrers(self.lease.name):
-                told = event.last.facts
-                if (
-                    event.ref.kind == "Event"
-                    and told.reason == "LeaderElection"
-                    and (said := _SAYS.match(told.message))
-                ):
-                    self._components[said[1]] = told.component
+                said = _SAYS.match(getattr(event.last.facts, "message", ""))
+                if said and event.last.facts.reason == "LeaderElection":
+                    self._components[said[1]] = event.last.facts.component
         known = self._components.get(term.holder, "")
         return "" if known == term.holder or known in _hosts(term.holder) else known
 
@@ -164,7 +151,7 @@ class Election:
         times, stretches, end = int(TIMES.value), list[list[tuple[Term, Term]]](), 0
         for start in range(len(counted) - times + 1):
             window = counted[start : start + times]
-            if self._latest(window[-1]) - self._earliest(window[0]) > WITHIN.microseconds:
+            if self._lasted(window[0], window[-1]) > WITHIN.value:
                 continue
             if start < end:
                 stretches[-1] += counted[end : start + times]
@@ -182,14 +169,11 @@ class Election:
             return stays(pod, at, self.world)
         return self.world.complete("", "Pod", self.write(old.taken).time, at.time)
 
-    def _earliest(self, handover: tuple[Term, Term]) -> int:
-        old, new = handover
+    def _lasted(self, first: tuple[Term, Term], last: tuple[Term, Term]) -> float:
+        """Seconds from one take-over to another, at most."""
+        old, new = first
         seen = new.taken if self.unbroken(new.taken - 1, new.taken) else old.renewed
-        return self.write(seen).stamp.received
-
-    def _latest(self, handover: tuple[Term, Term]) -> int:
-        taken = self.write(handover[1].taken)
-        return taken.stamp.received + (1_000_000 if taken.clock is Clock.OBJECT else 0)
+        return delay_bounds(self.write(seen).stamp, self.write(last[1].taken).stamp)[1]
 
 
 def stays(track: Track, at: Moment, world: World) -> bool:
@@ -198,8 +182,8 @@ def stays(track: Track, at: Moment, world: World) -> bool:
 
 
 def _gone(track: Track, at: Moment) -> bool:
-    asked = track.asked_to_end
-    return (asked is not None and asked <= at.time) or (track.created is not None and track.created.time > at.time)
+    asked, born = track.asked_to_end, track.created
+    return (asked is not None and asked <= at.time) or (born is not None and born.time > at.time)
 
 
 def known(name: Name, world: World) -> ObjectRef:
@@ -255,7 +239,7 @@ def _terms(lease: Track) -> list[Term]:
 
 
 def _hosts(holder: str) -> tuple[str, ...]:
-    """The Pods or nodes that an identity may begin with: <host>, <host>_<uuid>, <host>-external-<program>."""
+    """The Pods that an identity may name: <Pod>, <Pod>_<uuid>, <Pod>-external-<program>."""
     host = holder.partition("_")[0]
     return tuple(dict.fromkeys((holder, host, host.partition("-external")[0])))
 

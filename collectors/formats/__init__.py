@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from collectors.formats.depth import is_deeper
 from collectors.formats.refusal import looks_like, refusal
-from collectors.formats.stream import Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
+from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from timeline.entries import Entry
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read"]
@@ -68,6 +69,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[Entry | Skipped]:
         yield from self._refused
+        limits = self._intake.limits
         objects: set[object] = set()
         for known in chain([self._first], map(_known, self._opened)):
             if isinstance(known, Skipped):
@@ -76,14 +78,19 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             for item in format.read(recording, self._bodies):
-                if not isinstance(item, Skipped):
-                    objects.add(item.ref.uid or item.ref)
-                    if len(objects) > self._intake.limits.objects:
-                        limit = f"more than {self._intake.limits.objects} objects"
-                        yield Skipped(recording.name, 0, f"{limit}; CAUSELINE_OBJECT_LIMIT raises the limit")
-                        self.close()
-                        return
-                yield item
+                if isinstance(item, Skipped):
+                    yield item
+                    continue
+                objects.add(item.ref.uid or item.ref)
+                if len(objects) > limits.objects:
+                    reason = f"more than {limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
+                    yield Skipped(recording.name, 0, f"not read further: {reason}")
+                    self.close()
+                    return
+                if item.body and is_deeper(item.body, limits.depth):
+                    yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
+                else:
+                    yield item
             yield from recording.loss()
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from collectors.normalise.audit import AuditEvent, Shared, entries_of
 from timeline.entries import Entry, Place
 
@@ -63,7 +63,7 @@ def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> En
 def reason_of(error: Exception) -> str:
     match error:
         case RecursionError():
-            return "it is nested too deeply"
+            return TOO_DEEP
         case UnicodeDecodeError():
             return f"it is not UTF-8: {error}"
         case msgspec.ValidationError():

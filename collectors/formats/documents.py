@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from collectors.formats.audit import reason_of
 from collectors.formats.stream import Skipped
 from collectors.normalise import revision, told
 from collectors.normalise.objects import failure, sighting_of
@@ -103,7 +104,7 @@ def entries_of(pieces: Iterator[Piece | Skipped], file: str, bodies: bool) -> It
         try:
             yield from reading.entries(piece)
         except (ValueError, RecursionError) as error:
-            yield Skipped(file, piece.line, _reason(error))
+            yield Skipped(file, piece.line, reason_of(error))
     yield from reading.replay.rest()
 
 
@@ -137,7 +138,7 @@ class _Reading:
                 piece.data, Change.OBSERVED, place, bodies=self._bodies, api_version=version, kind=kind
             ).entry
         except (ValueError, RecursionError) as error:
-            return Skipped(self._file, piece.line, _reason(error))
+            return Skipped(self._file, piece.line, reason_of(error))
 
     def _event(self, type: str, data: bytes, line: int) -> Iterator[Entry | Skipped]:
         """One event of a watch."""
@@ -162,16 +163,3 @@ def header_of(data: bytes) -> Header:
         return _header.decode(data)
     except (ValueError, RecursionError):
         return Header()
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case RecursionError():
-            return "it is nested too deeply"
-        case UnicodeDecodeError():
-            return f"it is not UTF-8: {error}"
-        case msgspec.ValidationError():
-            return f"a field is not as Kubernetes writes it: {error}"
-        case msgspec.DecodeError():
-            return f"not JSON: {error}"
-    return str(error)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.formats.stream import Recording, Skipped
+from collectors.formats.stream import TOO_DEEP, Recording, Skipped
 
 Pattern = tuple[str, ...]
 
@@ -120,7 +120,7 @@ class Text:
             except msgspec.DecodeError as error:
                 reason = str(error)
             except RecursionError:
-                raise Damaged("it is nested too deeply") from None
+                raise Damaged(TOO_DEEP) from None
             if reason.startswith(_TRAILING):
                 return self._taken(int(reason[len(_TRAILING) : -1]) - 1)
             if reason != _CUT and not reason.endswith(f"(byte {len(view)})"):  # a number may be cut at its point

@@ -13,7 +13,7 @@ import yaml
 
 from collectors.formats import Format
 from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
-from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from timeline.entries import Entry
 
 _VALUES = 1_000_000  # of one object; etcd takes none that holds as many
@@ -22,22 +22,24 @@ _APART = re.compile(rb"(?:---|\.\.\.)(?:$|[ \t])")
 _ITEMS = re.compile(rb"""["']?items["']?:[ \t]*(?:#.*)?$""")
 _DASH = re.compile(rb"( *)-(?=$|[ \t])")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
 class _Text:
     """The lines of one document, or of one item."""
 
-    def __init__(self, line: int, limit: int) -> None:
-        self.line = line
+    def __init__(self, limit: int) -> None:
+        self.line = 0  # the first
         self.fault = ""  # why it cannot be used
-        self._next = line
+        self._next = 0
         self._limit = limit
         self._size = 0
         self._lines: list[bytes] = []
 
     def add(self, number: int, data: bytes) -> None:
+        if not self.line:
+            self.line = self._next = number
         self._lines += [b""] * min(number - self._next, _BLANK_LINES)  # blank ones may be of a text
         self._lines.append(data)
         self._next = number + 1
@@ -48,7 +50,7 @@ class _Text:
 
     @property
     def content(self) -> bytes:
-        return b"\n".join(self._lines)
+        return b"".join(line + b"\n" for line in self._lines)
 
 
 class _Cut:
@@ -56,10 +58,10 @@ class _Cut:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._begin(1)
+        self._begin()
 
-    def _begin(self, line: int) -> None:
-        self._document = self._text(line)  # of a list: what stands around its items
+    def _begin(self) -> None:
+        self._document = self._text()  # of a list: what stands around its items
         self._item: _Text | None = None
         self._listing: Listing | None = None
         self._margin: bytes | None = None  # of the dashes; None before the first
@@ -72,7 +74,7 @@ class _Cut:
                 yield line
             elif _APART.match(line.data):
                 yield from self._end()
-                self._begin(line.number)
+                self._begin()
                 if rest := line.data[3:].strip():
                     self._document.add(line.number, rest)
             elif self._inside:
@@ -89,7 +91,7 @@ class _Cut:
         if dash and self._margin in (None, dash[1]):
             yield from self._end_item()
             self._margin = dash[1]
-            self._item = self._text(line.number)
+            self._item = self._text()
             self._item.add(line.number, dash[1] + b" " + line.data[dash.end() :])
         elif line.data[:1] in (b" ", b"\t", b"#"):
             if self._item:
@@ -130,8 +132,8 @@ class _Cut:
             reason = str(error).partition("\n")[0]
         return Skipped(self._recording.name, line, reason)
 
-    def _text(self, line: int) -> _Text:
-        return _Text(line, self._recording.limits.line_bytes)
+    def _text(self) -> _Text:
+        return _Text(self._recording.limits.line_bytes)
 
 
 def _value(text: bytes, depth: int) -> Any:
@@ -165,7 +167,7 @@ def _value(text: bytes, depth: int) -> Any:
         if not isinstance(event, yaml.ScalarEvent):
             around.append((value, []))
             if len(around) > depth:
-                raise ValueError(f"it is nested more than {depth} deep; CAUSELINE_DEPTH_LIMIT raises the limit")
+                raise ValueError(TOO_DEEP)
     return root
 
 
@@ -187,7 +189,7 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
 _KUBECONFIG = re.compile(rb"""^["']?kind["']?:[ \t]*["']?Config\b""", re.MULTILINE)
 _VERSION = re.compile(rb"""^apiVersion:[ \t]*["']?(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*["']?[ \t]*\r?$""", re.MULTILINE)
 _KIND = re.compile(rb"^kind:", re.MULTILINE)
-_OBJECT = re.compile(rb"^(?:metadata|items):", re.MULTILINE)
+_OBJECT = re.compile(rb"^(?:metadata:|items:|kind: (?:Table|Status)\b)", re.MULTILINE)  # these hold none, to be told
 _EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
 
 

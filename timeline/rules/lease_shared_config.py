@@ -86,8 +86,6 @@ def _occurrence(lease: Name, one: Side, other: Side) -> Occurrence:
 
 def _clash(lease: Name, one: Track, other: Track, world: World) -> tuple[Side, Side] | None:
     """The writes of two workloads that show them on one Lease for different schedulers, at one time."""
-    if one.name == other.name:
-        return None
     for a in _configured(lease, one):
         for b in _configured(lease, other):
             first, second = sorted((a, b), key=lambda side: side[1].at)

@@ -46,7 +46,7 @@ from timeline.order import SECOND, delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, Verdict, dated, duration, rule, setting, why
 from timeline.world import World
 
-LATE = setting("load-balancer-late", "late", 30, "s", "How long an address may take once an endpoint is ready.")
+LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")
 IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which the address may have been written and not yet answered
 TAKEN_UP = "service.kubernetes.io/load-balancer-cleanup"  # https://kubernetes.io/docs/concepts/services-networking
 
@@ -64,7 +64,7 @@ class Wait(NamedTuple):
 
     since: Proof
     came: Moment | None  # the first address
-    until: int  # when that came, or the Service or the source ended
+    until: int  # when that came; else when the Service, its wish for one, or the source ended
     facts: ServiceFacts  # at its beginning
     taken_up: bool
     proven: bool  # no write is missing that could explain it
@@ -100,10 +100,11 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
     in_flight = world.last < wait.since.moment.time + LATE.microseconds + IN_FLIGHT
     if not wait.came and (in_flight or not judged_by_peers or not wait.proven or not dated(wait.since.moment)):
         return
-    yield _finding(service, wait, peers)
+    over = wait.came or wait.until < world.last
+    yield _finding(service, wait, peers, Status.CONFIRMED if over else Status.SUSPECTED)
 
 
-def _finding(service: Track, wait: Wait, peers: Peers) -> Finding:
+def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Finding:
     since, came, name = wait.since.moment, wait.came, service.ref.name
     length = duration(wait.length)
     verdict, reason = _verdict(wait)
@@ -132,7 +133,7 @@ def _finding(service: Track, wait: Wait, peers: Peers) -> Finding:
         advice=_advice(wait),
         delay=wait.length,
         bounds=delay_bounds(since.stamp, came.stamp) if came else None,
-        status=Status.CONFIRMED if came or wait.until == service.asked_to_end else Status.SUSPECTED,
+        status=status,
     )
 
 
@@ -144,8 +145,7 @@ def _wait(service: Track, world: World) -> Wait | None:
     if not service.created:
         return None
     came = next((moment for moment in service.moments if moment.facts.addresses), None)
-    left = service.asked_to_end
-    end = came.time if came else world.last if left is None else left
+    end = came.time if came else world.last
     waits = list(_spans(service, end, lambda facts: facts.waits_for_address))
     if not waits or end - waits[0].since.time <= LATE.microseconds:
         return None
@@ -160,12 +160,12 @@ def _wait(service: Track, world: World) -> Wait | None:
                 return Wait(
                     Proof(role, later.track.ref, later.since),
                     came,
-                    end,
+                    end if came else wait.until,
                     service.facts_at(later.since.time),
                     TAKEN_UP in service.facts_at(overdue).finalizers,
                     _told(service, end)
                     and world.gapless(service, service.created.time, end)
-                    and all(world.gapless(piece, later.since.time, overdue) for piece in pieces),
+                    and all(_stayed(piece, later.since.time, overdue, world) for piece in pieces),
                 )
     return None
 
@@ -222,6 +222,12 @@ def _told(service: Track, end: int) -> bool:
     """Whether its writes until then show what they wrote: one that does not may have brought an address."""
     writes = [moment for moment in service.moments if moment.time <= end and moment.change is not Change.DELETED]
     return all(moment.entry.facts is not None for moment in writes)
+
+
+def _stayed(piece: Track, since: int, overdue: int, world: World) -> bool:
+    """Whether its endpoints were ready throughout; a watch without a further line is taken to have gone on."""
+    watched = piece.last.clock is Clock.OBJECT
+    return world.gapless(piece, since, min(overdue, piece.last.time) if watched else overdue)
 
 
 def _placed(nodes: int, facts: Any) -> bool:

@@ -39,7 +39,8 @@ def _found(path: Path, name: str, intake: Intake) -> Iterator[_File | Skipped]:
     except (OSError, ValueError) as error:
         raise NotARecording(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
     if stat.S_ISDIR(status.st_mode):
-        yield from _walked(path.absolute(), name.rstrip("/"), intake)
+        found = list(_walked(path.absolute(), name.rstrip("/"), intake))
+        yield from found or [Skipped(name, 0, "is a folder without files")]
     else:
         if stat.S_ISREG(status.st_mode):
             intake.bytes_total += status.st_size
@@ -118,7 +119,6 @@ def _recordings(name: str, content: Content, intake: Intake, layers: int = 0) ->
         path = ""
         try:
             for path, inside in members(content, intake):
-                intake.member()
                 label = f"{name}/{_shown(path.removeprefix('./'))}"
                 if isinstance(inside, str):
                     yield Skipped(label, 0, inside)
@@ -126,6 +126,8 @@ def _recordings(name: str, content: Content, intake: Intake, layers: int = 0) ->
                     yield Skipped(label, 0, "is hidden")
                 else:
                     yield from _recordings(label, inside, intake, layers + 1)
+            if not path:
+                yield Skipped(name, 0, "is an archive without files")
         except Lost as lost:
             until = f" behind {_shown(path)}" if path else ""
             yield Skipped(name, 0, f"cannot be read further{until}: {lost}")

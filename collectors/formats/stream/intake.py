@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 RATIO_FLOOR = 4 * 1024**3  # bytes; less than this comes out of any honest file sooner or later
 
 
@@ -12,7 +13,7 @@ class Limits(NamedTuple):
     content_bytes: int = 1024**4  # that come out of packed files, in all
     ratio: int = 250  # of what comes out to what was read, per input, beyond RATIO_FLOOR
     members: int = 100_000  # files, in folders and archives
-    depth: int = 200  # of JSON
+    depth: int = 200  # of the JSON of objects that are kept; its writer allows 254
     objects: int = 5_000_000
 
 
@@ -41,16 +42,16 @@ class Intake:
         """Another file comes out of a folder or an archive. Raises Lost when there are too many."""
         self._members += 1
         if self._members > self.limits.members:
-            raise Lost(f"more than {self.limits.members} files; CAUSELINE_MEMBER_LIMIT raises the limit")
+            raise Lost(f"there are more than {self.limits.members} files; CAUSELINE_MEMBER_LIMIT raises the limit")
 
     def unpacked(self, size: int) -> None:
         """Bytes came out of something packed. Raises Lost when it looks as if they had no end."""
         self._unpacked += size
         self._unpacked_of_input += size
         if self._unpacked > self.limits.content_bytes:
-            limit = f"more than {self.limits.content_bytes} bytes when unpacked"
+            limit = f"more than {self.limits.content_bytes} bytes come out of what is packed"
             raise Lost(f"{limit}; CAUSELINE_CONTENT_LIMIT_BYTES raises the limit")
         packed = self.bytes_read - self._began
         if self._unpacked_of_input > max(RATIO_FLOOR, packed * self.limits.ratio):
-            limit = f"more than {self.limits.ratio} times as many bytes come out as go in"
+            limit = f"more than {self.limits.ratio} times as many bytes come out as went in"
             raise Lost(f"{limit}; CAUSELINE_RATIO_LIMIT raises the limit")

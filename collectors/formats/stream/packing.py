@@ -12,7 +12,11 @@ from collectors.formats.stream.content import PIECE, Content
 from collectors.formats.stream.intake import Intake, Lost
 
 Unpack = Callable[[Content], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
-_STEP = 1024  # bytes of zstd at a time, as its decoder has no bound: each makes 32 MiB at most
+# A decoder that meets damage gives nothing of the step it is in, so steps are small: what stood before is kept.
+_ZSTD_STEP = 256  # bytes that go in, as nothing bounds what comes out: 8 MiB at most
+_ZSTD_CHECKSUM = 4  # bytes
+_ZLIB_STEP = 64 * 1024  # bytes that come out; these decoders can be asked again for single bytes
+_STEP = 4096  # bytes that come out of bzip2 and xz
 _PADDING = 4096  # bytes of it at a time
 _XZ_MEMORY = 512 * 1024**2  # bytes; xz itself never asks for more than 65 MiB unless told to
 
@@ -21,8 +25,15 @@ def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[byt
     """One gzip member; with `-zlib.MAX_WBITS` the bare deflate of a zip."""
     decoder = zlib.decompressobj(window)
     while not decoder.eof:
-        data = decoder.unconsumed_tail or content.some()
-        piece = decoder.decompress(data, PIECE)
+        data = decoder.unconsumed_tail or content.some(_ZLIB_STEP)
+        before = decoder.copy()
+        try:
+            piece = decoder.decompress(data, _ZLIB_STEP)
+        except zlib.error:
+            while byte := before.decompress(data, 1):
+                yield byte
+                data = before.unconsumed_tail
+            raise
         if not (data or piece or decoder.eof):
             raise _cut(content)
         yield piece
@@ -32,7 +43,11 @@ def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[byt
 def unzstd(content: Content) -> Iterator[bytes]:
     decoder = zstandard.ZstdDecompressor().decompressobj()
     while not decoder.eof:
-        yield decoder.decompress(_more(content, _STEP))
+        data = _more(content, _ZSTD_STEP)
+        if _ZSTD_CHECKSUM < len(data) < _ZSTD_STEP:  # the end may be near
+            content.untake(_ZSTD_CHECKSUM)
+            data = data[:-_ZSTD_CHECKSUM]
+        yield decoder.decompress(data)
     content.untake(len(decoder.unused_data))
 
 
@@ -46,11 +61,11 @@ def unxz(content: Content) -> Iterator[bytes]:
 
 def _stepped(content: Content, decoder: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> Iterator[bytes]:
     while not decoder.eof:
-        yield decoder.decompress(_more(content) if decoder.needs_input else b"", PIECE)
+        yield decoder.decompress(_more(content, PIECE) if decoder.needs_input else b"", _STEP)
     content.untake(len(decoder.unused_data))
 
 
-def _more(content: Content, size: int = PIECE) -> bytes:
+def _more(content: Content, size: int) -> bytes:
     if data := content.some(size):
         return data
     raise _cut(content)
@@ -90,4 +105,5 @@ def counted(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]
                 intake.unpacked(len(piece))
                 yield piece
     except (zlib.error, zstandard.ZstdError, lzma.LZMAError, OSError) as error:
-        raise Lost(f"the compressed data is damaged near byte {content.tell()}: {error}") from None
+        what = "asks for too much memory" if "memory" in str(error).lower() else "is damaged"
+        raise Lost(f"the compressed data {what} near byte {content.tell()}: {error}") from None

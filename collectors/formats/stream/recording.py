@@ -7,6 +7,7 @@ from collectors.formats.stream.content import Content
 from collectors.formats.stream.intake import Limits, Lost
 
 HEAD_BYTES = 64 * 1024
+_SPACE = 32  # white space and NUL are not above it
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -44,8 +45,9 @@ class Recording:
         self.lost = ""
         self._content = content
         self._lines = 0
-        if content.head(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK:
-            content.read(len(_BYTE_ORDER_MARK))
+        head = content.head(HEAD_BYTES)
+        if text := head.lstrip(b"\0"):  # a log that was emptied while it was written begins with a hole
+            content.read(len(head) - len(text.removeprefix(_BYTE_ORDER_MARK)))
 
     def head(self) -> bytes:
         """The first bytes, to know the format by. None where nothing could be read."""
@@ -70,14 +72,14 @@ class Recording:
                 number += 1
                 if length:
                     length += len(end)
-                    end = bytes(held) + end if length <= limit else b""
+                    end = bytes(held) + end
                     held.clear()
                 else:
                     length = len(end)
-                if length > limit:
-                    yield self._too_long(number)
-                elif end and not end.isspace():
+                if length <= limit and end and end[0] > _SPACE:
                     yield Line(self.name, number, end)
+                else:
+                    yield from self._unusual(number, end, length)
                 length = 0
             length += len(begun)
             if length <= limit:
@@ -85,10 +87,19 @@ class Recording:
             else:
                 held.clear()
             self._lines = number
-        if length > limit:
-            yield self._too_long(number + 1)
-        elif held and not held.isspace():
-            yield Line(self.name, number + 1, bytes(held))
+        yield from self._unusual(number + 1, bytes(held), length)
+
+    def _unusual(self, number: int, data: bytes, length: int) -> Iterator[Line | Skipped]:
+        """A line that may be blank, too long, or begin with NUL bytes."""
+        if length > self.limits.line_bytes:
+            reason = f"longer than {self.limits.line_bytes} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+            yield Skipped(self.name, number, reason)
+            return
+        if data.startswith(b"\0"):
+            yield Skipped(self.name, number, "NUL bytes stand where text was, as a crash leaves them")
+            data = data.lstrip(b"\0")
+        if data and not data.isspace():
+            yield Line(self.name, number, data)
 
     def nothing(self) -> str:
         """Why a recording without a head has none."""
@@ -101,7 +112,3 @@ class Recording:
         if self.lost:
             until = f"; it could be read up to line {self._lines}" if self._lines else ""
             yield Skipped(self.name, 0, self.lost + until)
-
-    def _too_long(self, number: int) -> Skipped:
-        reason = f"longer than {self.limits.line_bytes} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
-        return Skipped(self.name, number, reason)

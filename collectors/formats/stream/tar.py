@@ -27,6 +27,7 @@ def tar_members(content: Content, intake: Intake) -> Iterator[tuple[str, Content
     try:
         archive = tarfile.TarFile(fileobj=source, errors="replace")  # type: ignore[arg-type]
         while member := archive.next():
+            intake.member()
             archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep them all
             source.allowed = sys.maxsize
             if member.isfile():

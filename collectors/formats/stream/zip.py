@@ -45,6 +45,7 @@ def is_zip(head: bytes) -> bool:
 def zip_members(content: Content, intake: Intake) -> Iterator[tuple[str, Content | str]]:
     """The name of each file with what it holds, or what it is instead. Raises Lost where the archive breaks off."""
     while (signature := content.head(4)) == _FILE:
+        intake.member()
         header = _header(content)
         if header.packed is not None:
             packed = Content(content.first(header.packed))

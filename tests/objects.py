@@ -1,0 +1,84 @@
+"""Whole objects for tests: real ones out of tests/data/objects, and ones made to measure."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import zstandard
+
+from collectors.formats import Limits, Skipped, read
+from timeline.entries import Entry
+
+OBJECTS = Path(__file__).parent / "data" / "objects"
+
+
+def real(name: str) -> bytes:
+    """A file of tests/data/objects, unpacked."""
+    return zstandard.ZstdDecompressor().decompressobj().decompress((OBJECTS / f"{name}.zst").read_bytes())
+
+
+def items_of(content: bytes, bodies: bool = False, limits: Limits = Limits()) -> list[Entry | Skipped]:  # noqa: B008
+    """What is read of a file named `file`."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "7"
+        path.write_bytes(content)
+        return list(read([(path, "file")], bodies=bodies, limits=limits))
+
+
+def entries_of(content: bytes, bodies: bool = False) -> list[Entry]:
+    """The same, where nothing may be skipped."""
+    items = items_of(content, bodies)
+    entries = [item for item in items if not isinstance(item, Skipped)]
+    assert len(entries) == len(items), [str(item) for item in items if isinstance(item, Skipped)]
+    return entries
+
+
+def reasons_of(content: bytes, limits: Limits = Limits()) -> list[str]:  # noqa: B008
+    return [str(item) for item in items_of(content, limits=limits) if isinstance(item, Skipped)]
+
+
+def changes_of(items: Iterable[Entry | Skipped]) -> list[str]:
+    """Each entry as `name change revision`, in the order of revisions."""
+    entries = [item for item in items if not isinstance(item, Skipped)]
+    entries.sort(key=lambda entry: entry.resource_version or 0)
+    return [f"{entry.ref.name} {entry.change} {entry.resource_version}" for entry in entries]
+
+
+def made(name: str, revision: int | str | None, **metadata: Any) -> dict[str, Any]:
+    """A ConfigMap as it stands after its creation; `metadata` replaces fields, None takes one away."""
+    told = {
+        "name": name,
+        "namespace": "n",
+        "uid": f"uid-of-{name}",
+        "resourceVersion": None if revision is None else str(revision),
+        "creationTimestamp": "2026-11-21T07:52:00Z",
+        "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:52:00Z"}],
+        **metadata,
+    }
+    kept = {key: value for key, value in told.items() if value is not None}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept}
+
+
+def changed(name: str, revision: int, second: int = 5, **metadata: Any) -> dict[str, Any]:
+    """The same, written again in a later second."""
+    manager = {"manager": "controller", "operation": "Update", "time": f"2026-11-21T07:52:{second:02}Z"}
+    return made(name, revision, managedFields=[manager], **metadata)
+
+
+def watch(*events: tuple[str, dict[str, Any]]) -> bytes:
+    """A watch as kubectl prints it: each is (ADDED, object)."""
+    lines = (json.dumps({"type": type, "object": seen}, separators=(",", ":")) for type, seen in events)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def documents(*objects: dict[str, Any]) -> bytes:
+    """Objects as kubectl prints them in JSON, one behind the other."""
+    return "".join(json.dumps(each, indent=4) + "\n" for each in objects).encode()
+
+
+def listed(*objects: dict[str, Any], **fields: Any) -> bytes:
+    """A list as `kubectl get -o json` prints it."""
+    whole = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects), **fields}
+    return json.dumps(whole, indent=4, sort_keys=True).encode() + b"\n"

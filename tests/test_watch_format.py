@@ -1,0 +1,264 @@
+"""Watches of objects: what stood before, what was created, changed and deleted, and what is wrong with a line."""
+
+import json
+import random
+from functools import cache
+
+import pytest
+
+from collectors.formats import Skipped
+from collectors.formats.watch import FORMAT
+from tests.objects import OBJECTS, changed, changes_of, entries_of, items_of, made, real, reasons_of, watch
+from tests.recordings import SAMPLE, world_of
+from tests.recordings import entries_of as recorded
+from timeline.entries import FOREVER, Change, Clock, Entry, Level
+from timeline.world import World
+
+KINDS = ("endpointslices", "events", "leases", "podgroups", "pods", "services", "vcjobs")
+
+
+@cache
+def watched() -> list[Entry]:
+    return recorded(OBJECTS / "watch")
+
+
+@cache
+def logged() -> list[Entry]:
+    return recorded(SAMPLE)
+
+
+def lives(world: World, change: Change) -> dict[str, int | None]:
+    """The revision of each UID's creation or deletion."""
+    ends = ((track.ref.uid, track.created if change is Change.CREATED else track.ended) for track in world.tracks())
+    return {uid: end.stamp.resource_version for uid, end in ends if end}
+
+
+@pytest.mark.parametrize("change", [Change.CREATED, Change.DELETED])
+def test_a_watch_tells_the_same_lives_as_the_audit_log_of_the_same_cluster(change: Change) -> None:
+    by_watch, by_log = lives(world_of(watched()), change), lives(world_of(logged()), change)
+    both = {uid for uid in by_watch.keys() & by_log.keys() if by_log[uid] is not None}
+    assert len(both) > 10
+    assert {uid: by_watch[uid] for uid in both} == {uid: by_log[uid] for uid in both}
+
+
+def test_a_change_that_both_tell_is_one_moment() -> None:
+    log, both = world_of(logged()), world_of(logged(), watched())
+    tracks = {track.ref.uid: track for track in both.tracks()}
+    for track in log.tracks():
+        if track.ref.kind == "Service" and track.created:
+            created = tracks[track.ref.uid].created
+            assert created and created.clock is Clock.AUDIT
+            assert created.stamp == track.created.stamp
+
+
+def test_a_service_is_created_and_deleted_under_the_eyes_of_the_watch() -> None:
+    assert changes_of(entries_of(real("watch/services.jsonl"))) == [
+        "kubernetes observed 205",
+        "ring observed 389",  # may have stood in the list: it continues the order of names
+        "calm0 created 398",
+        "calm1 created 402",
+        "calm2 created 411",
+        "calm0 deleted 538",
+        "calm2 deleted 547",
+        "calm1 deleted 558",
+        "ring deleted 582",
+        "ring created 592",
+        "ring deleted 621",
+        "ring created 631",
+        "ring deleted 662",
+    ]
+
+
+def test_an_entry_tells_where_it_stands_and_when_it_may_have_been() -> None:
+    entry = entries_of(real("watch/services.jsonl"))[9]
+    assert (entry.place and entry.place.file, entry.place and entry.place.line) == ("file", 10)
+    assert (entry.clock, entry.level, entry.staged, entry.identity) == (Clock.OBJECT, Level.FULL, FOREVER, "")
+    assert entry.received == 1_795_247_520_000_000
+    assert entry.user_agent == "vc-cm-head"
+    assert entry.owner and (entry.owner.kind, entry.owner.name) == ("Job", "ring")
+    assert (entry.ref.group, entry.ref.version, entry.ref.kind) == ("", "v1", "Service")
+
+
+def created(*events: tuple[str, dict[str, object]]) -> list[str]:
+    """The names that the watch tells to be created."""
+    entries = entries_of(watch(*events))
+    return sorted(entry.ref.name for entry in entries if entry.change is Change.CREATED)
+
+
+def test_what_follows_a_change_is_created() -> None:
+    a, b, c = made("a", 10), made("b", 30), made("c", 40)
+    assert created(("ADDED", a), ("MODIFIED", changed("a", 20)), ("ADDED", b), ("ADDED", c)) == ["b", "c"]
+
+
+def test_names_are_in_the_order_of_etcd() -> None:
+    """There a-b/x stands before a/x, as "-" does before "/"."""
+    first, second = made("x", 10, namespace="a-b", uid="1"), made("x", 20, namespace="a", uid="2")
+    assert created(("ADDED", first), ("ADDED", second)) == []
+    assert created(("ADDED", second), ("ADDED", first | made("x", 30, namespace="a-b"))) == ["x"]
+
+
+def test_a_list_that_is_not_in_the_order_of_names_shows_by_its_revisions() -> None:
+    listed = [("ADDED", made(name, revision)) for name, revision in [("c", 10), ("a", 20), ("b", 5)]]
+    assert created(*listed, ("ADDED", made("d", 30))) == []
+    assert created(*listed, ("ADDED", made("a2", 30))) == ["a2"]
+
+
+def test_what_was_changed_after_its_creation_was_not_just_created() -> None:
+    """An older server replays in no order of names, and without a mark at its end."""
+    looked_at = ("ADDED", made("b", 10)), ("ADDED", changed("a", 20))
+    assert created(*looked_at) == []
+    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, generation=2))) == []
+    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, deletionTimestamp="2026-11-21T07:52:09Z"))) == []
+
+
+def test_a_watch_that_was_begun_anew_lists_again() -> None:
+    """`while true; do kubectl get -w …; done >> file`: what came between the two was not seen coming."""
+    first = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20))
+    again = ("ADDED", made("a", 50)), ("ADDED", changed("b", 20)), ("ADDED", made("c", 40))
+    assert created(*first, *again) == []
+    assert created(*first, *again, ("MODIFIED", changed("b", 60, 6)), ("ADDED", made("d", 70))) == ["d"]
+
+
+def test_an_error_ends_the_watch_and_is_told_with_what_it_means() -> None:
+    gone = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old: 5 (90)"}
+    events = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20)), ("ERROR", gone), ("ADDED", made("c", 90))
+    items = items_of(watch(*events))
+    assert changes_of(items) == ["b observed 10", "b modified 20", "c observed 90"]
+    (skipped,) = (item for item in items if isinstance(item, Skipped))
+    assert skipped.line == 3
+    assert "the watch ended here" in skipped.reason
+    assert "Expired, code 410: too old: 5 (90)" in skipped.reason
+
+
+def test_an_error_shows_no_credentials() -> None:
+    message = "the webhook answered: password=hunter2\nAuthorization: Bearer abcdefghijklmnop"
+    (reason,) = reasons_of(watch(("ADDED", made("a", 1)), ("ERROR", {"kind": "Status", "message": message})))
+    assert "hunter2" not in reason and "abcdefghijklmnop" not in reason
+    assert "\n" not in reason
+
+
+def bookmark(revision: int, **annotations: str) -> tuple[str, dict[str, object]]:
+    metadata = {"resourceVersion": str(revision), "creationTimestamp": None, "annotations": annotations}
+    return "BOOKMARK", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_a_bookmark_ends_the_replay() -> None:
+    assert created(("ADDED", made("a", 10)), bookmark(15), ("ADDED", made("b", 20))) == ["b"]
+    told = bookmark(15, **{"k8s.io/initial-events-end": "true"})
+    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 12)), told, ("ADDED", made("c", 20))) == ["c"]
+
+
+def test_an_object_added_below_a_bookmark_stood_before() -> None:
+    assert created(("ADDED", made("a", 10)), bookmark(50), ("ADDED", made("b", 20))) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_creation_is_told_falsely_however_the_lines_were_shuffled_cut_or_doubled(kind: str, seed: int) -> None:
+    revisions = {entry.ref.uid: entry.resource_version for entry in logged() if entry.change is Change.CREATED}
+    chance = random.Random(seed)
+    lines = real(f"watch/{kind}.jsonl").splitlines(keepends=True)
+    cut = chance.randrange(len(lines))
+    shuffled = chance.sample(lines, len(lines))
+    for damaged in (shuffled, lines[cut:], lines[:cut] + lines, lines + lines, shuffled[cut:] + lines):
+        for entry in entries_of(b"".join(damaged)):
+            if entry.change is Change.CREATED and entry.ref.uid in revisions:
+                assert entry.resource_version == revisions[entry.ref.uid]
+
+
+def test_a_binding_names_nobody_as_its_writer() -> None:
+    """It leaves no managedFields: those that are shown tell of the creation."""
+    pods = entries_of(real("watch/pods.jsonl"))
+    bound = next(entry for entry in pods if entry.resource_version == 331)
+    assert bound.change is Change.MODIFIED
+    assert bound.user_agent == ""
+    assert {entry.user_agent for entry in pods} == {"", "kube-controller-manager", "kubelet", "vc-cm-head"}
+
+
+def test_two_who_wrote_in_one_second_are_not_told_apart() -> None:
+    both = [{"manager": name, "time": "2026-11-21T07:52:07Z"} for name in ("one", "other")]
+    (entry,) = entries_of(watch(("ADDED", made("a", 10, managedFields=both))))
+    assert entry.user_agent == ""
+
+
+def test_a_deletion_does_not_name_the_last_writer() -> None:
+    assert [entry.user_agent for entry in entries_of(watch(("DELETED", made("a", 10))))] == [""]
+
+
+def test_a_raw_watch_has_its_keys_in_another_order() -> None:
+    line = (
+        b'{"object":{"kind":"ConfigMap","apiVersion":"v1","metadata":' + json.dumps(made("a", 1)["metadata"]).encode()
+    )
+    assert changes_of(entries_of(line + b'},"type":"ADDED"}\n')) == ["a observed 1"]
+
+
+def test_a_watch_may_be_printed_prettily() -> None:
+    events = [json.loads(line) for line in real("watch/services.jsonl").splitlines()]
+    pretty = "\n".join(json.dumps(event, indent=2) for event in events).encode()
+    assert changes_of(entries_of(pretty)) == changes_of(entries_of(real("watch/services.jsonl")))
+
+
+def test_a_broken_line_does_not_hide_the_others() -> None:
+    lines = real("watch/services.jsonl").splitlines(keepends=True)
+    lines[0] = lines[0][:200] + b"\n"
+    lines[4] = b'{"type":"ADDED","object":{"metadata":}}\n'
+    items = items_of(b"".join(lines))
+    assert [item.line for item in items if isinstance(item, Skipped)] == [1, 5]
+    assert len(items) == 13
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"type": "RENAMED", "object": made("a", 1)}, "it is no event of a watch: its type is none of ADDED"),
+        ({"type": "ADDED", "object": {"kind": "Pod"}}, "it is no Kubernetes object: it has no apiVersion or no kind"),
+        ({"type": "ADDED", "object": made("", 1)}, "the object has no name"),
+        ({"type": "ADDED", "object": made("a\0b", 1)}, "a NUL character stands in the object's name"),
+        ({"type": "ADDED", "object": made("a", 1, creationTimestamp=None, managedFields=None)}, "no creationTimestamp"),
+        ({"type": "ADDED", "object": made("a", 1, creationTimestamp="soon")}, "is not a time such as"),
+        ({"type": "ADDED", "object": made("a", 1, labels="x")}, "a field is not as Kubernetes writes it"),
+        ({"type": "ADDED", "object": {"apiVersion": "meta.k8s.io/v1", "kind": "Table"}}, "it is a Table"),
+        ({"type": "ADDED", "object": {**made("a", 1), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}},
+         "it is metadata alone"),
+        ({"type": "ADDED", "object": None}, "it is no Kubernetes object"),
+        ({"type": "ADDED", "object": [1]}, "a field is not as Kubernetes writes it"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_skipped_with_a_reason(event: dict[str, object], reason: str) -> None:
+    (skipped,) = reasons_of(watch(("ADDED", made("z", 1))) + json.dumps(event).encode())
+    assert skipped.startswith("file line 2: ")
+    assert reason in skipped
+
+
+@pytest.mark.parametrize("revision", [None, "", "0", "007", "12a", "x"])
+def test_an_object_without_a_revision_that_can_be_compared_is_kept(revision: str | None) -> None:
+    (entry,) = entries_of(watch(("MODIFIED", made("a", revision))))
+    assert (entry.change, entry.resource_version) == (Change.MODIFIED, None)
+
+
+def test_a_revision_beyond_64_bits_is_exact() -> None:
+    (entry,) = entries_of(watch(("MODIFIED", made("a", 2**128 - 1))))
+    assert entry.resource_version == 2**128 - 1
+
+
+def test_an_object_without_uid_is_followed_by_its_name() -> None:
+    a = made("a", 10, uid=None)
+    assert changes_of(entries_of(watch(("ADDED", a), ("DELETED", {**a})))) == ["a observed 10", "a deleted 10"]
+
+
+def test_a_kind_that_nobody_knows_is_kept() -> None:
+    widget = {**made("a", 1), "apiVersion": "example.com/v1beta2", "kind": "Widget"}
+    (entry,) = entries_of(watch(("ADDED", widget)))
+    assert (entry.ref.group, entry.ref.version, entry.ref.kind) == ("example.com", "v1beta2", "Widget")
+
+
+def test_bodies_are_redacted() -> None:
+    secret = {**made("a", 1), "kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
+    (entry,) = entries_of(watch(("ADDED", secret)), bodies=True)
+    assert b"aHVudGVyMg" not in entry.body and b'"password":"[redacted]"' in entry.body
+    assert entries_of(watch(("ADDED", secret)))[0].body == b""
+
+
+def test_a_log_line_with_a_type_is_no_watch() -> None:
+    assert not FORMAT.sniff(b'{"type":"ERROR","message":"x"}\n')
+    assert FORMAT.sniff(b'broken\n{"type":"ADDED","object":{"kind"')

@@ -101,6 +101,8 @@ def test_claims_whose_write_back_is_missing_from_the_log_are_no_alarm() -> None:
         ("fires-claim-never", "warning", Verdict.EXACT, 60_004_000),
         # The log is an excerpt: no more is known than what the Events say.
         ("fires-vcjob-claim-never", "info", Verdict.EXACT, 4_744_398),
+        # When it came is not known; the Events say until when it had not.
+        ("fires-secret-creation-not-observed", "warning", Verdict.EXACT, 32_000_000),
         # It was never seen, which proves little.
         ("fires-never-seen", "info", Verdict.INCONCLUSIVE, 60_004_000),
         # The scheduler complained of something else later: it must have come by then.

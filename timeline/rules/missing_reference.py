@@ -57,19 +57,29 @@ class Absence(NamedTuple):
     came: tuple[Track, Moment] | None
     order: Verdict  # how surely it came after the start
     went: tuple[Track, Moment] | None  # the last deletion before
+    seen: int | None = None  # when it was seen to stand, where its creation was not observed
 
 
 class Judgement(NamedTuple):
     end: int
     verdict: Verdict
     why: str
+    word: tuple[Track, Moment] | None  # the last Event that says that it was not found
 
 
 @rule("missing-reference", judges=("Pod", "Job.batch.volcano.sh"), needs=("Pod", "PersistentVolumeClaim"))
 def judge(user: Track, world: World) -> Iterator[Finding]:
     for name, since in _needed(user):
-        found = [_finding(user, name, absence, world) for absence in _absences(since, world.incarnations(name))]
-        yield from sorted((each for each in found if each), key=lambda each: -(each.delay or 0))[:1]
+        found = None
+        for absence in _absences(since, world.incarnations(name)):
+            if judgement := _judgement(user, name, absence, world):
+                found = max(found or (absence, judgement), (absence, judgement), key=_length)
+        if found and (finding := _finding(user, name, *found)):
+            yield finding
+
+
+def _length(found: tuple[Absence, Judgement]) -> int:
+    return found[1].end - found[0].start.time
 
 
 def _needed(user: Track) -> Iterator[tuple[Name, Moment]]:
@@ -96,6 +106,8 @@ def _absences(since: Moment, lives: list[Track]) -> Iterator[Absence]:
         order = order_of(start, life.created) if life.created else None
         if order and life.created:
             yield Absence(start, (life, life.created), order, went)
+        elif life.first.time > start.time:
+            yield Absence(start, None, Verdict.EXACT, went, seen=life.first.time)
         if life.ended is None:
             return
         went = life, life.ended
@@ -123,38 +135,36 @@ def _left(user: Track) -> int | None:
 
 def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judgement | None:
     start, ran, left = absence.start.time, _ran(user), _left(user)
-    if left is not None and left <= start:
+    came = absence.came[1] if absence.came else None
+    if (left is not None and left <= start) or (came and ran is not None and ran < came.time):
         return None
-    last = world.last if left is None else left
-    words, denied = _words(user, name, start, last, world)
-    if absence.came:
-        came = absence.came[1]
-        if ran is not None and ran < came.time:
-            return None
-        end = max(start, min(came.time, last))
+    bounds = (world.last, left, absence.seen, came.time if came else None)
+    end = max(start, min(bound for bound in bounds if bound is not None))
+    words, denied = _words(user, name, start, end, world)
+    word = words[-1] if words else None
+    if came:
         deleted = absence.went is not None and absence.went[1] is absence.start
         waited = ran is not None or any(each.time >= end and each.entry.facts is not None for each in user.moments)
-        if (words or deleted or _whole(name, start, came.time, world)) and waited:
-            return Judgement(end, absence.order, why(absence.order, absence.start, came))
-        return Judgement(
-            end, Verdict.INCONCLUSIVE, "Inconclusive: lines are missing in which it may have come and gone."
-        )
-    whole = ran is None and _whole(name, start, last, world) and _followed(user, start, last, world)
-    if words:
-        verdict = Verdict.BOUNDED if words[-1][1].clock is Clock.OBJECT else Verdict.EXACT
+        if waited and (word or deleted or _whole(name, start, came.time, world)):
+            return Judgement(end, absence.order, why(absence.order, absence.start, came), word)
+        doubt = "Inconclusive: lines may be missing that would show it, or that nobody waited for it any more."
+        return Judgement(end, Verdict.INCONCLUSIVE, doubt, word)
+    waits = ran is None and absence.seen is None and _followed(user, start, end, world)
+    whole = waits and _whole(name, start, end, world)
+    if word:
+        verdict = Verdict.BOUNDED if word[1].clock is Clock.OBJECT else Verdict.EXACT
         if whole and not denied:
-            return Judgement(last, verdict, "An Event says so, and no creation of it follows in the log.")
-        return Judgement(words[-1][1].time, verdict, "An Event says so.")
-    if whole and absence.went and _whole(name, absence.went[1].time, last, world):
-        return Judgement(last, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.")
-    if whole and _never_since_the_namespace(name, start, last, world):
-        return Judgement(
-            last, Verdict.INCONCLUSIVE, "Inconclusive: all that is known is that no line of the log shows it."
-        )
+            return Judgement(end, verdict, "An Event says so, and no creation of it follows in the log.", word)
+        return Judgement(word[1].time, verdict, "An Event says so.", word)
+    if whole and absence.went and _whole(name, absence.went[1].time, end, world):
+        return Judgement(end, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.", None)
+    if whole and _never_since_the_namespace(name, start, end, world):
+        doubt = "Inconclusive: all that is known is that no line of the log shows it."
+        return Judgement(end, Verdict.INCONCLUSIVE, doubt, None)
     return None
 
 
-def _words(user: Track, name: Name, start: int, last: int, world: World) -> tuple[list[tuple[Track, Moment]], bool]:
+def _words(user: Track, name: Name, start: int, end: int, world: World) -> tuple[list[tuple[Track, Moment]], bool]:
     """The Events that say that it was not found, in order, and whether a later one says that something else lacks."""
     kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
     missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
@@ -163,7 +173,7 @@ def _words(user: Track, name: Name, start: int, last: int, world: World) -> tupl
         for event in world.referrers(user.name)
         if event.ref.kind == "Event"
         for moment in event.moments
-        if start <= moment.time <= last and moment.facts.message
+        if start <= moment.time <= end and moment.facts.message
     ]
     told.sort(key=lambda each: each[1].at)
     words = [each for each in told if missing.search(each[1].facts.message)]
@@ -187,28 +197,22 @@ def _never_since_the_namespace(name: Name, start: int, last: int, world: World) 
     return bool(name.namespace and began and began[-1].time < start and _whole(name, began[-1].time, last, world))
 
 
-def _finding(user: Track, name: Name, absence: Absence, world: World) -> Finding | None:
-    found = _judgement(user, name, absence, world)
-    if found is None:
-        return None
+def _finding(user: Track, name: Name, absence: Absence, found: Judgement) -> Finding | None:
     start, length = absence.start.time, found.end - absence.start.time
     short = length - (SECOND if found.verdict is Verdict.BOUNDED else 0) < GRACE.microseconds
     usual = (name.kind, name.name) in _WITH_THE_NAMESPACE
     if short and (usual or found.verdict is Verdict.INCONCLUSIVE):
         return None
-    other = (absence.came or absence.went or (None,))[0]
+    known = absence.came or absence.went
     what = f"{name.kind} {name.name}"
-    if absence.came:
-        summary = f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which was created later"
-    else:
-        gone = "was deleted" if absence.went else "does not exist"
-        summary = f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which {gone}"
+    fate = "was created later" if absence.came else "was deleted" if absence.went else "does not exist"
+    ran = _ran(user)
     return Finding(
         rule="missing-reference",
         subject=user.ref,
-        other=other.ref if other else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name),
+        other=known[0].ref if known else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name),
         verdict=found.verdict,
-        summary=summary,
+        summary=f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which {fate}",
         occurrences=(
             Occurrence(
                 first=start,
@@ -217,8 +221,10 @@ def _finding(user: Track, name: Name, absence: Absence, world: World) -> Finding
                 plural=f"{user.ref.kind}s",
                 why=found.why,
                 effect=Effect.NONE if short or usual else Effect.POSSIBLE,
-                effect_text=_effect_text(user, found.end),
-                proof=_proof(user, name, absence, found.end, world),
+                effect_text="{names} was not seen to go on"
+                if ran is None
+                else f"{{names}} went on {_later(ran, found)}",
+                proof=_proof(user, name, absence, found.word),
                 arrow=f"{name.kind} {duration(length)} late" if absence.came else "",
             ),
         ),
@@ -228,20 +234,19 @@ def _finding(user: Track, name: Name, absence: Absence, world: World) -> Finding
     )
 
 
-def _effect_text(user: Track, end: int) -> str:
-    ran = _ran(user)
-    if ran is not None:
-        return f"{{names}} ran {duration(max(0, ran - end))} later"
-    return "{names} was not seen to run"
+def _later(ran: int, found: Judgement) -> str:
+    return f"{duration(max(0, ran - found.end))} later"
 
 
-def _proof(user: Track, name: Name, absence: Absence, end: int, world: World) -> tuple[Proof, ...]:
-    proof = [Proof(f"{name.kind} deleted", absence.went[0].ref, absence.went[1])] if absence.went else []
+def _proof(user: Track, name: Name, absence: Absence, word: tuple[Track, Moment] | None) -> tuple[Proof, ...]:
+    proof = []
+    if absence.went:
+        proof.append(Proof(f"{name.kind} deleted", absence.went[0].ref, absence.went[1]))
     if absence.went is None or absence.went[1] is not absence.start:
         begun = "created" if absence.start.change is Change.CREATED else "seen"
         proof.append(Proof(f"{user.ref.kind} {begun}", user.ref, absence.start))
-    words = _words(user, name, absence.start.time, end, world)[0]
-    proof += [Proof("reported missing", event.ref, moment) for event, moment in words[-1:]]
+    if word:
+        proof.append(Proof("reported missing", word[0].ref, word[1]))
     if absence.came:
         proof.append(Proof(f"{name.kind} created", absence.came[0].ref, absence.came[1]))
     return tuple(sorted(proof, key=lambda each: each.moment.at))
@@ -253,8 +258,8 @@ def _advice(user: Track, name: Name) -> tuple[str, ...]:
     yours = f"{user.ref.kind} {user.ref.name}"
     see = f"See whether it is there: `{kubectl} get {name.kind.lower()} {name.name}`."
     if user.ref.kind != "Pod":
-        return (see, f"Create {what} before {yours}, or correct the name in its volumes.")
-    optional = (
-        " Mark it `optional: true` where the container can do without." if name.kind in {"ConfigMap", "Secret"} else ""
-    )
-    return (see, f"Create {what} before {yours}, or correct the name in its template.{optional}")
+        return see, f"Create {what} before {yours}, or correct the name in its volumes."
+    create = f"Create {what} before {yours}, or correct the name in its template."
+    if name.kind in {"ConfigMap", "Secret"}:
+        create += " Mark it `optional: true` where the container can do without."
+    return see, create

@@ -135,19 +135,19 @@ def test_a_log_without_some_kinds_raises_no_alarm_that_the_whole_does_not() -> N
 
 
 def with_losses(entries: list[Entry]) -> list[Entry]:
-    """ConfigMaps are updated all along, and the revisions before theirs are not in the log, which begins earlier."""
+    """Other objects are updated all along, and the revisions before theirs are not in the log, which begins earlier."""
     numbered = sorted((entry for entry in entries if entry.resource_version), key=lambda entry: entry.received)
-    made = [config_map("begin", numbered[0], -MINUTE, Change.CREATED, -1, None)]
+    made = [other("ConfigMap", "begin", numbered[0], -MINUTE, Change.CREATED, -1, None)]
     for place, entry in enumerate(numbered):
         lost = (entry.resource_version or 0) + 1
-        made.append(config_map(f"map-{place}", entry, 0, Change.MODIFIED, 2, lost))
+        made.append(other(("ConfigMap", "Secret")[place % 2], f"other-{place}", entry, 0, Change.MODIFIED, 2, lost))
     return entries + made
 
 
-def config_map(name: str, at: Entry, later: int, change: Change, revisions: int, replaces: int | None) -> Entry:
+def other(kind: str, name: str, at: Entry, later: int, change: Change, revisions: int, replaces: int | None) -> Entry:
     return replace(
         at,
-        ref=ObjectRef("", "v1", "ConfigMap", "n", name, f"uid-{name}"),
+        ref=ObjectRef("", "v1", kind, "n", name, f"uid-{name}"),
         change=change,
         resource_version=(at.resource_version or 0) + revisions,
         received=at.received + later,

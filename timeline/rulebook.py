@@ -207,11 +207,11 @@ def dated(moment: Moment) -> bool:
 def surely_live(track: Track, time: int, world: World) -> bool:
     """Whether no writes can be missing by which it had ended, finished or been asked to end at a drawn time."""
     later = next((each for each in track.moments if each.time > time and each.entry.facts is not None), None)
-    if later and later.change is not Change.DELETED:
-        live = not later.facts.deleting and not getattr(later.facts, "terminal", False)
-    else:
-        live = False
-    return live or world.gapless(track, time, time + 1)
+    if later and not getattr(later.facts, "terminal", False):
+        leaving = later.facts.deleting or later.change is Change.DELETED
+        if not leaving or later.facts.asked > time:  # it tells itself that it was asked later
+            return True
+    return world.gapless(track, time, time + 1)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:

@@ -59,9 +59,7 @@ _VOLCANO = "Job.batch.volcano.sh"
 _NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "Endpoints"}
 _USED_BY_PODS = {"PersistentVolumeClaim", "ConfigMap", "Secret", "ServiceAccount"}
 _AT_WORK = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
-_random = re.compile(
-    r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}"
-)  # as generateName makes it
+_random = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")  # so generateName's
 
 
 class Runaway(NamedTuple):
@@ -164,16 +162,12 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
         return None
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
     complete = world.complete(owner.ref.group, owner.ref.kind, start, end)
-    if ref.kind in _USED_BY_PODS:
-        complete = complete and set(world.seen["", "Pod"].levels) <= {Level.FULL}
-        complete = complete and world.complete("", "Pod", start, world.last)
-    if not complete:
-        verdict, reason = (
-            Verdict.INCONCLUSIVE,
-            "Inconclusive: the log does not show all that might ask for or use them.",
-        )
-    else:
-        verdict, reason = Verdict.EXACT, "Exact: they name their owner, whose generation stood still meanwhile."
+    if ref.kind in _USED_BY_PODS and complete:
+        complete = world.complete("", "Pod", start, world.last) and set(world.seen["", "Pod"].levels) <= {Level.FULL}
+    old = [each for each in leaked if each.first.time + WITHIN.microseconds <= world.last]
+    verdict, reason = Verdict.EXACT, "Exact: they name their owner, whose generation stood still meanwhile."
+    if not complete or not _quick(old):
+        verdict, reason = Verdict.INCONCLUSIVE, "Inconclusive: what the log does not show may ask for or use them."
     inert = ref.kind not in _AT_WORK and qualified(ref.group, ref.kind) == ref.kind
     harm = inert and (ref.kind == "ReplicaSet" or _named_at_random([each.ref.name for each in leaked]))
     return Runaway(leaked, verdict, Effect.OBSERVED if harm else Effect.NONE, reason)

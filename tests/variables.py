@@ -48,8 +48,9 @@ def variables_in(path: Path) -> list[Variable]:
 
 
 def settings() -> dict[str, Variable]:
-    """What settings.py reads, by name."""
-    return {variable.name: variable for variable in variables_in(ROOT / "dashboard/settings.py")}
+    """What settings.py reads, itself or by dashboard/environment.py, by name."""
+    modules = [ROOT / "dashboard/settings.py", ROOT / "dashboard/environment.py"]
+    return {variable.name: variable for module in modules for variable in variables_in(module)}
 
 
 def elsewhere() -> set[str]:

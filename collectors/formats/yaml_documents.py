@@ -31,18 +31,18 @@ class _Text:
 
     def __init__(self, limit: int) -> None:
         self.line = 0  # the first
+        self.last = 0
         self.fault = ""  # why it cannot be used
-        self._next = 0
         self._limit = limit
         self._size = 0
         self._lines: list[bytes] = []
 
     def add(self, number: int, data: bytes) -> None:
         if not self.line:
-            self.line = self._next = number
-        self._lines += [b""] * min(number - self._next, _BLANK_LINES)  # blank ones may be of a text
+            self.line = self.last = number
+        self._lines += [b""] * min(number - self.last - 1, _BLANK_LINES)  # blank ones may be of a text
         self._lines.append(data)
-        self._next = number + 1
+        self.last = number
         self._size += len(data)
         if self._size > self._limit:
             self.fault = f"longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
@@ -110,6 +110,9 @@ class _Cut:
     def _end(self) -> Iterator[Piece | Skipped]:
         yield from self._end_item()
         if self._listing:
+            around = self._parsed(self._document)
+            if isinstance(around, Skipped):
+                yield around
             yield from self._listing.end(self._header())
         elif self._document.content.strip() or self._document.fault:
             piece = self._parsed(self._document)
@@ -126,7 +129,7 @@ class _Cut:
             if not reason:
                 return Piece(line, msgspec.json.encode(_value(text.content, self._recording.limits.depth)))
         except yaml.MarkedYAMLError as error:
-            line += error.problem_mark.line if error.problem_mark else 0
+            line = min(line + (error.problem_mark.line if error.problem_mark else 0), text.last)
             reason = f"not YAML: {error.problem}"
         except (yaml.YAMLError, ValueError) as error:
             reason = str(error).partition("\n")[0]

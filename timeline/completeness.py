@@ -31,14 +31,14 @@ class Loss(NamedTuple):
     creation: bool
 
 
-def losses(track: Track, ledger: Ledger) -> list[Loss]:
-    """What the moments of one life say of those that are missing."""
+def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss]:
+    """What the moments of one life say of those that are missing since a log begins, microseconds."""
     first = track.first
     if len(track.moments) == 1 and first.change is Change.CREATED:
         return []
     kind = track.name[:2]
     clock = ledger.clocks[first.space]
-    begins = ledger.answered + _MARGIN
+    begins = ledger.answered + _MARGIN if begins is None else begins
     found = []
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
         born = track.told("created") or 0

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from timeline.completeness import Completeness, Loss, losses
+from timeline.completeness import Completeness, losses
 from timeline.entries import Entry, ObjectRef
 from timeline.kinds import At
 from timeline.ledger import GroupKind, Ledger, Seen
@@ -27,7 +27,7 @@ class World:
         self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
         self._names: dict[GroupKind, set[Name]] = defaultdict(set)
-        self._losses: dict[Key, list[Loss]] = {}
+        self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
 
     @property
@@ -114,8 +114,8 @@ class World:
                 insort(ends, end)
         for name in track.references():
             self._referrers[name].add(track.key)
-        if found := losses(track, self._ledger):
-            self._losses[track.key] = found
+        if losses(track, self._ledger, begins=-1):
+            self._suspects.add(track.key)
 
     def _forget(self, track: Track) -> None:
         """Take a life, as it was known until now, out of the indexes."""
@@ -128,7 +128,7 @@ class World:
                 del ends[bisect_left(ends, end)]
         for name in track.references():
             self._referrers[name].discard(track.key)
-        self._losses.pop(track.key, None)
+        self._suspects.discard(track.key)
 
     def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
         if track.owner:
@@ -181,7 +181,8 @@ class World:
     @property
     def completeness(self) -> Completeness:
         if self._completeness is None:
-            found = [loss for key in sorted(self._losses) for loss in self._losses[key]]
+            suspects = self._resolve(sorted(self._suspects))
+            found = [loss for track in suspects for loss in losses(track, self._ledger)]
             self._completeness = Completeness(found, self._ledger)
         return self._completeness
 

@@ -121,7 +121,7 @@ _EFFECT = "{names} counts more Pods than ended: work may be left undone, or retr
 
 def _too_high(job: Track, told: list[Moment], world: World) -> Iterator[Finding]:
     last = told[-1]
-    if job.created is None or last.facts.indexed:
+    if job.created is None:
         return
     if any(world.of_uid(uid) is None for moment in told for uid in moment.facts.uncounted):
         return

@@ -126,9 +126,7 @@ def _release(pod: Track) -> Release | None:
     if end is None or _free(moments[end]):
         return None
     gone = next((at for at in range(end, len(moments)) if _free(moments[at])), None)
-    if gone is None or moments[gone].entry.facts is None:
-        return None  # at level Metadata a request to delete looks like a deletion
-    return Release(moments[end], moments[gone - 1], moments[gone])
+    return None if gone is None else Release(moments[end], moments[gone - 1], moments[gone])
 
 
 def _free(moment: Moment) -> bool:
@@ -150,8 +148,10 @@ def _books(job: Track, release: Release) -> Books:
 def _excused(books: Books, release: Release) -> bool:
     """Whether the Pod need not be counted, or was being cleared away."""
     last, gone = books.before[-1], release.gone
-    if last.change is Change.DELETED or last.facts.deleting or last.facts.closing or gone.entry.owner is None:
+    if last.change is Change.DELETED or last.facts.deleting or last.facts.closing:
         return True
+    if gone.entry.owner is None:
+        return True  # released; or at level Metadata, where a request to delete looks like the deletion
     if any(job.foreign or job.suspend for job in books.told):
         return True
     if any(job.indexed and not 0 <= gone.facts.index < job.completions for job in books.told):

@@ -126,7 +126,7 @@ text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
     revision=st.none() | st.integers(1, 2**130),
     facts=st.none() | st.builds(Facts, st.integers(0, 2**60), st.booleans(), finalizers=st.lists(text).map(tuple)),
     texts=st.tuples(text, text, text, text),
-    body=st.dictionaries(st.sampled_from(["spec", "status", "x"]), st.integers() | st.booleans()),
+    body=st.dictionaries(st.sampled_from(["spec", "status", "x"]), st.integers(-(2**53), 2**53) | st.booleans()),
     place=st.none() | st.builds(Place, text, st.integers(1, 2**40)),
 )
 def test_any_entry_comes_back(

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, formats, read
 from tests.events import DATA, event, pod, real
+from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
 from timeline.entries import FOREVER, Change, Entry, Level, moment
 
@@ -24,9 +26,9 @@ def items_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[En
     return list(read([(path, "log")], bodies=bodies))
 
 
-def entries_of(folder: Path, content: str | bytes) -> list[Entry]:
+def entries_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry]:
     """All entries without their places, where nothing may be skipped."""
-    items = items_of(folder, content)
+    items = items_of(folder, content, bodies)
     assert not [item for item in items if isinstance(item, Skipped)], items
     return [replace(item, place=None) for item in items if isinstance(item, Entry)]
 
@@ -35,8 +37,26 @@ def reasons_of(folder: Path, content: str | bytes) -> list[str]:
     return [str(item) for item in items_of(folder, content) if isinstance(item, Skipped)]
 
 
+@pytest.fixture(scope="module")
+def whole_log() -> tuple[list[str], list[Entry]]:
+    """The sample that Causeline brings along, as lines and as entries."""
+    lines = zstandard.ZstdDecompressor().decompressobj().decompress(SAMPLE.read_bytes()).decode().splitlines()
+    entries = [item for item in read([(SAMPLE, "log")], bodies=False) if isinstance(item, Entry)]
+    return lines, [replace(entry, place=None) for entry in entries]
+
+
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_a_wrapped_log_tells_what_the_log_tells(wrapper: str, tmp_path: Path) -> None:
+def test_a_wrapped_log_tells_what_the_log_tells(
+    wrapper: str, whole_log: tuple[list[str], list[Entry]], tmp_path: Path
+) -> None:
+    _, wrap = WRAPPERS[wrapper]
+    lines, entries = whole_log
+    assert len(entries) > 500
+    assert entries_of(tmp_path, wrap(lines), bodies=False) == entries
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_wrapped_log_tells_the_objects_whole(wrapper: str, tmp_path: Path) -> None:
     _, wrap = WRAPPERS[wrapper]
     plain = entries_of(tmp_path, "".join(line + "\n" for line in LINES))
     assert len(plain) == len(LINES)
@@ -314,7 +334,7 @@ def test_no_reason_repeats_what_stands_in_a_record(tmp_path: Path) -> None:
 
 
 def test_a_shippers_record_is_known_behind_records_of_other_logs(tmp_path: Path) -> None:
-    others = "".join(json.dumps({"log": f"line {number}\n", "stream": "stderr"}) + "\n" for number in range(10))
+    others = "".join(json.dumps({"log": f"line {number}\n", "stream": "stderr"}) + "\n" for number in range(100))
     _, wrap = WRAPPERS["Fluent Bit"]
     content = others + wrap(LINES[2:5])
     assert [each.name for each in formats() if each.sniff(content.encode())] == [SHIPPED]

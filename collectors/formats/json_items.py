@@ -57,16 +57,16 @@ def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
 
 
 @lru_cache(1)
-def outline(head: bytes, depth: int = 7, documents: int = 16) -> dict[Pattern, bytes]:
-    """The places that the first documents have, down to a depth, each with the values there, one behind the other.
+def outline(head: bytes, depth: int = 7) -> dict[Pattern, bytes]:
+    """The places that the documents in a head have, down to a depth, each with the values there, one behind the other.
 
     Of a value that is cut off there is as much as the head has; of objects and arrays that are looked into, nothing.
     """
     text = Text(iter([head]), len(head))
     found: dict[Pattern, bytes] = {}
-    for _ in range(documents):
+    while first := text.peek():
         try:
-            if text.peek() in (b"{", b"["):
+            if first in b"{[":
                 _outlined(text, (), depth, found)
             else:
                 text.seek(_DOCUMENT)

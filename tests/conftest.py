@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 from tests.recordings import SAMPLE, entries_of
@@ -10,6 +11,10 @@ from timeline import store
 from timeline.models import Source
 from timeline.pipeline import ingest
 from timeline.world import World
+
+# One commit, one result. Random examples are drawn with PYTEST_ARGS="--hypothesis-profile=default".
+settings.register_profile("steady", derandomize=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="module")

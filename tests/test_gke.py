@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from collectors.formats import Skipped, formats, read
+from collectors.formats import NotARecording, Skipped, formats, read
 from collectors.normalise.gke import event_in
 from tests.events import DATA, pod, real
 from tests.events import entries_of as plain
@@ -162,3 +164,23 @@ def test_without_bodies_it_is_level_metadata(tmp_path: Path) -> None:
 def test_a_request_for_no_resource_changes_nothing(method: str, tmp_path: Path) -> None:
     items = items_of(tmp_path, json.dumps(log_entry(methodName=method)))
     assert items == []
+
+
+def test_a_field_of_another_type_is_told(tmp_path: Path) -> None:
+    skipped, entry = items_of(tmp_path, json.dumps([{**log_entry(), "insertId": 5}, log_entry()]))
+    assert str(skipped) == (
+        "log line 1: [0]: a field is not as Kubernetes writes it: Expected `str`, got `int` - at `$.insertId`"
+    )
+    assert isinstance(entry, Entry)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.text(max_size=8))
+def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str, tmp_path: Path) -> None:
+    content = SAMPLE.read_text()
+    begin, end = sorted(int(part * len(content)) for part in cut)
+    try:
+        items = items_of(tmp_path, content[:begin] + noise + content[end:])
+    except NotARecording:
+        return
+    assert all(isinstance(item, Entry | Skipped) for item in items)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from collectors.formats import Format
-from collectors.formats.audit import read_lines
+from collectors.formats.audit import read_lines, reason_of
 from collectors.formats.json_items import Item, Pattern, items, outline
 from collectors.formats.stream import Line, Recording, Skipped
 from timeline.entries import Entry
@@ -61,7 +61,8 @@ def read_records(
             try:
                 event = event_in(record.data)
             except (ValueError, RecursionError) as error:
-                yield Skipped(recording.name, record.line, f"not JSON: {error}")
+                told = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
+                yield Skipped(recording.name, record.line, told + reason_of(error))
                 continue
             if event is None:
                 yield Skipped(recording.name, record.line, "it holds no audit event")

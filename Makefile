@@ -10,7 +10,7 @@ CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=check DATABASE_URL=postgresql:///check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help demo test check bench lock vendor-check clean
+.PHONY: help demo test check bench docs lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -30,6 +30,9 @@ check: .venv/dev ## lint, format, types, layers
 
 bench: .venv/dev ## measure reading and judging against a bare JSON loop (FILE=path of an audit log)
 	$(BIN)/python -m bench.reading $(FILE)
+
+docs: .venv/runtime ## write docs/rules.md anew from the rules
+	$(BIN)/causeline rules --markdown > docs/rules.md
 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock

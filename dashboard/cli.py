@@ -86,7 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_analyze)
     command = commands.add_parser("rules", help="list the rules, or show the page of one")
     command.add_argument("id", nargs="?", metavar="ID")
+    command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")
     command.set_defaults(run=_rules)
+    command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
+    command.set_defaults(run=_schema)
     return parser
 
 
@@ -126,9 +129,13 @@ def _analyze(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
+    from dashboard.catalogue import catalogue
     from dashboard.terminal import Terminal, show_rule, show_rules
     from timeline.judge import rulebook
 
+    if options.markdown:
+        print(catalogue(), end="")
+        return 0
     environment.rule_settings()
     terminal = Terminal(sys.stdout)
     if not options.id:
@@ -139,6 +146,13 @@ def _rules(options: argparse.Namespace) -> int:
         say(f"There is no rule {options.id}. `causeline rules` lists them.")
         return 2
     show_rule(rule, terminal)
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from importlib.resources import files
+
+    print((files("timeline") / "schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
     return 0
 
 

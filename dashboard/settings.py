@@ -18,6 +18,7 @@ DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local
 UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
 LIMITS = environment.limits()
+environment.rule_settings()
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
 
 INSTALLED_APPS = [

@@ -1,11 +1,15 @@
 """docs/settings.md says of each variable what the code does, and leaves none out."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 from tests import variables
 from tests.variables import ROOT, Variable
+from timeline.judge import rulebook
+from timeline.rulebook import settings
 
 DOCS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
 DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh")
@@ -14,7 +18,7 @@ DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh")
 def table(heading: str) -> dict[str, tuple[str, str]]:
     """Default and meaning by variable, from the table below a heading."""
     section = DOCS.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| ([^|]+) \|$", section, re.MULTILINE)
     assert len(rows) == len(dict.fromkeys(name for name, _, _ in rows)) == section.count("\n| `")
     return {name: (default, meaning) for name, default, meaning in rows}
 
@@ -53,6 +57,27 @@ def test_what_is_documented_for_development_is_read_there() -> None:
     code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in DEVELOPMENT)
     read = set(re.findall(r"\$[({](PYTHON|\w+_ARGS|CAUSELINE_BROWSER)\b", code))
     assert set(table("Development")) == read
+
+
+def test_every_threshold_of_a_rule_is_documented_with_its_default_and_meaning() -> None:
+    rulebook()
+    rows = {}
+    for variable, setting in settings.items():
+        unit = setting.unit or ("count" if float(setting.default).is_integer() else "part")
+        rows[variable] = (f"`{setting.default:g}` | {unit}", setting.meaning)
+    assert table("Rules") == rows
+
+
+@pytest.mark.parametrize(("given", "told"), [("7.5", "7500000"), ("soon", "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN")])
+def test_the_servers_take_thresholds_from_the_environment(given: str, told: str) -> None:
+    code = "import dashboard.settings, timeline.rulebook as r\nprint(r.settings[%r].microseconds)"
+    variable = "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
+    required = {"CAUSELINE_SECRET_KEY": "x", "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
+    environment = {"PATH": "/usr/bin:/bin", variable: given, **required}
+    command = [sys.executable, "-c", code % variable]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert told in (done.stdout if done.returncode == 0 else done.stderr)
+    assert (done.returncode == 0) == given.replace(".", "").isdecimal()
 
 
 def test_the_tables_are_found() -> None:

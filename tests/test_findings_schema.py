@@ -1,0 +1,115 @@
+"""The findings document is what its JSON Schema says: for every fixture, real samples, and input that is damaged."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from collectors.analysis import analyse
+from collectors.formats import Limits
+from tests.recordings import SAMPLE
+from tests.test_analyze import causeline
+from timeline import payloads
+
+ROOT = Path(__file__).parent
+SCHEMA: dict[str, Any] = json.loads((ROOT.parent / "timeline/schemas/findings-v1.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+FIXTURES = sorted((ROOT / "rules").glob("*/*.jsonl"))
+OBJECTS = sorted(path for path in (ROOT / "data/objects").rglob("*.zst"))
+
+
+def analysed(*paths: Path) -> Any:
+    """The document as JSON has it, once it was held against the schema."""
+    told = analyse([(path, path.name) for path in paths], Limits()).document()
+    document = json.loads(msgspec.json.encode(told))
+    VALIDATOR.validate(document)
+    return document
+
+
+def shape(schema: dict[str, Any], definitions: dict[str, Any], closed: bool) -> Any:
+    """Fields, types and values alone, in a form that can be compared; of `closed` schemas also that they are."""
+    if "$ref" in schema:
+        return shape(definitions[schema["$ref"].rpartition("/")[2]], definitions, closed)
+    if "anyOf" in schema:
+        return frozenset().union(*(shape(each, definitions, closed) for each in schema["anyOf"]))
+    if "const" in schema or "enum" in schema:
+        return frozenset(schema.get("enum") or [schema["const"]])
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "array" in types:
+        return frozenset([("array", shape(schema["items"], definitions, closed))])
+    if "object" in types:
+        assert sorted(schema["required"]) == sorted(schema["properties"])
+        assert schema.get("additionalProperties") is (False if closed else None)
+        fields = {name: shape(each, definitions, closed) for name, each in schema["properties"].items()}
+        return frozenset([("object", frozenset(fields.items()))])
+    return frozenset(types)
+
+
+def every_part(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The properties and definitions of the schema, however deep."""
+    named = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    return named + [part for each in named for part in every_part(each)]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_and_the_types_have_the_same_fields() -> None:
+    ours = shape(SCHEMA, SCHEMA["$defs"], closed=True)
+    told = msgspec.json.schema(payloads.DocumentPayload)
+    assert ours == shape(told, told["$defs"], closed=False)
+
+
+def test_every_field_is_described() -> None:
+    parts = every_part(SCHEMA)
+    assert len(parts) > 50
+    for part in parts:
+        described = part if "$ref" not in part else SCHEMA["$defs"][part["$ref"].rpartition("/")[2]]
+        assert described["description"].endswith(".")
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_document_of_every_fixture_is_valid(path: Path) -> None:
+    document = analysed(path)
+    if path.stem.startswith("fires-"):
+        assert document["findings"]
+
+
+def test_the_documents_of_real_samples_are_valid() -> None:
+    assert analysed(SAMPLE)["findings"]
+    assert analysed(SAMPLE, *OBJECTS)["source"]["coverage"]
+
+
+@pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.name)
+def test_the_documents_of_watches_and_lists_are_valid(path: Path) -> None:
+    levels = {row["level"] for row in analysed(path)["source"]["coverage"]}
+    assert levels <= {"watch", "list"}
+
+
+def test_the_document_of_damaged_input_is_valid_and_tells_the_damage(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    lines = (ROOT / "data/restart.jsonl").read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"{broken\n", *lines[1:], lines[0][:100]]))
+    skipped = analysed(path)["source"]["skipped"]
+    assert [each["line"] for each in skipped] == [2, len(lines) + 2]
+
+
+def test_the_schema_refuses_what_is_not_a_findings_document() -> None:
+    document = analysed(SAMPLE)
+    for spoilt in (
+        {**document, "more": 1},
+        {**document, "schema": "causeline.findings/v2"},
+        {**document, "findings": [{**document["findings"][0], "first_time": "2026-11-21 07:52:00"}]},
+        {name: value for name, value in document.items() if name != "source"},
+    ):
+        assert not VALIDATOR.is_valid(spoilt)
+
+
+def test_the_command_prints_the_schema() -> None:
+    status, output, errors = causeline("schema")
+    assert (status, errors) == (0, "")
+    assert json.loads(output) == SCHEMA

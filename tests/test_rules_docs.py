@@ -3,7 +3,6 @@
 from dashboard.catalogue import catalogue
 from tests.test_analyze import causeline
 from tests.variables import ROOT
-from timeline.judge import rulebook
 
 
 def test_the_catalogue_in_the_docs_is_current() -> None:
@@ -14,10 +13,3 @@ def test_the_catalogue_in_the_docs_is_current() -> None:
 def test_the_command_prints_the_catalogue_with_defaults_whatever_is_set() -> None:
     printed = causeline("rules", "--markdown", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
     assert printed == (0, catalogue(), "")
-
-
-def test_every_rule_has_its_page_and_its_row_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for rule in rulebook():
-        assert f"\n## {rule.id}\n" in catalogue()
-        assert f"\n| `{rule.id}` | " in readme

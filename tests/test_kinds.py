@@ -1,0 +1,48 @@
+"""Every kind of `timeline/kinds`: it reads an object that tells next to nothing, and says what can be drawn."""
+
+import msgspec
+import pytest
+
+from timeline.entries import Facts
+from timeline.kinds import Kind, kind_of, registry
+
+KINDS = sorted(registry().values(), key=lambda kind: (kind.kind, kind.group))
+TONES = {"strong", "pale", "muted", "ended"}
+
+
+def facts_of(kind: Kind, **metadata: object) -> Facts:
+    """Of an object that has nothing but its metadata."""
+    shape = msgspec.json.decode(msgspec.json.encode({"metadata": {"name": "x", **metadata}}), type=kind.shape)
+    return kind.facts(shape)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
+def test_an_object_that_tells_nothing_has_facts_and_a_phase(kind: Kind) -> None:
+    facts = facts_of(kind)
+    assert type(facts) is kind.facts_type
+    assert hash(facts) == hash(facts_of(kind))
+    assert kind.phase(facts).text and kind.phase(facts).tone in TONES
+    assert not list(kind.marks(facts, facts))
+    assert not list(kind.references(facts))
+    assert isinstance(kind.subtitle(facts), str)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
+def test_what_all_objects_tell_is_kept_of_every_kind(kind: Kind) -> None:
+    facts = facts_of(
+        kind,
+        creationTimestamp="2026-11-21T07:52:00Z",
+        deletionTimestamp="2026-11-21T07:53:30Z",
+        deletionGracePeriodSeconds=30,
+        finalizers=["a/b"],
+        generation=2,
+    )
+    assert (facts.deleting, facts.finalizers, facts.generation) == (True, ("a/b",), 2)
+    assert facts.asked - facts.created == 60_000_000
+
+
+def test_a_kind_is_found_by_its_group_and_name() -> None:
+    for kind in KINDS:
+        if kind.group != "*":
+            assert kind_of(kind.group, kind.kind) is kind
+            assert kind.short and kind.family

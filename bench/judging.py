@@ -25,7 +25,7 @@ class Cluster:
     """One Job whose Pods are created, and then written one after the other."""
 
     def __init__(self, pods: int) -> None:
-        self.world = World()
+        self.world = World(remembers=True)
         self._revision = 100
         job = JobFacts(created=_SECOND, generation=1, active=pods)
         self.take(self._entry("batch", "Job", "many", "job-uid", Change.CREATED, job))

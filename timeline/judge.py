@@ -27,27 +27,23 @@ def matters(entry: Entry) -> bool:
 
 
 def touched(world: World, changed: Iterable[Track]) -> list[Track]:
-    """The changed tracks, and all whose judgement may rest on them: those that refer to their names, their children,
-    their owner, and of their siblings those that came after the change."""
-    found: dict[object, Track] = {}
-    owners: dict[object, tuple[Track, int]] = {}  # each with the first change of a child
-    for track in changed:
-        related = [track, *world.referrers(track.name), *world.children(track)]
-        found.update((each.key, each) for each in related)
-        if owner := world.owner_of(track):
-            _, since = owners.get(owner.key, (owner, track.changed))
-            owners[owner.key] = owner, min(since, track.changed)
-    for owner, since in owners.values():
-        found.update((each.key, each) for each in (owner, *world.children_since(owner, (since, 0))))
+    """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
+    Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
+    found = {track.key: track for track in (*changed, *world.stale())}
+    leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
+    for lease in leases:
+        found.update((track.key, track) for track in (*world.incarnations(lease), *world.referrers(lease)))
     return [found[key] for key in sorted(found, key=repr)]
 
 
 def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
     """What holds of these subjects now; the findings in the order of the document."""
-    found = [
-        finding
-        for track in subjects
-        for rule in _rules_for(qualified(track.ref.group, track.ref.kind))
-        for finding in rule.judge(track, world)
-    ]
+    found: list[Finding] = []
+    for track in subjects:
+        if world.reads:
+            world.reads.begin(track.key)
+        for rule in _rules_for(qualified(track.ref.group, track.ref.kind)):
+            found += rule.judge(track, world)
+    if world.reads:
+        world.reads.end()
     return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))

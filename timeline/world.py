@@ -12,14 +12,18 @@ from timeline.entries import Entry, ObjectRef
 from timeline.kinds import At
 from timeline.ledger import GroupKind, Ledger, Seen
 from timeline.lifelines import Moment, Name, Track, public_uid
-
-Key = tuple[Name, str]
+from timeline.reads import LAST, SEEN, WRITES, Key, Reads
 
 
 class World:
-    """The tracks of one source and their indexes; complete after `settle`. `keeps` says what is worth a track."""
+    """The tracks of one source and their indexes; complete after `settle`. `keeps` says what is worth a track.
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
+    One that is to take in batch after batch remembers what each judgement looked at (`reads`); without, a change may
+    touch any of them.
+    """
+
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, remembers: bool = False) -> None:
+        self.reads = Reads() if remembers else None
         self._ledger = Ledger(keeps)
         self._lanes: dict[Name, list[Track]] = {}
         self._by_uid: dict[str, Track] = {}
@@ -29,6 +33,7 @@ class World:
         self._names: dict[GroupKind, set[Name]] = defaultdict(set)
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
+        self._told: object = None
 
     @property
     def first(self) -> int:
@@ -37,11 +42,15 @@ class World:
 
     @property
     def last(self) -> int:
+        if self.reads:
+            self.reads.look(*LAST)
         return self._ledger.last
 
     @property
     def seen(self) -> dict[GroupKind, Seen]:
         """How much of each kind was observed."""
+        if self.reads:
+            self.reads.look(*SEEN)
         return self._ledger.seen
 
     def mixed(self) -> tuple[Entry, Entry] | None:
@@ -55,6 +64,7 @@ class World:
     def settle(self) -> list[Track]:
         """Put what was learned since the last time into order; the tracks that changed."""
         changed: list[Track] = []
+        gone: list[Track] = []
         settled = self._ledger.settle()
         for name, tracks in settled.items():
             before = {track.key: track for track in self._lanes.get(name, ())}
@@ -74,8 +84,33 @@ class World:
                 self._enter(track)
             for was in before.values():
                 self._forget(was)
+                gone.append(was)
         self._completeness = None
-        return changed + self._bind(settled, {track.key for track in changed})
+        bounded = self._bind(settled, {track.key for track in changed})
+        if self.reads:
+            for track in changed:
+                self.reads.changed(track, track.changed)
+            for track in gone + bounded:
+                self.reads.changed(track, 0)
+        return changed + bounded
+
+    def stale(self) -> list[Track]:
+        """Those whose judgement may come out otherwise than it last did."""
+        if self.reads is None:
+            return list(self.tracks())
+        if (tells := self._tells()) != self._told:
+            self._told = tells
+            self.reads.differs(SEEN)
+        self.reads.differs(LAST, WRITES)
+        keys = self.reads.take()
+        for key, answers in self.reads.answers():
+            if any(self._complete(group, kind, start, end) != said for group, kind, start, end, said in answers):
+                keys.add(key)
+        return self._resolve(sorted(keys))
+
+    def _tells(self) -> object:
+        """What was observed of each kind, as far as rules ask for it."""
+        return {kind: (set(each.levels), each.tells_status, each.streamed) for kind, each in self._ledger.seen.items()}
 
     def _bind(self, settled: Iterable[Name], changed: set[Key]) -> list[Track]:
         """Tell each life by when it had gone; those that this changes beside the changed ones."""
@@ -141,17 +176,23 @@ class World:
 
     def of_kind(self, group: str, kind: str) -> Iterator[Track]:
         """The tracks of one kind."""
+        if self.reads:
+            self.reads.look("kind", group, kind)
         for name in sorted(self._names.get((group, kind), ())):
             yield from self._lanes[name]
 
     def incarnations(self, name: Name) -> list[Track]:
         """The lives of one name, in the order in which they began."""
+        if self.reads:
+            self.reads.look("name", name)
         return self._lanes.get(name, [])
 
     def track(self, key: Key) -> Track | None:
         return next((track for track in self._lanes.get(key[0], []) if track.ref.uid == key[1]), None)
 
     def of_uid(self, uid: str) -> Track | None:
+        if self.reads:
+            self.reads.look("uid", uid)
         return self._by_uid.get(uid)
 
     def number(self, track: Track) -> int:
@@ -167,19 +208,31 @@ class World:
 
     def sees(self, group: str, kind: str) -> bool:
         """Whether the source shows objects of this kind at all; one that it never shows is never judged absent."""
-        return (group, kind) in self._ledger.seen
+        return (group, kind) in self.seen
 
     def complete(self, group: str, kind: str, start: int, end: int) -> bool:
         """Whether no write of this kind is known to be missing between two drawn times."""
+        said = self._complete(group, kind, start, end)
+        if self.reads:
+            self.reads.ask((group, kind, start, end, said))
+        return said
+
+    def _complete(self, group: str, kind: str, start: int, end: int) -> bool:
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # nothing of it was followed; a list shows one moment alone
         if seen.streamed and end <= seen.streamed_until:
             return True
-        return bool(seen.levels) and self.completeness.judges((group, kind), start, end)
+        return bool(seen.levels) and self._known_losses.judges((group, kind), start, end)
 
     @property
     def completeness(self) -> Completeness:
+        if self.reads:
+            self.reads.look(*WRITES)
+        return self._known_losses
+
+    @property
+    def _known_losses(self) -> Completeness:
         if self._completeness is None:
             suspects = self._resolve(sorted(self._suspects))
             found = [loss for track in suspects for loss in losses(track, self._ledger)]
@@ -210,20 +263,22 @@ class World:
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)
         right after `at`, a `Moment.at`. Costs the logarithm of their number."""
+        if self.reads:
+            self.reads.count(owner_uid, at)
         starts, ends = self._spells.get((owner_uid, spell), ((), ()))
         return bisect_right(starts, at) - bisect_right(ends, at)
 
     def children(self, owner: Track) -> list[Track]:
         """In the order in which they began."""
-        return self.children_since(owner, (0, 0))
-
-    def children_since(self, owner: Track, at: At) -> list[Track]:
-        """Those that began at a `Moment.at` or later."""
+        if self.reads:
+            self.reads.look("children", owner.ref.uid)
         born = self._children.get(owner.ref.uid, []) if owner.ref.uid else []
-        return self._resolve(key for _, key in born[bisect_left(born, (at,)) :])
+        return self._resolve(key for _, key in born)
 
     def referrers(self, name: Name) -> list[Track]:
         """The tracks that needed an object of this name at any time."""
+        if self.reads:
+            self.reads.look("referrers", name)
         return self._resolve(sorted(self._referrers.get(name, ())))
 
     def _resolve(self, keys: Iterable[Key]) -> list[Track]:
@@ -232,13 +287,12 @@ class World:
     def owner_of(self, track: Track) -> Track | None:
         """The track of its controller; for objects that name none, of what they are known to belong to."""
         if track.owner:
-            return self._by_uid.get(track.owner.uid)
+            return self.of_uid(track.owner.uid)
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
         owner = None
-        for key in self._referrers.get(track.name, ()):
-            user = self.track(key)
-            if user and user.ref.kind == "Pod" and (root := self.root(user)) is not user:
+        for user in self.referrers(track.name):
+            if user.ref.kind == "Pod" and (root := self.root(user)) is not user:
                 if track.first.at < root.first.at or (owner and owner.name != root.name):
                     return None  # it stood before, as the ServiceAccount of a namespace does, or others share it
                 owner = min(owner or root, root, key=lambda each: (each.first.at, each.key))

@@ -1,0 +1,71 @@
+"""Batch after batch, judging only what a batch touches: the findings of all at once."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from timeline.entries import Entry
+from timeline.judge import judge, touched
+from timeline.rulebook import Finding
+from timeline.world import World
+
+FIXTURES = sorted((Path(__file__).parent / "rules").glob("*/*.jsonl"))
+
+
+@cache
+def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
+    entries = entries_of(path)
+    return entries, findings_of(world_of(entries))
+
+
+def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
+    """As they are stored: what holds of the touched subjects takes the place of what was found of them before."""
+    world = World(remembers=True)
+    stored: dict[str, Finding] = {}
+    for batch in batches:
+        for _ in world.learn(batch):
+            pass
+        subjects = touched(world, world.settle())
+        judged = {(world.number(track), track.ref.uid) for track in subjects}
+        kept = {key: each for key, each in stored.items() if _stored_with(each, world) not in judged}
+        stored = kept | {each.id: each for each in judge(world, subjects)}
+    return sorted(stored.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
+
+
+def _stored_with(found: Finding, world: World) -> tuple[int, str]:
+    refs = [found.subject, *(proof.ref for each in found.occurrences for proof in each.proof)]
+    return next((number, ref.uid) for ref in refs if (number := world.number_of(ref)))
+
+
+def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[list[Entry]]:
+    if shuffled:
+        entries = chance.sample(entries, len(entries))
+    ends = sorted(chance.sample(range(1, len(entries)), min(len(entries) - 1, chance.randint(1, 12))))
+    return [entries[start:end] for start, end in zip([0, *ends], [*ends, len(entries)], strict=True)]
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_line_by_line_the_same_is_found(path: Path) -> None:
+    entries, expected = recorded(path)
+    assert judged_in([[entry] for entry in entries]) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(path=st.sampled_from(FIXTURES), seed=st.integers(0, 2**32), shuffled=st.booleans())
+def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> None:
+    entries, expected = recorded(path)
+    if len(entries) > 1:
+        assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32), shuffled=st.booleans())
+def test_of_a_whole_recording_the_same_is_found(seed: int, shuffled: bool) -> None:
+    entries, expected = recorded(SAMPLE)
+    assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected

@@ -24,6 +24,7 @@ class CoverageRow(NamedTuple):
     holes: int  # writes that others prove to be missing
     from_list: bool  # what stood at the beginning is known
     entries: int
+    bodies: bool  # of some objects more was told than that they changed
 
 
 class RuleCoverage(NamedTuple):
@@ -41,8 +42,12 @@ def coverage(world: World) -> list[CoverageRow]:
     rows = []
     for (group, kind), seen in sorted(world.seen.items()):
         holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
-        complete = world.complete(group, kind, world.first, world.last)
-        rows.append(CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, seen.listed, seen.changes))
+        followed_until = world.last if seen.levels else seen.streamed_until  # a watch tells until its last line
+        complete = world.complete(group, kind, world.first, followed_until)
+        bodies = seen.streamed or seen.listed or bool(seen.levels.keys() - {Level.METADATA})
+        rows.append(
+            CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, seen.listed, seen.changes, bodies)
+        )
     return rows
 
 
@@ -55,16 +60,21 @@ def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCo
 def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleCoverage:
     unseen = [kind for kind, row in needs if row is None]
     listed = [row for _, row in needs if row and row.level == "list"]
-    shallow = [row for _, row in needs if row and row.level in ("Request", "Metadata")]
-    broken = [row for _, row in needs if row and not row.complete]
+    unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
+    shallow = [row for _, row in needs if row and row.level in unordered]
+    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.needs)]
+    broken = [row for _, row in needs if row and row.level != "list" and not row.complete]
     if unseen:
         what = f"no change of {_and(unseen)} was seen: there was none, or the source does not tell of it"
         return RuleCoverage(rule.id, "not", what, " ".join(_remedy(kind) for kind in unseen))
-    if listed:
+    if listed and not rule.lists:
         what = (
             f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
         )
         return RuleCoverage(rule.id, "not", what, " ".join(_watch(row) for row in listed))
+    if bare:
+        what = f"{_and(row.resource for row in bare)} were logged without bodies, in which stands what it looks at"
+        return RuleCoverage(rule.id, "not", what, " ".join(_policy(row.group, row.resource) for row in bare))
     if shallow:
         names = _and(row.resource for row in shallow)
         what = f"{names} were logged without revisions, so overlapping requests have no order"
@@ -75,6 +85,9 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleC
         what = f"writes of {_and(row.resource for row in broken)} are missing: what rests on absence is not judged"
         remedy = "Add the other API servers' logs, or the rotated ones, to the same recording."
         return RuleCoverage(rule.id, "exact", what, remedy)
+    if listed:
+        what = f"{_and(row.resource for row in listed)} come from a list: what stood then is judged, and nothing before"
+        return RuleCoverage(rule.id, "exact", what, " ".join(_watch(row) for row in listed))
     return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
 
 

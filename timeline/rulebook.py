@@ -129,15 +129,18 @@ class Rule(msgspec.Struct, frozen=True):
     title: str
     page: str  # the docstring of its module: its page in the catalogue
     judge: Judge
+    lists: bool = False  # what stands together in a list is enough for it; the others need an order
 
 
-def rule(identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...]) -> Callable[[Judge], Judge]:
+def rule(
+    identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...], lists: bool = False
+) -> Callable[[Judge], Judge]:
     """Enter a judge into the rulebook. Its module's docstring is its page; the first line is its title."""
 
     def enter(judge: Judge) -> Judge:
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
-        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge)
+        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge, lists)
         return judge
 
     return enter

@@ -40,7 +40,7 @@ from timeline.world import World
 Side = tuple[Track, Moment, Lock]
 
 
-@rule("lease-shared-config", judges=WORKLOADS, needs=("Deployment",))
+@rule("lease-shared-config", judges=WORKLOADS, needs=("Deployment",), lists=True)
 def judge(workload: Track, world: World) -> Iterator[Finding]:
     for lease in sorted(workload.references()):
         users = [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]

@@ -69,7 +69,7 @@ class Runaway(NamedTuple):
     why: str
 
 
-@rule("runaway-creation", judges=(), needs=("PersistentVolumeClaim",))
+@rule("runaway-creation", judges=(), needs=("PersistentVolumeClaim",), lists=True)
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
     if kind == _VOLCANO:

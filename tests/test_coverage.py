@@ -1,0 +1,67 @@
+"""What a source shows of each kind, and what each rule can say of it."""
+
+import json
+from pathlib import Path
+
+import zstandard
+
+from collectors.analysis import Analysis, analyse
+from collectors.formats import Limits
+from tests.recordings import SAMPLE
+from timeline.coverage import coverage, judgeable
+from timeline.judge import rulebook
+
+OBJECTS = Path(__file__).parent / "data/objects"
+
+
+def analysed(*paths: Path) -> Analysis:
+    return analyse([(path, path.name) for path in paths], Limits())
+
+
+def verdicts(analysis: Analysis) -> dict[str, tuple[str, str]]:
+    """What each rule can say, and why."""
+    return {each.rule: (each.verdict, each.why) for each in judgeable(coverage(analysis.world), rulebook())}
+
+
+def at_level(level: str, folder: Path) -> Path:
+    """The sample as a thinner policy would have logged it."""
+    path = folder / f"{level}.jsonl"
+    with zstandard.open(SAMPLE, "rt") as log, path.open("w") as thin:
+        for line in log:
+            event = json.loads(line)
+            event["level"] = level
+            event.pop("responseObject", None)
+            if level == "Metadata":
+                event.pop("requestObject", None)
+            thin.write(json.dumps(event) + "\n")
+    return path
+
+
+def test_a_watch_is_complete_up_to_its_last_line() -> None:
+    rows = coverage(analysed(OBJECTS / "watch").world)
+    followed = [row for row in rows if row.level == "watch"]
+    assert len(followed) >= 5
+    assert all(row.complete and not row.holes for row in followed)
+
+
+def test_without_bodies_nothing_is_found_and_that_is_said(tmp_path: Path) -> None:
+    bare = analysed(at_level("Metadata", tmp_path))
+    told = verdicts(bare)
+    assert not bare.findings
+    assert told["service-gap"] == ("not", "pods were logged without bodies, in which stands what it looks at")
+    assert {verdict for verdict, _ in told.values()} <= {"not", "inconclusive"}
+
+
+def test_without_answers_orders_are_inconclusive_and_raise_no_alarm(tmp_path: Path) -> None:
+    shallow = analysed(at_level("Request", tmp_path))
+    assert verdicts(shallow)["service-gap"][0] == "inconclusive"
+    gaps = [finding for finding in shallow.findings if finding.rule == "service-gap"]
+    assert {finding.severity for finding in gaps} <= {"info"}
+
+
+def test_of_lists_rules_judge_what_stands_together_and_no_order() -> None:
+    listed = analysed(OBJECTS / "pods.json.zst", OBJECTS / "pods.yaml.zst")
+    told = verdicts(listed)
+    assert told["service-gap"][0] == "not"
+    for finding in listed.findings:
+        assert told[finding.rule][0] != "not"

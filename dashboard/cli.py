@@ -1,7 +1,7 @@
 """The `causeline` command: starts everything on one machine, and gives Django's commands the right environment.
 
-Django is never imported here: what needs it runs in a process of its own, so `--help` is quick and a failing part
-cannot take the supervisor with it.
+Django is never set up here: what needs it runs in a process of its own, so `--help` is quick and a failing part cannot
+take the supervisor with it. A report uses its templates alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import environment
+from dashboard import environment, judging
+from dashboard.judging import say
 from dashboard.launcher import (
     PORTS,
     await_page,
@@ -31,11 +32,6 @@ from dashboard.services import ServiceError, Stopped, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def say(text: str) -> None:
-    """Tell the person at the terminal; standard output stays free for what a command produces."""
-    print(f"causeline: {text}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,77 +79,21 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
     command.add_argument("--namespace", action="append", default=[], metavar="NS", help="only here; may be repeated")
     command.add_argument("--coverage", action="store_true", help="show what was seen, and what can be judged")
-    command.set_defaults(run=_analyze)
+    command.set_defaults(run=judging.analyze)
+    command = commands.add_parser("report", help="write what analyze finds, with its timeline, as one HTML file")
+    command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
+    command.add_argument("--title", default="", help="what stands on top (the names of the files)")
+    command.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
+    command.add_argument("--namespace", action="append", default=[], metavar="NS", help="only here; may be repeated")
+    command.set_defaults(run=judging.report)
     command = commands.add_parser("rules", help="list the rules, or show the page of one")
     command.add_argument("id", nargs="?", metavar="ID")
     command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")
-    command.set_defaults(run=_rules)
+    command.set_defaults(run=judging.rules)
     command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
-    command.set_defaults(run=_schema)
+    command.set_defaults(run=judging.schema)
     return parser
-
-
-def _analyze(options: argparse.Namespace) -> int:
-    """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
-    from collectors.analysis import analyse, choose  # late: serving needs none of it
-    from collectors.formats import NotARecording
-    from dashboard.terminal import Progress, Terminal, show
-
-    progress = Progress(sys.stderr)
-    try:
-        environment.rule_settings()
-        choose([], options.rule, ())
-        analysis = analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
-    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
-        progress.end()
-        say(str(error))
-        return 2
-    except KeyboardInterrupt:
-        progress.end()
-        return 130
-    progress.end()
-    findings = choose(analysis.findings, options.rule, options.namespace)
-    try:
-        if options.output == "json":
-            import orjson
-
-            document = analysis._replace(findings=findings).document()
-            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
-        else:
-            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read it has seen enough
-    alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
-    return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
-
-
-def _rules(options: argparse.Namespace) -> int:
-    from dashboard.catalogue import catalogue
-    from dashboard.terminal import Terminal, show_rule, show_rules
-    from timeline.judge import rulebook
-
-    if options.markdown:
-        print(catalogue(), end="")
-        return 0
-    environment.rule_settings()
-    terminal = Terminal(sys.stdout)
-    if not options.id:
-        show_rules(terminal)
-        return 0
-    rule = next((rule for rule in rulebook() if rule.id == options.id), None)
-    if rule is None:
-        say(f"There is no rule {options.id}. `causeline rules` lists them.")
-        return 2
-    show_rule(rule, terminal)
-    return 0
-
-
-def _schema(options: argparse.Namespace) -> int:
-    from importlib.resources import files
-
-    print((files("timeline") / "schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
-    return 0
 
 
 def _up(options: argparse.Namespace, *, demo: bool = False) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests import events
-from timeline import queries, store
+from timeline import outline, queries, store
 from timeline.models import Source
 from timeline.payloads import WindowPayload
 from timeline.pipeline import ingest
@@ -222,7 +222,7 @@ def test_columns_of_one_table_are_of_one_length(sample: Source) -> None:
 def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> None:
     told = queries.overview(sample.pk)
     assert (told["first"], told["last"]) == (window(sample)["first"], window(sample)["last"])
-    assert len(told["counts"]) == store.SLICES
+    assert len(told["counts"]) == outline.SLICES
     assert sum(told["counts"]) > 300
     assert dict(told["families"])["Pods"] == 12
     assert dict(told["namespaces"])["vol-restart"] == 16

@@ -78,12 +78,15 @@ def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
 
 
 class Drawing:
-    """Fills the columns of a window. What is smaller than a pixel merges into its neighbour; deletions never do."""
+    """Fills the columns of a window. What is smaller than a pixel merges into its neighbour; deletions never do.
+
+    `pixel` is in microseconds, and may be another for each track that is added.
+    """
 
     def __init__(self, rows: list[LaneRow], span: tuple[int, int], last: int, pixel: int) -> None:
         self._span = span
         self._last = last
-        self._pixel = pixel
+        self.pixel = pixel
         self._index = {(row.lane, row.heading): index for index, row in enumerate(rows)}
         self._rows = rows
         self._lanes: list[LanePayload | None] = [None] * len(rows)
@@ -148,7 +151,7 @@ class Drawing:
         for index, span in enumerate(spans):
             if span.end < self._span[0] or span.start > self._span[1]:
                 continue
-            if drawn and span.end - span.start < self._pixel and not span.open_end:
+            if drawn and span.end - span.start < self.pixel and not span.open_end:
                 bars["end"][-1] = span.end
                 self._merged += 1
                 continue
@@ -168,7 +171,7 @@ class Drawing:
         for event in events:
             if not self._inside(event.time):
                 continue
-            if previous is not None and event.time - previous < self._pixel and event.mark != "deleted":
+            if previous is not None and event.time - previous < self.pixel and event.mark != "deleted":
                 if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
                     marks["mark"][-1] = event.mark
                 marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""

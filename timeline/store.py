@@ -8,15 +8,13 @@ import zstandard
 from django.db import connection, transaction
 from psycopg import sql
 
-from timeline import documents
-from timeline.entries import FOREVER, Entry, Facts, moment
-from timeline.kinds import NOISE
-from timeline.lifelines import Name, Track
+from timeline import documents, outline
+from timeline.entries import FOREVER, Entry, moment
+from timeline.lifelines import Track
 from timeline.models import Finding, Source
 from timeline.rulebook import Finding as Found
 from timeline.world import World
 
-SLICES = 240  # of a source's histogram
 _TRACK = (
     "source_id", "key", "lane", "root", "group", "version", "kind", "namespace", "name", "uid", "family", "number",
     "lane_number", "root_rank", "life", "lifeline",
@@ -105,34 +103,13 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
 
 def write_tracks(source: Source, world: World) -> None:
     """All tracks: what changes one may change the creation numbers and the rank of the others."""
-    # Groups go by the name of their root, as lanes go by names: a re-created owner goes on with its group.
-    roots = {track.key: world.incarnations(world.root(track).name)[0] for track in world.tracks()}
-    numbers, ranks = _creation_order(world, roots)
-    rows = (_track_row(source, world, track, roots[track.key], numbers, ranks) for track in world.tracks())
+    creation = outline.creation(world)
+    rows = (_track_row(source, world, track, creation) for track in world.tracks())
     _upsert("timeline_track", _TRACK, ("source_id", "key", "uid"), rows)
 
 
-def _creation_order(world: World, roots: dict[Any, Track]) -> tuple[dict[Any, int], dict[Any, int]]:
-    """The number of each track within its root's group, and the rank of each root among all; both from 1."""
-    groups: dict[Any, list[Track]] = {}
-    for track in world.tracks():
-        groups.setdefault(roots[track.key].key, []).append(track)
-    numbers = {}
-    for members in groups.values():
-        members.sort(key=lambda track: (track.family in NOISE, _began(track)))
-        numbers.update({track.key: number for number, track in enumerate(members, 1)})
-    ordered = sorted({root.key: root for root in roots.values()}.values(), key=_began)
-    return numbers, {root.key: rank for rank, root in enumerate(ordered, 1)}
-
-
-def _began(track: Track) -> tuple[int, int, Name, str]:
-    return track.first.time, track.first.stamp.resource_version or 0, *track.key
-
-
-def _track_row(
-    source: Source, world: World, track: Track, root: Track, numbers: dict[Any, int], ranks: dict[Any, int]
-) -> tuple[Any, ...]:
-    ref, until = track.ref, track.until
+def _track_row(source: Source, world: World, track: Track, creation: outline.Creation) -> tuple[Any, ...]:
+    ref, until, root = track.ref, track.until, creation.roots[track.key]
     began = f"[{moment(track.first.time).isoformat()},"
     return (
         source.pk,
@@ -146,24 +123,12 @@ def _track_row(
         _text(ref.name),
         _text(ref.uid),
         track.family,
-        numbers[track.key],
-        numbers[world.incarnations(track.name)[0].key],
-        ranks[root.key],
+        creation.numbers[track.key],
+        creation.numbers[world.incarnations(track.name)[0].key],
+        creation.ranks[root.key],
         began + (f"{moment(until).isoformat()}]" if until else ")"),
-        lifeline(track),
+        _json(outline.lifeline(track)),
     )
-
-
-def lifeline(track: Track) -> str:
-    """[[time, revision, change, action, facts or null where they stand still], …] as JSON; times in microseconds."""
-    rows = []
-    held: Facts | None = None
-    for each in track.moments:
-        revision = each.stamp.resource_version
-        facts = None if each.facts is held else msgspec.to_builtins(each.facts)
-        rows.append([each.time, revision and str(revision), each.change.value, each.action, facts])
-        held = each.facts
-    return _json(rows)
 
 
 def write_findings(source: Source, world: World, subjects: Iterable[Track], findings: Iterable[Found]) -> None:
@@ -207,13 +172,7 @@ def write_source(source: Source, world: World, new_entries: int) -> None:
     source.entries += new_entries
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
-    width = max(1, (world.last - world.first) / SLICES)
-    counts = [0] * SLICES
-    for track in world.tracks():
-        if track.family not in NOISE:
-            for each in track.moments:
-                counts[min(SLICES - 1, int((each.time - world.first) / width))] += 1
-    source.histogram = counts
+    source.histogram = outline.histogram(world)
     source.save()
 
 

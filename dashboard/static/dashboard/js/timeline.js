@@ -224,6 +224,7 @@ document.querySelector(".tabs").addEventListener("click", ({ target }) => {
   if (loaded) bringIn();
 });
 document.addEventListener("themechange", drawSoon);
+addEventListener("beforeprint", draw);
 addEventListener("popstate", async () => {
   store.read();
   const { offset } = store; // what scrolls while lanes come in writes its own

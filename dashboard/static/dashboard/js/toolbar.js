@@ -20,7 +20,7 @@ export class Toolbar {
       store.set({ kinds, offset: 0 }, { push: true });
     });
     const copy = byId("copy");
-    if (navigator.clipboard) {
+    if (copy && navigator.clipboard) {
       copy.hidden = false;
       copy.addEventListener("click", async () => {
         await navigator.clipboard.writeText(location.origin + location.pathname + store.search()); // the address lies behind a little

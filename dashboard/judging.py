@@ -1,0 +1,130 @@
+"""The subcommands that judge recordings here and now: no server, no database, nothing imported before it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from collectors.analysis import Analysis
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal; standard output stays free for what a command produces."""
+    print(f"causeline: {text}", file=sys.stderr, flush=True)
+
+
+def analyze(options: argparse.Namespace) -> int:
+    """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
+    from collectors.analysis import choose  # late: serving needs none of it
+    from dashboard.terminal import Terminal, show
+
+    analysis = _analysis(options)
+    if isinstance(analysis, int):
+        return analysis
+    findings = choose(analysis.findings, options.rule, options.namespace)
+    with _while_it_is_read():
+        if options.output == "json":
+            import orjson
+
+            document = analysis._replace(findings=findings).document()
+            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        else:
+            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage)
+        sys.stdout.flush()
+    alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
+    return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
+
+
+def report(options: argparse.Namespace) -> int:
+    """Exit status: 0 written, 2 the input or the command is not understood, or the file cannot be written."""
+    from collectors.analysis import choose
+    from dashboard.report import page
+    from dashboard.writing import NotWritable, writable, write
+
+    try:
+        if options.output != "-":
+            writable(Path(options.output), [Path(name) for name in options.files if name != "-"])
+        analysis = _analysis(options)
+        if isinstance(analysis, int):
+            return analysis
+        findings = choose(analysis.findings, options.rule, options.namespace)
+        told = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
+        content = told.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
+        if options.output != "-":
+            write(Path(options.output), content)
+            say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; a browser opens it")
+            return 0
+    except NotWritable as error:
+        say(str(error))
+        return 2
+    with _while_it_is_read():
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    return 0
+
+
+def _analysis(options: argparse.Namespace) -> Analysis | int:
+    """What the files record, judged; or the exit status, after the reason was told."""
+    from collectors.analysis import analyse, choose
+    from collectors.formats import NotARecording
+    from dashboard.terminal import Progress
+
+    progress = Progress(sys.stderr)
+    try:
+        environment.rule_settings()
+        choose([], options.rule, ())
+        return analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
+    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
+        progress.end()
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        progress.end()
+
+
+@contextmanager
+def _while_it_is_read() -> Iterator[None]:
+    """Whoever reads standard output may have seen enough, and close it."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def rules(options: argparse.Namespace) -> int:
+    from dashboard.catalogue import catalogue
+    from dashboard.terminal import Terminal, show_rule, show_rules
+    from timeline.judge import rulebook
+
+    if options.markdown:
+        print(catalogue(), end="")
+        return 0
+    environment.rule_settings()
+    terminal = Terminal(sys.stdout)
+    if not options.id:
+        show_rules(terminal)
+        return 0
+    rule = next((rule for rule in rulebook() if rule.id == options.id), None)
+    if rule is None:
+        say(f"There is no rule {options.id}. `causeline rules` lists them.")
+        return 2
+    show_rule(rule, terminal)
+    return 0
+
+
+def schema(options: argparse.Namespace) -> int:
+    from importlib.resources import files
+
+    print((files("timeline") / "schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
+    return 0

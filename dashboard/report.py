@@ -1,0 +1,236 @@
+"""An analysis as one HTML file that needs nothing else: no server, no network, no files beside it.
+
+Django's template engine alone is used, without its settings, which is why all values handed to it are text.
+"""
+
+import importlib.metadata
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.template import Context, Engine
+from django.utils.safestring import mark_safe
+
+from collectors.analysis import Analysis
+from dashboard import figures, inlining
+from timeline import documents
+from timeline.coverage import coverage, judgeable
+from timeline.excerpt import excerpt
+from timeline.judge import rulebook
+from timeline.payloads import FindingGroupPayload, FindingPayload, ProofPayload
+from timeline.rulebook import Finding, Rule, duration
+
+_HOME = Path(__file__).resolve().parent
+_SHEETS = ("palette", "base", "timeline", "findings", "report")
+_STAND_INS = {"js/api.js": "js/report/api.js", "js/address.js": "js/report/address.js"}
+_SKIPPED = 200  # rows shown
+_NAMES = 12  # files named in the title
+_OPEN = 40  # findings shown with their proof from the start
+
+
+def page(
+    analysis: Analysis,
+    findings: Sequence[Finding],
+    *,
+    title: str = "",
+    rules: Collection[str] = (),
+    namespaces: Collection[str] = (),
+) -> str:
+    """The whole file; the same bytes for the same recording. By `rules` and `namespaces` the findings were chosen."""
+    drawn = excerpt(analysis.world, findings, namespaces)
+    groups = drawn.window["findings"]
+    folder = _folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
+    context = {
+        **_assets(),
+        **_summary(analysis, groups),
+        **_seen(analysis),
+        "title": title or _title(analysis.name),
+        "only_rules": ", ".join(rules),
+        "only_namespaces": ", ".join(namespaces),
+        "drawn": _count(len(drawn.window["lanes"])),
+        "lanes": _count(drawn.lanes),
+        "left_out": _some(drawn.lanes - len(drawn.window["lanes"])),
+        "merged": _some(drawn.window["merged"]),
+        "groups": [_group(group, folder, index < _OPEN) for index, group in enumerate(groups)],
+        "rules": [_rule(rule) for rule in rulebook() if any(group["rule"] == rule.id for group in groups)],
+        "held": {"overview": drawn.overview, "window": drawn.window},
+    }
+    engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
+    rendered: str = engine.get_template("report.html").render(Context(context))
+    return rendered
+
+
+def _assets() -> dict[str, Any]:
+    """Styles, scripts and pictures, and the policy that lets these and nothing else in."""
+    styles = inlining.styles(f"css/{name}.css" for name in _SHEETS)
+    scripts = {
+        "theme": inlining.script("js/theme.js"),
+        "plotly": inlining.script("vendor/plotly/plotly-cartesian.min.js"),
+        "module": inlining.module("js/report/report.js", _STAND_INS),
+    }
+    return {
+        "version": version(),
+        "logo": inlining.data_url(inlining.STATIC / "logo.svg"),
+        # Plotly fills the second, empty sheet by calls, which no policy forbids; else it would add one of its own.
+        "policy": inlining.policy(scripts.values(), [styles, ""]),
+        "styles": mark_safe(styles),
+        "scripts": {name: mark_safe(code) for name, code in scripts.items()},
+        "skeletons": figures.skeletons(),
+    }
+
+
+def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[str, Any]:
+    first, last = analysis.world.first, analysis.world.last
+    counts = Counter(group["severity"] for group in groups)
+    return {
+        "name": analysis.name,
+        "source": {"name": analysis.name, "skipped": _some(len(analysis.skipped))},
+        "span": _span(first, last),
+        "length": duration(last - first),
+        "entries": _count(analysis.entries),
+        "counts": [
+            {"severity": severity, "count": _count(counts[severity]), "word": _plural(severity, counts[severity])}
+            for severity in ("error", "warning", "info")
+            if counts[severity]
+        ],
+    }
+
+
+def _seen(analysis: Analysis) -> dict[str, Any]:
+    """What was seen, what can be judged by it, and what was skipped."""
+    rows = coverage(analysis.world)
+    titles = {rule.id: rule.title for rule in rulebook()}
+    return {
+        "judged": [
+            {
+                "rule": each.rule,
+                "title": titles[each.rule],
+                "verdict": "cannot judge" if each.verdict == "not" else each.verdict,
+                "can": each.verdict != "not",
+                "why": each.why,
+                "remedy": each.remedy,
+            }
+            for each in judgeable(rows, rulebook())
+        ],
+        "coverage": [
+            {
+                "name": f"{row.resource}.{row.group}" if row.group else row.resource,
+                "level": row.level,
+                "state": "one moment" if row.level == "list" else "complete" if row.complete else "with gaps",
+                "holes": _some(row.holes),
+                "entries": _count(row.entries),
+            }
+            for row in rows
+        ],
+        "skipped": [
+            {"file": each.file, "line": _some(each.line), "reason": each.reason}
+            for each in sorted(analysis.skipped)[:_SKIPPED]
+        ],
+        "skipped_more": _some(len(analysis.skipped) - _SKIPPED),
+    }
+
+
+def version() -> str:
+    """Of Causeline: as installed, else as the checkout says."""
+    try:
+        return importlib.metadata.version("causeline")
+    except importlib.metadata.PackageNotFoundError:
+        project = tomllib.loads((_HOME.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return str(project["version"])
+
+
+def _title(name: str) -> str:
+    names = [Path(part).name or part for part in name.split(", ")]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
+
+
+def _folder(files: Collection[str]) -> str:
+    """What all paths begin with, up to a slash; it is told once, among what was read."""
+    least, most = min(files, default=""), max(files, default="")
+    shared = next((at for at, pair in enumerate(zip(least, most, strict=False)) if len(set(pair)) > 1), len(least))
+    return least[: least.rfind("/", 0, shared) + 1]
+
+
+def _span(first: int, last: int) -> str:
+    start, end = (documents.timestamp(time)[:-4].replace("T", " ") for time in (first, last))
+    return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"
+
+
+def _some(number: int) -> str:
+    """The number; nothing where it is none."""
+    return _count(number) if number > 0 else ""
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 or word == "info" else f"{word}s"
+
+
+def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, Any]:
+    several = group["findings"] if len(group["findings"]) > 1 else []
+    return {
+        "key": group["key"],
+        "open": early and group["severity"] != "info",
+        "severity": group["severity"],
+        "summary": group["summary"],
+        "verdict": group["verdict"],
+        "status": group["status"],
+        "rule": group["rule"],
+        "namespace": group["namespace"],
+        "effect": group["effect"],
+        "effect_text": group["effect_text"],
+        "why": _words(group["why"]),
+        "proof": [_proof(proof, folder) for proof in group["proof"]],
+        "objects": [each["subject"]["name"] for each in several],
+        "count": _count(len(several)) if several else "",
+        "often": [_often(each) for each in group["findings"] if each["count"] > 1 and not several],
+        "advice": [_words(line) for line in group["advice"]],
+    }
+
+
+def _often(finding: FindingPayload) -> str:
+    return f"{_count(finding['count'])} in all, from {_clock(finding['first_time'])} to {_clock(finding['last_time'])}"
+
+
+def _proof(proof: ProofPayload, folder: str) -> dict[str, str]:
+    earliest, latest = proof["earliest"], proof["latest"]
+    file = (proof["file"] or "").removeprefix(folder)
+    return {
+        "role": proof["role"],
+        "iso": proof["time"],
+        "time": _clock(proof["time"]),
+        "interval": f"{_clock(earliest)} – {_clock(latest)}" if earliest and latest else "",
+        "since": _clock(earliest) if earliest and not latest else "",
+        "revision": proof["resource_version"] or "",
+        "actor": proof["actor"] or "",
+        "agent": proof["user_agent"] or "",
+        "audit_id": proof["audit_id"] or "",
+        "place": f"{file}:{proof['line']}" if proof["line"] else file,
+    }
+
+
+def _clock(iso: str) -> str:
+    return iso[11:-1]
+
+
+def _words(text: str) -> list[dict[str, Any]]:
+    """Text in which `backticks` stand for code, in pieces."""
+    pieces = re.split(r"`([^`\n]+)`", text)
+    return [{"text": piece, "code": bool(index % 2)} for index, piece in enumerate(pieces) if piece]
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    """A rule's page: its headings with their paragraphs."""
+    sections = []
+    for section in rule.page.split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body)]
+        sections.append({"heading": heading, "paragraphs": [_words(each) for each in paragraphs if each]})
+    return {"id": rule.id, "title": rule.title, "sections": sections}

@@ -1,0 +1,47 @@
+// The report: the timeline's page with what stands around it on paper.
+
+import "../timeline.js";
+import { byId } from "../dom.js";
+
+/** Draws the finding on the timeline, as its row of the list does. */
+function show(key) {
+  document.querySelector('.tabs [data-tab="timeline"]').click();
+  byId("finding-list").querySelector(`[data-finding="${CSS.escape(key)}"] h3 button`)?.click();
+  byId("workbench").scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  byId("bench").focus({ preventScroll: true });
+}
+
+document.addEventListener("click", ({ target }) => {
+  const key = target.closest("[data-show]")?.dataset.show;
+  if (key) show(key);
+});
+
+/** An anchor opens what it leads into. */
+function reveal() {
+  const id = location.hash.slice(1);
+  const details = id && !id.includes("=") ? byId(id)?.closest("details") : null;
+  if (!details || details.open) return;
+  details.open = true;
+  details.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+reveal();
+
+// -- paper: light, of one width, with everything open ------------------------------------------------------------------
+
+let opened = [];
+let theme;
+addEventListener("beforeprint", () => {
+  theme = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  document.body.classList.add("paper");
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const details of opened) details.open = true;
+}, { capture: true }); // before the timeline draws itself for it
+addEventListener("afterprint", () => {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  document.body.classList.remove("paper");
+  for (const details of opened) details.open = false;
+  document.dispatchEvent(new Event("themechange"));
+});

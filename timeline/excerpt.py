@@ -11,8 +11,9 @@ from timeline.kinds import NOISE
 from timeline.lanes import Drawing, LaneRow, group_payload
 from timeline.lifelines import Name, Track
 from timeline.payloads import FindingGroupPayload, GroupPayload, OverviewPayload, WindowPayload
+from timeline.reads import Key
 from timeline.rulebook import Finding
-from timeline.world import Key, World
+from timeline.world import World
 
 LANES = 400
 MARKS = 2500  # bars and marks that a browser redraws within 100 ms

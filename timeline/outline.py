@@ -6,7 +6,8 @@ import msgspec
 
 from timeline.kinds import NOISE
 from timeline.lifelines import Name, Track
-from timeline.world import Key, World
+from timeline.reads import Key
+from timeline.world import World
 
 SLICES = 240  # of a source's histogram
 

@@ -1,0 +1,174 @@
+"""The report as it lies on a disk: opened from its file, with no server and no network."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from collectors.analysis import analyse
+from collectors.formats import Limits
+from dashboard.report import page as report
+from tests.browser.conftest import SAMPLE
+from tests.browser.test_timeline import AWAY, EARLY
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, complaints_of_axe
+
+RULES = SAMPLE.parents[2] / "tests" / "rules"
+RESTART = RULES / "service-gap" / "fires-volcano-restart-pod.jsonl"
+EVIL = "</script><img src=x onerror=alert(1)><!--"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Writes the report of a recording, each once; the path of the file."""
+    folder, known = tmp_path_factory.mktemp("reports"), dict[Path, Path]()
+
+    def write(recording: Path) -> Path:
+        if recording not in known:
+            analysis = analyse([(recording, recording.name)], Limits())
+            known[recording] = folder / f"{len(known)}.html"
+            known[recording].write_text(report(analysis, analysis.findings, title=recording.name), encoding="utf-8")
+        return known[recording]
+
+    return write
+
+
+@pytest.fixture
+def opened(browser: Browser, written: Callable[[Path], Path]) -> Iterator[Open]:
+    """Opens the report of a recording. In the end, nothing may have been asked for but the file, nor complained of."""
+    contexts, files, asked, told = [], set[str](), set[str](), list[str]()
+
+    def show(recording: Path = SAMPLE, size: ViewportSize = WIDE, theme: str = "light", anchor: str = "") -> Page:
+        context = browser.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light", offline=True)
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("request", lambda request: asked.add(request.url.partition("#")[0]))
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.on("console", lambda message: told.append(message.text))
+        page.on("dialog", lambda dialog: told.append(dialog.message))
+        files.add(written(recording).as_uri())
+        page.goto(written(recording).as_uri() + anchor)
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert {address for address in asked if not address.startswith("data:")} == files
+    assert told == []
+
+
+def arrows(page: Page) -> int:
+    """How many leading arrows the figure holds."""
+    drawn = "document.querySelector('#plot').data.find((trace) => trace.name === 'arrows')?.x?.length ?? 0"
+    return int(page.evaluate(drawn))
+
+
+@EVERYWHERE
+def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, theme: str, size: ViewportSize) -> None:
+    page = opened(size=size, theme=theme)
+    expect(page.locator(".finding.selected h3")).to_have_text(AWAY)
+    assert complaints_of_axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    if size == PHONE:
+        page.get_by_role("button", name="Timeline", exact=True).click()
+    expect(page.locator("#plot .scatterlayer .fills path").first).to_be_attached()
+    expect(page.locator(".pill-label")).to_have_text("Service 31 ms late")
+    assert arrows(page) > 0
+    assert complaints_of_axe(page) == []
+
+
+def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
+    page = opened()
+    page.locator(".finding").filter(has_text=EARLY).get_by_role("button").click()
+    expect(page.locator(".finding.selected h3")).to_have_text(EARLY)
+    expect(page.locator(".pill-label")).to_have_text("Service 31 ms late")
+    before = page.locator("#range").inner_text()
+    other = page.locator(".full").filter(has_text="was away for 52 ms")
+    other.get_by_role("button", name="Show on the timeline").click()
+    expect(page.locator(".finding.selected h3")).to_contain_text("was away for 52 ms")
+    expect(page.locator("#range")).not_to_have_text(before)
+    expect(page.locator("#figure")).to_be_in_viewport()
+    page.reload()
+    expect(page.locator(".finding.selected h3")).to_contain_text("was away for 52 ms")
+
+
+def test_on_a_phone_findings_come_first(opened: Open) -> None:
+    page = opened(size=PHONE)
+    expect(page.locator("#finding-list h3").first).to_be_in_viewport()
+    page.locator(".full").filter(has_text=AWAY).get_by_role("button", name="Show on the timeline").click()
+    expect(page.locator(".pill-label")).to_be_in_viewport()
+
+
+def test_kinds_keys_and_the_wheel_work_without_a_server(opened: Open) -> None:
+    page = opened()
+    expect(page.locator(".pill-label")).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.locator("#range")).to_contain_text("07:51:3")
+    page.locator("[data-kind=Pods]").click()
+    expect(page.locator(".lane .badge").filter(has_not_text="pod")).to_have_count(0)
+    expect(page.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    page.locator("#namespace").select_option("vol-restart")
+    expect(page.locator(".lane-name", has_text="vs-online")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".lane-name", has_text="vs-online").first).to_be_attached()
+    page.keyboard.press("n")
+    expect(page.locator(".finding.selected")).to_have_count(1)
+
+
+def test_an_anchor_opens_what_it_leads_to(opened: Open) -> None:
+    page = opened()
+    info = page.locator(".full.info").first
+    expect(info.locator(".events")).to_be_hidden()
+    anchor = info.get_attribute("id")
+    page = opened(anchor=f"#{anchor}")
+    expect(page.locator(f"#{anchor} .events")).to_be_in_viewport()
+    page.locator(f"#{anchor}").get_by_role("link", name=re.compile("^lease-|^pod-")).click()
+    expect(page.locator(".rule[open]")).to_have_count(1)
+    expect(page.locator(".rule[open]")).to_contain_text("Looks alike but is benign")
+
+
+def test_no_name_becomes_markup(opened: Open, tmp_path: Path) -> None:
+    recording = tmp_path / f"{EVIL.replace('/', '')}.jsonl"
+    recording.write_bytes(RESTART.read_bytes().replace(b"ring-steady-0", EVIL.encode()).replace(b'"admin"', b'"<b>x"'))
+    page = opened(recording)
+    expect(page.locator(".lane-name", has_text=EVIL)).to_be_visible()
+    expect(page.locator("#finding-list")).to_contain_text(EVIL)
+    expect(page.locator(".full").first).to_contain_text(EVIL)
+    expect(page.locator(".full .events").first).to_contain_text("<b>x")
+    expect(page.locator("h1")).to_contain_text("<script><img")
+    assert page.locator("img[src=x], .document b").count() == 0
+
+
+def test_a_recording_without_findings_is_drawn_whole(opened: Open) -> None:
+    page = opened(RULES / "service-gap" / "quiet-collection-deleted.jsonl")
+    expect(page.locator(".headline")).to_contain_text("No ordering violation found")
+    expect(page.locator("#plot .scatterlayer .fills path").first).to_be_attached()
+    expect(page.locator("#finding-list")).to_contain_text("No ordering violation found")
+
+
+def test_paper_is_light_and_holds_everything(opened: Open) -> None:
+    page = opened(theme="dark")
+    expect(page.locator(".pill-label")).to_be_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".full:not([open])")).to_have_count(0)
+    expect(page.locator("#findings")).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.querySelector('#figure').clientWidth") < 1030
+    expect(page.locator(".pill-label")).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".full:not([open])")).not_to_have_count(0)
+    assert len(page.pdf(prefer_css_page_size=True)) > 10_000
+
+
+def test_without_scripts_the_findings_can_be_read(browser: Browser, written: Callable[[Path], Path]) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport=WIDE)
+    page = context.new_page()
+    page.goto(written(SAMPLE).as_uri())
+    expect(page.locator(".no-script")).to_be_visible()
+    expect(page.locator(".full").filter(has_text=AWAY).locator(".events")).to_be_visible()
+    context.close()

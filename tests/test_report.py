@@ -1,0 +1,156 @@
+"""`causeline report` as a person runs it: one file, whole or not at all, the same for the same recording."""
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from collectors.analysis import Analysis, analyse
+from collectors.formats import Limits, Skipped
+from dashboard.report import page
+from tests.recordings import SAMPLE
+from tests.test_analyze import QUIET, causeline
+
+HTML = b"<!doctype html>"
+
+
+def analysis_of(path: Path) -> Analysis:
+    return analyse([(path, path.name)], Limits())
+
+
+@pytest.fixture(scope="module")
+def written() -> str:
+    analysis = analysis_of(SAMPLE)
+    return page(analysis, analysis.findings)
+
+
+def words(html: str) -> str:
+    """The text of the page without what is not read: styles, scripts, tags."""
+    body = re.sub(r"<(style|script)\b.*?</\1>", "", html, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+def test_a_report_is_written_and_says_so(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    status, output, errors = causeline("report", SAMPLE, "-o", target, "--title", "The night of the 21st")
+    assert (status, output) == (0, "")
+    assert "report.html is written" in errors
+    content = target.read_bytes()
+    assert content.startswith(HTML)
+    assert b"<h1>The night of the 21st</h1>" in content
+    assert len(content) < 3_000_000
+    assert list(tmp_path.iterdir()) == [target]
+    assert stat.S_IMODE(target.stat().st_mode) & 0o111 == 0
+
+
+def test_it_goes_to_standard_output_too_and_is_the_same_each_time() -> None:
+    status, once, errors = causeline("report", SAMPLE, "-o", "-")
+    assert (status, errors) == (0, "")
+    assert once.startswith(HTML.decode())
+    assert causeline("report", SAMPLE, "-o", "-")[1] == once
+
+
+def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
+    lines = (QUIET.parent / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
+    told = []
+    for number, order in enumerate([lines, lines[::-1] + lines[:20]]):
+        path = tmp_path / str(number) / "log.jsonl"
+        path.parent.mkdir()
+        path.write_bytes(b"".join(order))
+        analysis = analysis_of(path)
+        html = page(analysis, analysis.findings)
+        told.append(re.sub(r"log\.jsonl:\d+|\"line\": \d+|<td>:\d+|\d+ changes", "", html))
+    assert told[0] == told[1]
+
+
+def test_it_tells_all_of_a_finding(written: str) -> None:
+    told = words(written)
+    assert "Service ring was away for 53 ms under 3 running Pods" in told
+    assert "07:52:00.841" in told and "582" in told and "committed within 07:52:00.8" in told
+    assert "ring-steady-0, -1, -2 ran meanwhile; no failure seen in the minute after" in told
+    assert "revisions count commits. The delay is known to lie between" in told
+    assert "restart the whole job, or none of its Pods" in told
+    assert "3 objects ring-steady-0, ring-steady-1, ring-steady-2" in told
+    assert "Looks alike but is benign" in told and "A teardown: the Pod ends" in told
+    for anchor in re.findall(r'href="#([^"]+)"', written):
+        assert f'id="{anchor}"' in written, anchor
+
+
+def test_it_tells_what_was_seen_and_what_wrote_it(written: str) -> None:
+    told = words(written)
+    assert "775 changes" in told and "2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in told
+    assert "pods RequestResponse complete" in told
+    assert "cannot judge" in told and "In the audit policy" in told
+    assert "Nothing: every line was read and understood." in told
+    assert re.search(r"Causeline \d+\.\d+", told)
+
+
+def test_the_policy_lets_nothing_reach_the_network(written: str) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', written)
+    assert policy and policy[1].startswith("default-src &#x27;none&#x27;")
+    assert "connect-src" not in policy[1] and "http" not in policy[1] and "unsafe-eval" not in policy[1]
+    outside = re.sub(r"<(style|script)\b.*?</\1>", "", written, flags=re.DOTALL)
+    assert not re.search(r"\b(?:src|href)=\"(?!#|data:)", outside)
+
+
+def test_what_was_skipped_is_listed_and_the_rest_counted() -> None:
+    analysis = analysis_of(QUIET)
+    analysis.skipped.extend(Skipped("log.jsonl", line, f"not JSON <{line}>") for line in range(1, 301))
+    told = words(page(analysis, analysis.findings))
+    assert "log.jsonl 1 not JSON &lt;1&gt;" in told and "not JSON &lt;200&gt;" in told and "&lt;201&gt;" not in told
+    assert "And 100 more" in told
+    assert "300 skipped" in told
+
+
+def test_a_recording_without_findings_is_a_report_too() -> None:
+    analysis = analysis_of(QUIET)
+    assert analysis.findings == []
+    told = words(page(analysis, []))
+    assert "No ordering violation found" in told
+    assert "What each rule can say of this recording" in told
+
+
+def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
+    status, html, _ = causeline("report", SAMPLE, "-o", "-", "--rule", "service-gap", "--namespace", "vol-restart")
+    told = words(html)
+    assert status == 0
+    assert "Rules only service-gap" in told and "Namespaces only vol-restart" in told
+    assert "service-gap" in told and "was created 31 ms before its Service" not in told
+    assert "volcano-system" not in html
+
+
+def test_what_cannot_be_understood_or_written_is_said(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    target.write_text("what was there before")
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    status, _, errors = causeline("report", picture, "-o", target)
+    assert status == 2 and "PNG picture" in errors
+    assert causeline("report", SAMPLE, "-o", target, "--rule", "no-such-rule")[0] == 2
+    assert target.read_text() == "what was there before"
+    for wrong, why in [
+        (tmp_path / "missing" / "report.html", "no folder"),
+        (tmp_path, "is a folder"),
+        (Path("/proc/report.html"), "cannot be written"),
+    ]:
+        status, _, errors = causeline("report", QUIET, "-o", wrong)
+        assert status == 2 and why in errors and "Traceback" not in errors
+    copy = tmp_path / "log.jsonl"
+    copy.write_bytes(QUIET.read_bytes())
+    status, _, errors = causeline("report", copy, "-o", copy)
+    assert status == 2 and "is what is to be read" in errors
+    assert copy.read_bytes() == QUIET.read_bytes()
+
+
+def test_a_link_goes_on_pointing_and_permissions_stay(tmp_path: Path) -> None:
+    target, link = tmp_path / "reports" / "last.html", tmp_path / "report.html"
+    target.parent.mkdir()
+    target.write_text("")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    assert causeline("report", QUIET, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert target.read_bytes().startswith(HTML)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert [path.name for path in target.parent.iterdir()] == ["last.html"]

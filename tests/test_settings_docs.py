@@ -80,6 +80,13 @@ def test_the_servers_take_thresholds_from_the_environment(given: str, told: str)
     assert (done.returncode == 0) == given.replace(".", "").isdecimal()
 
 
+def test_every_limit_on_what_is_read_is_told_where_formats_are() -> None:
+    formats = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    limits = re.compile(r"CAUSELINE_[A-Z]+_LIMIT(?:_BYTES)?")
+    code = (ROOT / "dashboard/environment.py").read_text(encoding="utf-8")
+    assert set(limits.findall(formats)) == set(limits.findall(code)) - {"CAUSELINE_UPLOAD_LIMIT_BYTES"}
+
+
 def test_the_tables_are_found() -> None:
     assert {"CAUSELINE_SECRET_KEY", "DATABASE_URL", "REDIS_URL"} <= set(table("Causeline"))
     assert variables.settings()["CAUSELINE_UPLOAD_LIMIT_BYTES"].default == "4294967296"

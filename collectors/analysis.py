@@ -15,6 +15,7 @@ from timeline.world import World
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
 _EVERY = 2_000  # entries between two reports
+_TOLD = 10_000  # skipped lines that are kept, of all that there may be
 
 
 class Analysis(NamedTuple):
@@ -23,17 +24,22 @@ class Analysis(NamedTuple):
     name: str
     world: World
     findings: list[Finding]
-    skipped: list[Skipped]
+    skipped: list[Skipped]  # the first ones, and whatever is not of one line
+    skips: int  # all that was skipped
     entries: int
+    nothing: str  # why there is nothing to judge; "" where there is
 
     def document(self) -> DocumentPayload:
         """The findings document `causeline.findings/v1`."""
+        skipped = list(self.skipped)
+        if more := self.skips - len(skipped):
+            skipped.append(Skipped(self.name, 0, f"{more} more lines were skipped that are not told one by one"))
         return documents.document(
             self.world,
             self.findings,
             name=self.name,
             entries=self.entries,
-            skipped=[(each.file, each.line, each.reason) for each in self.skipped],
+            skipped=[(each.file, each.line, each.reason) for each in skipped],
             rules=rulebook(),
         )
 
@@ -44,11 +50,12 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
     try:
         reading = read(inputs, bodies=False, limits=limits)
         world = World(matters)
-        skipped: list[Skipped] = []
+        skipped = _Skips()
         for _ in world.learn(_entries(reading, skipped, report)):
             pass
-        if not world.seen:
-            raise NotARecording(_nothing(inputs, skipped))
+        name = ", ".join(name for _, name in inputs)
+        if not world.seen and skipped.told:
+            raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
         if mixed := world.mixed():
             raise NotARecording(_two_clusters(*mixed))
         world.settle()
@@ -56,14 +63,28 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
-    return Analysis(", ".join(name for _, name in inputs), world, findings, skipped, entries)
+    nothing = "" if world.seen else _nothing(name, reading)
+    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing)
 
 
-def _entries(reading: Reading, skipped: list[Skipped], report: Report | None) -> Iterator[Entry]:
+class _Skips:
+    """What was skipped, within bounds: every line of a file may be broken."""
+
+    def __init__(self) -> None:
+        self.told: list[Skipped] = []
+        self.count = 0
+
+    def add(self, skipped: Skipped) -> None:
+        self.count += 1
+        if not skipped.line or len(self.told) < _TOLD:
+            self.told.append(skipped)
+
+
+def _entries(reading: Reading, skipped: _Skips, report: Report | None) -> Iterator[Entry]:
     count = 0
     for item in reading:
         if isinstance(item, Skipped):
-            skipped.append(item)
+            skipped.add(item)
             continue
         count += 1
         if report and count % _EVERY == 0:
@@ -83,16 +104,15 @@ def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[s
     ]
 
 
-def _nothing(inputs: Sequence[tuple[Path, str]], skipped: list[Skipped]) -> str:
-    names = ", ".join(name for _, name in inputs)
-    if skipped:
-        return f"{names}: no change of an object can be used. The first reason: {skipped[0]}."
-    return (
-        f"{names}: nothing in it changes an object. "
-        "An audit policy should log create, update, patch and delete at level RequestResponse."
-    )
+def _nothing(name: str, reading: Reading) -> str:
+    wanted = ""
+    if any("audit log" in format for format in reading.files.values()):
+        wanted = " An audit policy should log create, update, patch and delete at level RequestResponse."
+    return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
 
 
 def _two_clusters(one: Entry, other: Entry) -> str:
     places = " and ".join(f"{each.place.file} line {each.place.line}" for each in (one, other) if each.place)
-    return f"The input holds recordings of two clusters ({places} contradict each other). Analyse each by itself."
+    same = one.ref.kind == "Namespace" == other.ref.kind and one.ref.name == other.ref.name
+    how = f"tell of two namespaces {one.ref.name}" if same else "tell of one revision with two contents"
+    return f"The input holds recordings of two clusters: {places} {how}. Analyse each by itself."

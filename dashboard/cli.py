@@ -7,6 +7,7 @@ take the supervisor with it. A report uses its templates alone.
 from __future__ import annotations
 
 import argparse
+import io
 import ipaddress
 import os
 import signal
@@ -36,12 +37,18 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # not every terminal speaks UTF-8
     options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)
         return status
     except Stopped:
         return 0
+    except judging.Unwritten as error:
+        say(f"standard output cannot be written: {error}.")
+        return 2
     except (ServiceError, environment.SettingError) as error:
         say(str(error))
         return 1

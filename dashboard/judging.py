@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collectors.analysis import Analysis
 
 
+class Unwritten(Exception):
+    """Standard output takes no more. The message says why."""
+
+
 def say(text: str) -> None:
     """Tell the person at the terminal; standard output stays free for what a command produces."""
     print(f"causeline: {text}", file=sys.stderr, flush=True)
@@ -39,7 +43,6 @@ def analyze(options: argparse.Namespace) -> int:
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
             show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage)
-        sys.stdout.flush()
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
 
@@ -68,7 +71,6 @@ def report(options: argparse.Namespace) -> int:
         return 2
     with _while_it_is_read():
         sys.stdout.buffer.write(content)
-        sys.stdout.flush()
     return 0
 
 
@@ -82,7 +84,7 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     try:
         environment.rule_settings()
         choose([], options.rule, ())
-        return analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
+        analysis = analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:
         progress.end()
         say(str(error))
@@ -91,15 +93,21 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         return 130
     finally:
         progress.end()
+    if analysis.nothing:
+        say(analysis.nothing)
+    return analysis
 
 
 @contextmanager
 def _while_it_is_read() -> Iterator[None]:
-    """Whoever reads standard output may have seen enough, and close it."""
+    """Whoever reads standard output may have seen enough, and close it. Raises Unwritten where the disk is full."""
     try:
         yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still held is written at the exit
+        if not isinstance(error, BrokenPipeError):
+            raise Unwritten(error.strerror) from None
 
 
 def rules(options: argparse.Namespace) -> int:
@@ -107,24 +115,25 @@ def rules(options: argparse.Namespace) -> int:
     from dashboard.terminal import Terminal, show_rule, show_rules
     from timeline.judge import rulebook
 
-    if options.markdown:
-        print(catalogue(), end="")
-        return 0
-    environment.rule_settings()
-    terminal = Terminal(sys.stdout)
-    if not options.id:
-        show_rules(terminal)
-        return 0
+    if not options.markdown:  # which tells the defaults
+        environment.rule_settings()
     rule = next((rule for rule in rulebook() if rule.id == options.id), None)
-    if rule is None:
+    if options.id and rule is None:
         say(f"There is no rule {options.id}. `causeline rules` lists them.")
         return 2
-    show_rule(rule, terminal)
+    with _while_it_is_read():
+        if options.markdown:
+            print(catalogue(), end="")
+        elif rule:
+            show_rule(rule, Terminal(sys.stdout))
+        else:
+            show_rules(Terminal(sys.stdout))
     return 0
 
 
 def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
-    print((files("timeline") / "schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
+    with _while_it_is_read():
+        print((files("timeline") / "schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
     return 0

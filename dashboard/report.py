@@ -87,7 +87,7 @@ def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[
     counts = Counter(group["severity"] for group in groups)
     return {
         "name": analysis.name,
-        "source": {"name": analysis.name, "skipped": _some(len(analysis.skipped))},
+        "source": {"name": analysis.name, "skipped": _some(analysis.skips)},
         "span": _span(first, last),
         "length": duration(last - first),
         "entries": _count(analysis.entries),
@@ -129,7 +129,7 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
             {"file": each.file, "line": _some(each.line), "reason": each.reason}
             for each in sorted(analysis.skipped)[:_SKIPPED]
         ],
-        "skipped_more": _some(len(analysis.skipped) - _SKIPPED),
+        "skipped_more": _some(analysis.skips - min(len(analysis.skipped), _SKIPPED)),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from collectors.analysis import Analysis
-from collectors.formats import Reading
+from collectors.formats import Reading, Skipped
 from timeline import documents
 from timeline.coverage import coverage, judgeable
 from timeline.judge import rulebook
@@ -45,11 +45,22 @@ def show(analysis: Analysis, findings: Sequence[Finding], terminal: Terminal, *,
         _show_group(group, terminal)
     if with_coverage:
         _show_coverage(analysis, terminal)
-    for skipped in analysis.skipped[:_SKIPPED]:
-        terminal.wrapped(f"skipped {_plain(str(skipped))}", "")
-    if len(analysis.skipped) > _SKIPPED:
-        terminal.line(f"skipped {len(analysis.skipped) - _SKIPPED} more; --output json tells all")
+    _show_skipped(analysis, terminal)
     terminal.line(_summary(analysis, findings))
+
+
+def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
+    """First what is more than a line; lines of one file that are skipped for one reason together."""
+    alike: dict[tuple[str, str], list[Skipped]] = {}
+    for skipped in sorted(analysis.skipped, key=lambda each: each.line > 0):
+        alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
+    shown = list(alike.values())[:_SKIPPED]
+    for first, *others in shown:
+        more = f" and {len(others)} more" if others else ""
+        where = f"{first.file} line {first.line}{more}" if first.line else first.file
+        terminal.wrapped(f"skipped {_plain(f'{where}: {first.reason}')}", "")
+    if more_skips := analysis.skips - sum(map(len, shown)):
+        terminal.line(f"skipped {more_skips} more; --output json tells them")
 
 
 def _groups(analysis: Analysis, findings: Sequence[Finding]) -> list[FindingGroupPayload]:
@@ -102,8 +113,8 @@ def _summary(analysis: Analysis, findings: Sequence[Finding]) -> str:
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
     told = ", ".join(f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items())
     world = analysis.world
-    span = f"{documents.timestamp(world.first)} to {documents.timestamp(world.last)}"
-    return f"{told} in {analysis.entries} changes from {span}; {len(analysis.skipped)} skipped."
+    span = f" from {documents.timestamp(world.first)} to {documents.timestamp(world.last)}" if world.first else ""
+    return f"{told} in {analysis.entries} changes{span}; {analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:

@@ -1,7 +1,10 @@
 """`causeline analyze` and `causeline rules` as a person or a pipeline runs them: real processes, no server."""
 
+import gzip
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,9 @@ import msgspec
 import pytest
 import zstandard
 
+from collectors import analysis
+from collectors.formats import Limits
+from tests.events import event
 from tests.recordings import SAMPLE
 from timeline.judge import rulebook
 from timeline.payloads import DocumentPayload
@@ -149,3 +155,67 @@ def test_the_catalogue_lists_every_rule_and_shows_its_page() -> None:
     assert [line.split()[0] for line in output.splitlines()] == [rule.id for rule in rulebook()]
     assert "Looks alike but is benign" in causeline("rules", "lease-stolen")[1]
     assert causeline("rules", "nonsense")[0] == 2
+
+
+def test_a_log_that_is_understood_and_tells_of_no_change_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "reads.jsonl"
+    path.write_text(json.dumps(event(verb="list", responseObject=None)) + "\n")
+    status, output, errors = causeline("analyze", path, "--output", "json")
+    told = json.loads(output)
+    assert (status, told["source"]["entries"], told["source"]["first"], told["findings"]) == (0, 0, None, [])
+    assert "nothing in it changes an object" in errors and "An audit policy should log" in errors
+    assert "in 0 changes; 0 skipped" in causeline("analyze", path)[1]
+
+
+def test_lines_that_are_skipped_for_one_reason_are_told_together_and_losses_first(tmp_path: Path) -> None:
+    with zstandard.open(SAMPLE, "rb") as log:
+        lines = log.read().splitlines(keepends=True)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"".join(lines[:400]) + b"noise\n" * 30 + b"".join(lines[400:]))[:-9000])
+    output = " ".join(causeline("analyze", path)[1].split())
+    losses, broken = output.index("the compressed data ends too early"), output.index("line 401 and 29 more: not JSON")
+    assert losses < broken
+
+
+def test_what_is_told_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis, "_TOLD", 5)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"noise\n" * 50 + QUIET.read_bytes())
+    told = analysis.analyse([(path, "log.jsonl")], Limits())
+    assert (len(told.skipped), told.skips) == (5, 50)
+    assert told.document()["source"]["skipped"][0]["reason"].startswith("45 more lines were skipped")
+
+
+@pytest.mark.parametrize("arguments", [["analyze", SAMPLE], ["rules"], ["rules", "lease-stolen"], ["schema"]])
+def test_a_reader_that_leaves_and_a_full_disk_are_no_crash(arguments: list[str | Path]) -> None:
+    command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == (1 if arguments[0] == "analyze" else 0)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr == b"causeline: standard output cannot be written: No space left on device.\n"
+
+
+def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # CI may ignore it
+    run = f"{heed}; from dashboard.cli import main; sys.exit(main(['analyze', {str(fifo)!r}]))"
+    command = [sys.executable, "-c", run]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process, fifo.open("wb") as log:  # it is open once it reads
+        log.write(QUIET.read_bytes())
+        log.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == 130
+
+
+def test_a_terminal_that_does_not_speak_utf_8_gets_what_it_can_show() -> None:
+    status, output, errors = causeline("analyze", SAMPLE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (status, errors) == (1, "")
+    assert "Service ring was away for 53 ms under 3 running Pods" in output

@@ -127,7 +127,7 @@ def test_an_error_ends_the_watch_and_is_told_with_what_it_means() -> None:
     (skipped,) = (item for item in items if isinstance(item, Skipped))
     assert skipped.line == 3
     assert "the watch ended here" in skipped.reason
-    assert "Expired, code 410: too old: 5 (90)" in skipped.reason
+    assert skipped.reason.endswith("Expired, code 410")
 
 
 def test_an_error_shows_no_credentials() -> None:
@@ -215,7 +215,7 @@ def test_a_broken_line_does_not_hide_the_others() -> None:
         ({"type": "ADDED", "object": made("", 1)}, "the object has no name"),
         ({"type": "ADDED", "object": made("a\0b", 1)}, "a NUL character stands in the object's name"),
         ({"type": "ADDED", "object": made("a", 1, creationTimestamp=None, managedFields=None)}, "no creationTimestamp"),
-        ({"type": "ADDED", "object": made("a", 1, creationTimestamp="soon")}, "is not a time such as"),
+        ({"type": "ADDED", "object": made("a", 1, creationTimestamp="soon")}, "it is no time such as"),
         ({"type": "ADDED", "object": made("a", 1, labels="x")}, "a field is not as Kubernetes writes it"),
         ({"type": "ADDED", "object": {"apiVersion": "meta.k8s.io/v1", "kind": "Table"}}, "it is a Table"),
         ({"type": "ADDED", "object": {**made("a", 1), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}},

@@ -22,7 +22,7 @@ _LOOKS = {
 }
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
-_YAML = re.compile(rb"(---|#|[\w.-]+:(\s|$))")
+_YAML = re.compile(rb"(\s*#[^\n]*\n|\s*\n)*(---|[\w.-]+:(\s|$))")
 
 
 def refusal(refused: Sequence[Skipped]) -> str:
@@ -52,4 +52,4 @@ def looks_like(head: bytes) -> str:
         return "it is JSON, but neither audit events nor Kubernetes objects stand in it"
     if b"\0" in head:
         return "it is not text"
-    return "it is YAML" if _YAML.match(head) else "it is not JSON"
+    return "it is YAML, but no Kubernetes object begins in it" if _YAML.match(head) else "it is not JSON"

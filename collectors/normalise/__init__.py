@@ -41,7 +41,12 @@ def owner(metadata: Metadata) -> Owner | None:
 
 def revision(text: str | None) -> int | None:
     """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
-    return int(text) if text and text.isascii() and text.isdecimal() and not text.startswith("0") else None
+    if not text or len(text) > _REVISION_DIGITS or text.startswith("0"):
+        return None
+    return int(text) if text.isascii() and text.isdecimal() else None
+
+
+_REVISION_DIGITS = 39  # of 128 bits, the widest that Kubernetes speaks of
 
 
 def told(body: msgspec.Raw) -> bool:

@@ -1,11 +1,12 @@
 """Pure: a whole object, as a list, a watch or a file shows it, becomes an entry."""
 
+import re
 from typing import NamedTuple
 
 import msgspec
 
 from collectors.normalise import decoder, owner, revision, told
-from collectors.redact import redact, redact_json
+from collectors.redact import redact_json
 from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place
 from timeline.kinds import Metadata, kind_of, seconds
 
@@ -53,13 +54,13 @@ class _EventTimes(msgspec.Struct, gc=False):
 class _Failure(msgspec.Struct, gc=False):
     code: int | None = None
     reason: str | None = None
-    message: str | None = None
 
 
 _head = msgspec.json.Decoder(_Head)
 _managers = msgspec.json.Decoder(tuple[_Manager, ...])
 _event_times = msgspec.json.Decoder(_EventTimes)
 _failure = msgspec.json.Decoder(_Failure)
+_REASON = re.compile("[A-Za-z]{1,40}")
 _NO_OBJECTS = {
     ("meta.k8s.io", "Table"): "it is a Table, cells instead of objects; record with -o json or -o yaml",
     ("meta.k8s.io", "PartialObjectMetadata"): "it is metadata alone, and of which kind is not told; record the objects",
@@ -111,10 +112,10 @@ def sighting_of(
 
 
 def failure(raw: bytes) -> str:
-    """What a Status says, in one line without credentials. Raises ValueError."""
+    """What a Status says, without its message: that may quote anything. Raises ValueError."""
     status = _failure.decode(raw)
-    words = f"{status.reason or 'no reason'}, code {status.code or 0}: {redact(status.message or 'no message')}"
-    return "".join(letter if letter.isprintable() else " " for letter in words)[:300]
+    reason = status.reason or ""
+    return f"{reason if _REASON.fullmatch(reason) else 'no reason'}, code {status.code or 0}"
 
 
 def _reference(group: str, version: str, kind: str, metadata: Metadata) -> ObjectRef:

@@ -19,7 +19,7 @@ def seconds(text: str) -> int:
         return microseconds(msgspec.convert(text, _Time))
     except msgspec.ValidationError:
         example = "2026-11-21T07:52:00Z"
-        raise ValueError(f"a field is not as Kubernetes writes it: {text!r} is not a time such as {example}") from None
+        raise ValueError(f"a field is not as Kubernetes writes it: it is no time such as {example}") from None
 
 
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,7 @@ def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
     with process, fifo.open("wb") as log:  # it is open once it reads
         log.write(QUIET.read_bytes())
         log.flush()
+        time.sleep(0.5)  # it waits for more by then
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60) == (b"", b"")
     assert process.returncode == 130

@@ -6,7 +6,9 @@ from functools import cache
 import pytest
 
 from tests.recordings import SAMPLE, entries_of, world_of
-from timeline.entries import Change, Entry
+from timeline.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.kinds import kind_of
+from timeline.order import SECOND
 from timeline.world import World
 
 
@@ -67,3 +69,31 @@ def test_an_update_vouches_for_what_it_replaces() -> None:
     assert len(pairs) > 2 and all(after.replaces for _, after in pairs)
     assert all(world.unbroken(before, after, lease) for before, after in pairs)
     assert not world.unbroken(lease.moments[0], lease.moments[2], lease)
+
+
+def watched(kind: str, name: str, change: Change, second: int, revision: int, created: int) -> Entry:
+    ref = ObjectRef("", "v1", kind, "n", name, f"uid-{name}")
+    time = second * SECOND
+    facts = kind_of("", kind).facts_type(created=created * SECOND)
+    return Entry(ref, change, revision, Clock.OBJECT, time, FOREVER, facts)
+
+
+def test_a_watch_that_does_not_tell_of_a_creation_has_lost_it() -> None:
+    lines = [
+        watched("Pod", "old", Change.MODIFIED, 100, 10, created=50),  # older than the watch
+        watched("Pod", "web", Change.MODIFIED, 130, 20, created=120),
+        watched("Service", "web", Change.MODIFIED, 101, 11, created=50),
+        watched("Service", "web", Change.DELETED, 140, 21, created=50),
+    ]
+    world = world_of(lines)
+    (loss,) = world.completeness.losses
+    assert loss.creation and loss.kind == ("", "Pod")
+    assert not complete(world, "Pod", end=130 * SECOND)
+    assert complete(world, "Service", end=140 * SECOND)
+
+
+def test_watches_that_lost_several_lines_are_thinned_all_of_them() -> None:
+    lost = [watched("Pod", f"web-{n}", Change.MODIFIED, 130 + n, 20 + n, created=120) for n in range(3)]
+    services = [watched("Service", "web", Change.MODIFIED, 101 + n, 30 + n, created=50) for n in range(20)]
+    world = world_of([watched("Pod", "old", Change.MODIFIED, 100, 10, created=50), *lost, *services])
+    assert not complete(world, "Service", end=120 * SECOND)

@@ -105,3 +105,19 @@ def test_a_binding_schedules_the_pod_before_its_status_says_so() -> None:
     binding = next(moment for moment in pod.moments if moment.action == "binding")
     assert binding.facts.node == "node-004"
     assert binding.facts.subdomain == "ring"
+
+
+def test_two_clusters_are_told_by_the_same_two_objects_in_any_order() -> None:
+    others = [
+        msgspec.structs.replace(entry, ref=msgspec.structs.replace(entry.ref, uid=f"other-{entry.ref.uid}"))
+        for entry in sample()
+        if entry.ref.uid
+    ]
+    named = set()
+    for seed in range(4):
+        entries = sample() + others
+        random.Random(seed).shuffle(entries)
+        mixed = world_of(entries).mixed()
+        assert mixed
+        named.add(tuple((entry.ref.kind, entry.ref.name, entry.ref.uid) for entry in mixed))
+    assert len(named) == 1

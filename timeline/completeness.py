@@ -1,8 +1,8 @@
-"""Pure: whether writes are missing from an audit log, told by those that are there.
+"""Pure: whether writes are missing from an audit log or a watch, told by those that are there.
 
 An update names the revision that it replaces, and a changed object names the time of its creation. Where the log should
 show that write and does not, it has a hole. One hole at one time concerns every kind; losses all over the log concern
-the whole of it.
+the whole of it. Watches lose nothing by themselves: one that did is thinned, and the others may be, too.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,6 +19,7 @@ from timeline.order import SECOND, by_revision
 _JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
 _SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing
 _SELDOM = 20  # revisions for each jump at least: an excerpt, such as the lines of one namespace, jumps all the time
+_ALL_OVER = 3  # lines missing from watches, which lose none by themselves: all of them may have been thinned
 _MARGIN = SECOND  # µs around the beginning of a log in which a missing write proves nothing
 
 
@@ -29,6 +30,7 @@ class Loss(NamedTuple):
     earliest: int
     latest: int
     creation: bool
+    streamed: bool = False  # by a watch, which tells nothing of other kinds
 
 
 def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss]:
@@ -44,6 +46,10 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
         born = track.told("created") or 0
         if born > begins:
             found.append(Loss(kind, born, min(born + 2 * SECOND, first.time), True))
+    elif first.change not in (Change.CREATED, Change.OBSERVED):
+        born = track.told("created") or 0
+        if born > ledger.seen[kind].streamed_since + _MARGIN:
+            found.append(Loss(kind, born, first.time, True, streamed=True))
     known = {moment.entry.resource_version for moment in track.moments}
     before = None
     for moment in track.moments:
@@ -67,8 +73,11 @@ class Completeness:
         self.holes = _jumps(ledger)
         self.kinds: set[GroupKind] = set()
         self.whole_log = False
-        times = sorted({entry.received for entry in ledger.entries() if entry.clock is Clock.AUDIT}) if found else []
-        scattered = [loss for loss in self.losses if not any(_within(loss, hole) for hole in self.holes)]
+        streamed = [loss.kind for loss in found if loss.streamed]
+        self._streams = set(streamed) if len(streamed) < _ALL_OVER else set(ledger.seen)
+        logged = [loss for loss in found if not loss.streamed]
+        times = sorted({entry.received for entry in ledger.entries() if entry.clock is Clock.AUDIT}) if logged else []
+        scattered = [loss for loss in logged if not any(_within(loss, hole) for hole in self.holes)]
         around = {_around(loss, times) for loss in scattered}
         if len(around) == 1:
             self.holes += around  # a file that is missing, or was rotated away
@@ -76,6 +85,10 @@ class Completeness:
             self.kinds = {loss.kind for loss in scattered}
             # Of one kind a policy may drop some writes, but none that drops creations keeps others.
             self.whole_log = len(self.kinds) > 1 or any(loss.creation for loss in scattered)
+
+    def follows(self, kind: GroupKind) -> bool:
+        """Whether nothing of this kind is known to be missing from its watch, nor so much that all may be thinned."""
+        return kind not in self._streams
 
     def judges(self, kind: GroupKind, start: int, end: int) -> bool:
         """Whether nothing of this kind is known to be missing between two drawn times."""

@@ -31,7 +31,8 @@ class Seen:
         self.statuses = False  # so does a write of the status, in full
         self.listed = False  # a list told what there was
         self.streamed = False  # a watch followed its changes, and loses none
-        self.streamed_until = 0  # as far as its lines tell, microseconds
+        self.streamed_since = FOREVER  # from its first change, as far as its lines tell, microseconds
+        self.streamed_until = 0
 
     def count(self, entry: Entry, before: Entry | None) -> None:
         """Take note of an observation, and of what was known of the same change before it."""
@@ -45,6 +46,7 @@ class Seen:
             self.listed = True
         else:
             self.streamed = True
+            self.streamed_since = min(self.streamed_since, entry.received)
             self.streamed_until = max(self.streamed_until, entry.received)
 
     @property
@@ -155,19 +157,20 @@ class Ledger:
         """Two entries that cannot be of one cluster: two lives of the namespace kube-system, or, where it happens again
         and again, one revision of two objects."""
         system = self._lanes.get(Name("", "Namespace", "", "kube-system"), [])
-        named = [next(iter(each.entries.values())) for each in system if each.uid]
+        named = [min(each.entries.values(), key=_told) for each in system if each.uid]
         if len(named) > 1:
-            return named[0], named[1]
-        writers: dict[int, Entry] = {}
-        clashes = []
+            first, second, *_ = sorted(named, key=_told)
+            return first, second
+        writers: dict[int, dict[str, Entry]] = defaultdict(dict)
         for entry in self.entries():
             revision = entry.resource_version
-            if revision is None or not entry.ref.uid or not _shared(entry.ref.group, entry.ref.kind):
-                continue
-            other = writers.setdefault(revision, entry)
-            if other.ref.uid != entry.ref.uid:
-                clashes.append((other, entry))
-        return clashes[0] if len(clashes) >= _FEW else None
+            if revision is not None and entry.ref.uid and _shared(entry.ref.group, entry.ref.kind):
+                writers[revision][entry.ref.uid] = entry
+        clashes = [revision for revision, each in writers.items() if len(each) > 1]
+        if len(clashes) < _FEW:
+            return None
+        first, second, *_ = sorted(writers[min(clashes)].values(), key=_told)
+        return first, second
 
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one. 0: never seen."""
@@ -260,6 +263,12 @@ class Ledger:
             else:
                 spaces[kind] = kind_of(*kind).kind
         return spaces
+
+
+def _told(entry: Entry) -> tuple[int, int, str, str, str]:
+    """An order of entries that no order of lines changes."""
+    file = entry.place.file if entry.place else ""
+    return entry.received, entry.resource_version or 0, file, entry.ref.uid, entry.identity
 
 
 def _shared(group: str, kind: str) -> bool:

@@ -221,7 +221,7 @@ class World:
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # nothing of it was followed; a list shows one moment alone
-        if seen.streamed and end <= seen.streamed_until:
+        if seen.streamed and end <= seen.streamed_until and self._known_losses.follows((group, kind)):
             return True
         return bool(seen.levels) and self._known_losses.judges((group, kind), start, end)
 

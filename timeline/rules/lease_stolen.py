@@ -89,13 +89,15 @@ def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
     renewed, taken = election.write(old.renewed), election.write(new.taken)
     term, length = _term(election, old, new), max(0, taken.time - renewed.time)
     sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded: the times are whole seconds"
+    chained = taken.replaces is not None and taken.replaces == renewed.stamp.resource_version
+    between = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
     return Occurrence(
         first=renewed.time,
         last=renewed.time + length,
         headline=f"Lease {election.lease.ref.name} was taken over {duration(length)} into a term of {term} s",
         plural="Leases",
-        why=f"{sure}: the API server received the renewal and the take-over, no release between them, and of the "
-        f"{term} s from the renewal {duration(max(0, term * 1_000_000 - length))} were left.",
+        why=f"{sure}: the API server received the renewal and the take-over, {between}, and of the {term} s from the "
+        f"renewal {duration(max(0, term * 1_000_000 - length))} were left.",
         effect=Effect.OBSERVED,
         effect_text=f"{new.holder} led while {old.holder} could take itself for the leader",
         proof=(

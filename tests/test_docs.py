@@ -46,3 +46,9 @@ def test_the_architecture_names_every_module() -> None:
                 assert f"{module.name}`" in told, module
     for folder in KNOWN_BY_ITS_FOLDER - {"migrations", "management"}:
         assert f"{folder}/" in told
+
+
+def test_the_audit_policy_is_the_same_wherever_it_is_shown() -> None:
+    policies = [FENCED.findall((ROOT / page).read_text(encoding="utf-8")) for page in ("README.md", "docs/formats.md")]
+    (ours,), (theirs,) = ([block for block in each if "kind: Policy" in block] for each in policies)
+    assert ours == theirs

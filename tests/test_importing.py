@@ -143,6 +143,13 @@ def test_a_recording_is_called_as_its_file_without_the_endings(name: str, title:
     assert importing._title(name) == title
 
 
+@pytest.mark.parametrize("name", ["watch/pods.jsonl.zst", "pods.yaml.zst", "services-w.json.zst", "dump.txt.zst"])
+def test_a_recording_of_any_format_is_imported(name: str) -> None:
+    upload = imported((Path(__file__).parent / "data/objects" / name).read_bytes(), name)
+    assert (upload.state, upload.error) == ("done", "")
+    assert Track.objects.filter(source=upload.source_id).count() > 1
+
+
 def test_what_was_skipped_is_counted_and_shown_with_reasons() -> None:
     text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24).splitlines()
     text[1080:1080] = [b"this is no event", b'{"auditID":"x","verb":"create"']

@@ -44,6 +44,18 @@ def test_a_watch_is_complete_up_to_its_last_line() -> None:
     assert all(row.complete and not row.holes for row in followed)
 
 
+def test_a_watch_that_lost_lines_is_to_be_recorded_again(tmp_path: Path) -> None:
+    with zstandard.open(OBJECTS / "watch/pods.jsonl.zst", "rt") as log:
+        lines = [line for line in log if '"type":"ADDED"' not in line or '"vs-' in line]
+    thinned = tmp_path / "pods.jsonl"
+    thinned.write_text("".join(lines))
+    analysis = analysed(thinned, OBJECTS / "watch/services.jsonl.zst")
+    pods = next(row for row in coverage(analysis.world) if row.kind == "Pod")
+    assert not pods.complete and pods.holes
+    remedy = next(each.remedy for each in judgeable(coverage(analysis.world), rulebook()) if each.rule == "service-gap")
+    assert "kubectl get pods -A -w --output-watch-events" in remedy and "API servers" not in remedy
+
+
 def test_without_bodies_nothing_is_found_and_that_is_said(tmp_path: Path) -> None:
     bare = analysed(at_level("Metadata", tmp_path))
     told = verdicts(bare)

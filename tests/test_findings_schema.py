@@ -10,6 +10,7 @@ import pytest
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
+from tests.events import event
 from tests.recordings import SAMPLE
 from tests.test_analyze import causeline
 from timeline import payloads
@@ -96,6 +97,13 @@ def test_the_document_of_damaged_input_is_valid_and_tells_the_damage(tmp_path: P
     path.write_bytes(b"".join([lines[0], b"{broken\n", *lines[1:], lines[0][:100]]))
     skipped = analysed(path)["source"]["skipped"]
     assert [each["line"] for each in skipped] == [2, len(lines) + 2]
+
+
+def test_the_document_of_a_log_that_changes_nothing_is_valid(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_text(json.dumps(event(verb="get")))
+    source = analysed(path)["source"]
+    assert (source["entries"], source["first"], source["last"]) == (0, None, None)
 
 
 def test_the_schema_refuses_what_is_not_a_findings_document() -> None:

@@ -83,8 +83,10 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleC
         )
     if broken:
         what = f"writes of {_and(row.resource for row in broken)} are missing: what rests on absence is not judged"
-        remedy = "Add the other API servers' logs, or the rotated ones, to the same recording."
-        return RuleCoverage(rule.id, "exact", what, remedy)
+        remedies = [_watch(row) for row in broken if row.level == "watch"]
+        if len(remedies) < len(broken):
+            remedies.insert(0, "Add the other API servers' logs, or the rotated ones, to the same recording.")
+        return RuleCoverage(rule.id, "exact", what, " ".join(remedies))
     if listed:
         what = f"{_and(row.resource for row in listed)} come from a list: what stood then is judged, and nothing before"
         return RuleCoverage(rule.id, "exact", what, " ".join(_watch(row) for row in listed))

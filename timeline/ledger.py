@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from timeline.entries import FOREVER, Change, Clock, Entry, Level
 from timeline.kinds import kind_of
-from timeline.lifelines import Name, Track, identity, lives_of, merged
+from timeline.lifelines import Name, Track, identity, lives_of, merged, reconciled
 from timeline.order import SECOND, CommitClock, offsets
 
 GroupKind = tuple[str, str]
@@ -86,6 +86,7 @@ class Ledger:
         self.first = 0  # what the source covers, microseconds
         self.last = 0
         self.answered = FOREVER  # when an audit log begins to be whole: its first answer
+        self.logged = (FOREVER, 0)  # from when until when audit logs tell anything
 
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
         """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
@@ -139,6 +140,8 @@ class Ledger:
             end = received
         elif end < self.answered:
             self.answered = end
+        if entry.clock is Clock.AUDIT and (received < self.logged[0] or end > self.logged[1]):
+            self.logged = min(received, self.logged[0]), max(end, self.logged[1])
         if received < self.first or not self.first:
             self.first = received
         if end > self.last:
@@ -199,6 +202,8 @@ class Ledger:
         groups = [list(each.entries.values()) for each in objects]
         if self._offsets:
             groups = [[self._on_time(entry) for entry in entries] for entries in groups]
+        if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
+            groups = [reconciled(entries) for entries in groups]
         return lives_of(name, groups, self.clocks[space], space)
 
     def _on_time(self, entry: Entry) -> Entry:
@@ -257,11 +262,15 @@ class Ledger:
         vouched = [commit for kind in timely if self.seen[kind].levels and not spaces[kind] for commit in timely[kind]]
         if not vouched and watched:
             vouched = list(timely[watched.pop(0)])
-        for kind in watched:
-            if _agree(vouched, timely[kind]):
-                vouched += timely[kind]
-            else:
-                spaces[kind] = kind_of(*kind).kind
+        space = ""
+        while watched:
+            joined = next((kind for kind in watched if _agree(vouched, timely[kind])), None)
+            if joined is None:  # the others may share another one
+                joined = watched[0]
+                space, vouched = kind_of(*joined).kind, []
+            watched.remove(joined)
+            spaces[joined] = space
+            vouched += timely[joined]
         return spaces
 
 

@@ -199,6 +199,40 @@ def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int]:
     return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line
 
 
+def reconciled(entries: list[Entry]) -> list[Entry]:
+    """The entries of one UID, where some of an audit log tell a state and no revision beside others that tell both.
+
+    A log and a watch have no order then, and what they tell twice would seem to come and go. Those that tell the same
+    are one change. What remains of the log beside a watch, which tells each state, only says that there was a write.
+    """
+    loose = sorted((entry for entry in entries if _loose(entry)), key=_precedence)
+    other = [entry for entry in entries if entry.clock is Clock.OBJECT and entry.resource_version is not None]
+    if not loose or not other or not loose[0].ref.uid:
+        return entries
+    other.sort(key=lambda entry: entry.resource_version or 0)
+    places: dict[Facts | None, list[int]] = {}
+    for place, entry in enumerate(loose):
+        places.setdefault(entry.facts, []).append(place)
+    one: dict[int, Entry] = {}
+    before = len(loose)
+    for entry in reversed(other):  # from the last: a list tells the last state
+        same = places.get(entry.facts, [])
+        while same and same[-1] >= before:
+            same.pop()
+        if same and entry.received <= loose[same[-1]].staged:
+            before = same.pop()
+            one[id(entry)] = merged(loose[before], entry)
+            one[id(loose[before])] = one[id(entry)]
+    streamed = any(entry.change is not Change.OBSERVED for entry in other)
+    rest = [replace(entry, facts=None) if streamed else entry for entry in loose if id(entry) not in one]
+    return [one.get(id(entry), entry) for entry in entries if not _loose(entry)] + rest
+
+
+def _loose(entry: Entry) -> bool:
+    gone = entry.change is Change.DELETED
+    return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.facts is not None and not gone
+
+
 def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: str) -> list[Track]:
     """The tracks of one name: one a UID, and for entries without UID one a life, cut at creations and deletions."""
     lives: list[list[tuple[int, Entry]]] = []

@@ -192,6 +192,8 @@ def load(package: ModuleType) -> tuple[Rule, ...]:
 def order_of(a: Moment, b: Moment) -> Verdict | None:
     """How surely a was committed before b; None where b surely came first."""
     match precedes(a.stamp, b.stamp):
+        case True if not dated(a) and not by_revision(a.stamp, b.stamp):
+            return Verdict.INCONCLUSIVE  # it was committed at its time at the soonest
         case True:
             whole_seconds = Clock.OBJECT in (a.clock, b.clock)
             return Verdict.BOUNDED if whole_seconds and not by_revision(a.stamp, b.stamp) else Verdict.EXACT

@@ -8,11 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from timeline.completeness import Completeness, losses
-from timeline.entries import Entry, ObjectRef
+from timeline.entries import Change, Entry, ObjectRef
 from timeline.kinds import At
 from timeline.ledger import GroupKind, Ledger, Seen
 from timeline.lifelines import Moment, Name, Track, public_uid
 from timeline.reads import LAST, SEEN, WRITES, Key, Reads
+
+_MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
 
 
 class World:
@@ -166,7 +168,7 @@ class World:
         self._suspects.discard(track.key)
 
     def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
-        if track.owner:
+        if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
             for spell, start, end in track.kind.spells(track):
                 yield *self._spells.setdefault((track.owner.uid, spell), ([], [])), start, end
 
@@ -223,7 +225,9 @@ class World:
             return False  # nothing of it was followed; a list shows one moment alone
         if seen.streamed and end <= seen.streamed_until and self._known_losses.follows((group, kind)):
             return True
-        return bool(seen.levels) and self._known_losses.judges((group, kind), start, end)
+        begun, over = self._ledger.logged
+        logged = begun - _MARGIN <= start and end <= over + _MARGIN
+        return bool(seen.levels) and logged and self._known_losses.judges((group, kind), start, end)
 
     @property
     def completeness(self) -> Completeness:
@@ -250,15 +254,19 @@ class World:
         moments = track.moments
         at = bisect_right(moments, start, key=lambda moment: moment.time)
         since = moments[max(0, at - 1)].time
-        strays = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
-        if public_uid(track.ref) and any(since <= each.time < end for life in strays for each in life.moments):
-            return False  # a write that names no UID may be one of it
+        if self.strays(track, since, end):
+            return False
         while at < len(moments) and (before := moments[max(0, at - 1)]).time < end:
-            if at and not self.unbroken(before, moments[at], track):
+            if _untold(moments[at]) or (at and not self.unbroken(before, moments[at], track)):
                 return False
             at += 1
         over = track.last.time >= end or bool(track.ended)
         return over or self.complete(track.ref.group, track.ref.kind, track.last.time, end)
+
+    def strays(self, track: Track, start: int, end: int) -> bool:
+        """Whether writes that name no UID, from one drawn time until before another, may be of this track."""
+        others = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
+        return public_uid(track.ref) != "" and any(start <= each.time < end for life in others for each in life.moments)
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)
@@ -311,3 +319,9 @@ class World:
         lives = self.incarnations(name)
         before = [track for track in lives if track.first.time <= time]
         return before[-1] if before else lives[0] if lives else None
+
+
+def _untold(moment: Moment) -> bool:
+    """Whether it changed an object in a way that nothing tells."""
+    entry = moment.entry
+    return entry.change is Change.MODIFIED and entry.facts is None and not entry.sets and entry.action != "binding"

@@ -1,5 +1,6 @@
 """Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -136,6 +137,17 @@ def instant(text: str) -> int:
             _seconds.clear()
         whole = _seconds[text[:19]] = seconds(text[:19] + "Z")
     return whole + int(text[20:26])
+
+
+def latest(text: str) -> int:
+    """The last microsecond that a time may stand for: whoever ships a log may have cut its fraction off."""
+    if len(text) >= 27:
+        return instant(text)
+    fraction = _fraction.search(text)
+    return instant(text) + int("9" * (6 - len(fraction[1] if fraction else "")) or "0")
+
+
+_fraction = re.compile(r"\.(\d{1,6})")
 
 
 class Shared:
@@ -336,7 +348,7 @@ class _Telling:
             own,
             Clock.AUDIT,
             instant(event.requestReceivedTimestamp),
-            instant(event.stageTimestamp) if event.stageTimestamp else FOREVER,
+            latest(event.stageTimestamp) if event.stageTimestamp else FOREVER,
             facts,
             sets,
             shared.owner(metadata),

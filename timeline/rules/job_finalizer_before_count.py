@@ -40,7 +40,7 @@ from typing import NamedTuple
 from timeline.entries import FOREVER, Change
 from timeline.kinds.job import JobFacts
 from timeline.kinds.pod import TRACKING
-from timeline.lifelines import Moment, Track
+from timeline.lifelines import Moment, Track, public_uid
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, order_of, rule, why
 from timeline.world import World
 
@@ -75,7 +75,7 @@ class Books(NamedTuple):
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     job = world.owner_of(pod)
     release = _release(pod) if job and job.name[:2] == ("batch", "Job") else None
-    if job is None or release is None or job.first.space != pod.first.space:
+    if job is None or release is None or job.first.space != pod.first.space or not public_uid(pod.ref):
         return
     books = _books(job, release)
     if not books.before or _excused(books, release) or any(_counted(pod, each.facts) for each in books.before):
@@ -137,6 +137,8 @@ def _books(job: Track, release: Release) -> Books:
     moments, gone = job.moments, release.gone
     last = gone.at if gone.stamp.resource_version else (gone.stamp.staged, FOREVER)
     first, since = (bisect_right(moments, at, key=lambda moment: moment.at) for at in (release.ended.at, last))
+    while since < len(moments) and order_of(gone, moments[since]) in (None, Verdict.INCONCLUSIVE):
+        since += 1  # nothing tells that it came after the removal
     while first > 0 and moments[first - 1].entry.facts is None:
         first -= 1
     if first == 0:
@@ -171,13 +173,15 @@ def _proof(pod: Track, job: Track, books: Books, release: Release, world: World)
     sure = why(order, release.held, release.gone)
     if books.next and not books.next.closing and _left_out(pod, books.told, release):
         return order, f"{sure} The Job's next state counts none but those that it was seen to list, and not this one."
+    until = books.after[0].time if books.after else world.last
+    if world.strays(job, books.before[0].time, until):
+        return Verdict.INCONCLUSIVE, ""
     run = list(pairwise((*books.before, *books.after)))
     if all(moment.entry.facts for moment in books.before):
         if books.next and all(after.replaces == before.entry.resource_version for before, after in run):
             return order, f"{sure} Each write of the Job names the one before it, and none before that lists the Pod."
         if world.completeness.accounts_for(books.before[0], release.gone):
             return order, f"{sure} Every revision from the Job's state to the removal is known, and none lists the Pod."
-    until = books.after[0].time if books.after else world.last
     whole = world.seen["batch", "Job"].tells_status and world.complete("batch", "Job", books.before[0].time, until)
     if whole and release.gone.actor == pod.first.actor and all(world.unbroken(*each, job) for each in run):
         return Verdict.INCONCLUSIVE, "Inconclusive: no write of the Job lists the Pod, and none is known to be missing."

@@ -156,7 +156,8 @@ def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judge
         if whole and not denied:
             return Judgement(end, verdict, "An Event says so, and no creation of it follows in the log.", word)
         return Judgement(word[1].time, verdict, "An Event says so.", word)
-    if whole and absence.went and _whole(name, absence.went[1].time, end, world):
+    stood = any(moment.time > start or moment is user.created for moment in user.moments if moment.time >= start)
+    if whole and stood and absence.went and _whole(name, absence.went[1].time, end, world):
         return Judgement(end, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.", None)
     if whole and _never_since_the_namespace(name, start, end, world):
         doubt = "Inconclusive: all that is known is that no line of the log shows it."

@@ -73,6 +73,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     ordered = order_of(born, came)
     if ordered is None or _out_of_it(pod, came, world):
         return
+    if _stood(name, earlier, born, world):
+        return
     doubt = _OVERLAP if overlap else _doubt(pod, name, earlier, came, world)
     verdict = Verdict.INCONCLUSIVE if doubt else ordered
     effect, text = _effect(pod, born, came)
@@ -100,6 +102,14 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         delay=delay,
         bounds=delay_bounds(born.stamp, came.stamp),
     )
+
+
+def _stood(name: Name, earlier: list[Moment], born: Moment, world: World) -> bool:
+    """Whether endpoints tell that a Service stood before, of which no line shows that it went."""
+    since = earlier[-1].at if earlier else (0, 0)
+    slices = [each for each in world.referrers(name) if each.owner and each.owner.kind == "Service"]
+    pieces = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
+    return any(since < each.first.at < born.at for each in pieces)
 
 
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:

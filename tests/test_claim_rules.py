@@ -6,7 +6,7 @@ import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
 from timeline import documents
-from timeline.entries import Entry
+from timeline.entries import Change, Entry
 from timeline.rulebook import Finding, Verdict, settings
 
 FIXTURES = Path(__file__).parent / "rules"
@@ -54,6 +54,8 @@ def test_the_advice_stops_cleans_prevents_and_verifies_with_commands_to_copy() -
         ("fires-write-back-not-seen", "error", Verdict.EXACT, 3),
         # Two claims for two volumes, and nothing after: the line that names them may be missing.
         ("fires-nothing-else-known", "info", Verdict.INCONCLUSIVE, 2),
+        # The job stands in the log without its body: how many claims its volumes call for is not known.
+        ("fires-job-without-body", "info", Verdict.INCONCLUSIVE, 21),
         ("fires-custom-resource-config", "error", Verdict.EXACT, 25),
         ("fires-custom-resource-claims", "error", Verdict.EXACT, 25),
         # The log ends half a minute after: Pods may use them yet.
@@ -142,3 +144,10 @@ def test_judging_a_vcjob_does_not_look_at_its_pods() -> None:
     world.children = lambda owner: resolved.append(owner) or []  # type: ignore[method-assign,func-returns-value]
     findings_of(world)
     assert not [owner for owner in resolved if owner.ref.kind == "Job"]
+
+
+def test_one_claim_is_no_alarm_where_the_line_of_its_deletion_may_be_lost() -> None:
+    entries = entries_of(FIXTURES / "runaway-creation" / "quiet-claim-deleted-again.jsonl")
+    lost = [entry for entry in entries if entry.change is not Change.DELETED]
+    (found,) = findings_of(world_of(lost))
+    assert (found.severity, found.verdict) == ("info", Verdict.INCONCLUSIVE)

@@ -123,6 +123,12 @@ def test_contention_is_inconclusive_where_the_end_of_the_first_workload_may_be_m
     assert (contention.verdict, contention.severity) == (Verdict.INCONCLUSIVE, "info")
 
 
+def test_two_schedulers_are_no_alarm_where_the_line_of_the_first_ones_deletion_may_be_lost() -> None:
+    entries = entries_of(FIXTURES / "lease-shared-config" / "quiet-replaced.jsonl")
+    (found,) = findings_of(world_of([entry for entry in entries if entry.change is not Change.DELETED]))
+    assert (found.verdict, found.severity) == (Verdict.INCONCLUSIVE, "info")
+
+
 def test_a_take_over_within_the_term_is_stolen_whatever_clock_tells_it() -> None:
     stolen = found_in("lease-stolen/fires-within-the-term")["lease-stolen"]
     assert [one.moment.stamp.resource_version for one in stolen.worst.proof] == [1143, 1555]

@@ -111,6 +111,21 @@ class Completeness:
             return missing == 0  # a watch tells the revision of a write that the audit log tells without
         return missing == sum(staged <= end.received for _, staged in inside)
 
+    def accounts_since(self, after: Moment, time: int) -> bool:
+        """Whether each revision is known from a moment's on, until one that was committed at a time or later."""
+        revision = after.stamp.resource_version
+        if revision is None:
+            return False
+        told, untold = self._commits
+        last = revision
+        for each, received, _ in told[bisect_left(told, (revision,)) :]:
+            if each > last + 1:
+                break
+            last = each
+            if received >= time:
+                return not untold[bisect_left(untold, (after.stamp.received,)) : bisect_left(untold, (time,))]
+        return False
+
     @cached_property
     def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
         """All that was seen, in order: revision and times of those that tell it, times of those that do not."""

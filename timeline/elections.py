@@ -181,6 +181,15 @@ def stays(track: Track, at: Moment, world: World) -> bool:
     return not _gone(track, at) and surely_live(track, at.time, world)
 
 
+def runs(workload: Track, at: Moment, world: World) -> bool | None:
+    """Whether a workload stood at a moment; None where that rests on nothing but that no line tells of its end."""
+    if not stays(workload, at, world):
+        return False
+    if any(each.time > at.time and each.entry.facts is not None for each in workload.moments):
+        return True
+    return any(not _gone(child, at) for child in world.children(workload)) or None
+
+
 def _gone(track: Track, at: Moment) -> bool:
     asked, born = track.asked_to_end, track.created
     return (asked is not None and asked <= at.time) or (born is not None and born.time > at.time)

@@ -14,7 +14,9 @@ Volcano's scheduler names its Lease `volcano` before it has read `--scheduler-na
 ## Proof
 
 The two workloads as they stood at one time, both wanting replicas; what their arguments say, and where they say
-nothing, what the program does by itself (Volcano from 1.10 on; before, the Lease bore the scheduler's name).
+nothing, what the program does by itself (Volcano from 1.10 on; before, the Lease bore the scheduler's name). That the
+first still stood when the second came is told by a later line of it or by its ReplicaSets and Pods; where only the lack
+of its deletion tells it, the finding is inconclusive.
 
 ## Looks alike but is benign
 
@@ -29,8 +31,9 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import NamedTuple
 
-from timeline.elections import WORKLOADS, known, stays
+from timeline.elections import WORKLOADS, known, runs
 from timeline.entries import Change
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
@@ -38,6 +41,17 @@ from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule
 from timeline.world import World
 
 Side = tuple[Track, Moment, Lock]
+
+
+class Clash(NamedTuple):
+    """Two workloads on one Lease at one time, for different schedulers."""
+
+    sides: tuple[Side, Side]  # in the order in which they came to it
+    sure: bool  # the first was seen to stand still when the second came
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.EXACT if self.sure else Verdict.INCONCLUSIVE
 
 
 @rule("lease-shared-config", judges=WORKLOADS, needs=("Deployment",), lists=True)
@@ -49,49 +63,58 @@ def judge(workload: Track, world: World) -> Iterator[Finding]:
 
 
 def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]:
-    clashes = [clash for pair in combinations(users, 2) if (clash := _clash(lease, *pair, world))]
+    found = [clash for pair in combinations(users, 2) if (clash := _clash(lease, *pair, world))]
+    clashes = [clash for clash in found if clash.sure] or found
     if not clashes:
         return
-    shared = {user.key: user for clash in clashes for user, _, _ in clash}
-    names = sorted({" and ".join(lock.schedulers) for clash in clashes for _, _, lock in clash})
+    sides = [side for clash in clashes for side in clash.sides]
+    shared = {user.key: user for user in users if any(user is side[0] for side in sides)}
+    names = sorted({" and ".join(lock.schedulers) for _, _, lock in sides})
     titles = " and ".join(f"{user.ref.kind} {user.ref.name}" for user in shared.values())
     yield Finding(
         rule="lease-shared-config",
         subject=known(lease, world),
         other=None,
-        verdict=Verdict.EXACT,
+        verdict=clashes[0].verdict,
         summary=f"{titles} elect on one Lease {lease.name}, but schedule for {' and for '.join(names)}",
-        occurrences=tuple(_occurrence(lease, *clash) for clash in clashes),
+        occurrences=tuple(_occurrence(lease, clash) for clash in clashes),
         advice=("Give each a Lease of its own: `--leader-elect-resource-name` with the name of its scheduler.",),
         delay=None,
         affects=tuple(user.ref for user in shared.values()),
     )
 
 
-def _occurrence(lease: Name, one: Side, other: Side) -> Occurrence:
-    sides = sorted((one, other), key=lambda side: side[1].at)
+def _occurrence(lease: Name, clash: Clash) -> Occurrence:
+    first, second = clash.sides
+    sure = "Exact: what both are told by their arguments is in the recording, and they stood at one time."
+    unsure = "Inconclusive: that the first still stood when the second came is told by the lack of its deletion alone."
     return Occurrence(
-        first=sides[0][1].time,
-        last=sides[1][1].time,
-        headline=f"{one[0].ref.name} and {other[0].ref.name} elect on Lease {lease.namespace}/{lease.name}",
+        first=first[1].time,
+        last=second[1].time,
+        headline=f"{first[0].ref.name} and {second[0].ref.name} elect on Lease {lease.namespace}/{lease.name}",
         plural="workloads",
-        why="Exact: what both are told by their arguments is in the recording, and they stood at one time.",
+        why=sure if clash.sure else unsure,
         effect=Effect.POSSIBLE,
         effect_text="only one of the two can schedule",
         proof=tuple(
-            Proof(f"elects for {' and '.join(lock.schedulers)}", user.ref, moment) for user, moment, lock in sides
+            Proof(f"elects for {' and '.join(lock.schedulers)}", user.ref, moment) for user, moment, lock in clash.sides
         ),
     )
 
 
-def _clash(lease: Name, one: Track, other: Track, world: World) -> tuple[Side, Side] | None:
+def _clash(lease: Name, one: Track, other: Track, world: World) -> Clash | None:
     """The writes of two workloads that show them on one Lease for different schedulers, at one time."""
+    unsure = None
     for a in _configured(lease, one):
         for b in _configured(lease, other):
             first, second = sorted((a, b), key=lambda side: side[1].at)
-            if a[2].schedulers != b[2].schedulers and _overlap(first, second, world):
-                return a, b
-    return None
+            if a[2].schedulers != b[2].schedulers:
+                overlap = _overlap(first, second, world)
+                if overlap:
+                    return Clash((first, second), sure=True)
+                if overlap is None:
+                    unsure = unsure or Clash((first, second), sure=False)
+    return unsure
 
 
 def _configured(lease: Name, workload: Track) -> Iterator[Side]:
@@ -105,10 +128,12 @@ def _configured(lease: Name, workload: Track) -> Iterator[Side]:
         before = lock
 
 
-def _overlap(first: Side, second: Side, world: World) -> bool:
-    """Whether the first surely still stood so when the second came to be."""
+def _overlap(first: Side, second: Side, world: World) -> bool | None:
+    """Whether the first still stood so when the second came to be; None where only the lack of its end tells so."""
     workload, _, lock = first
     held = workload.facts_at(second[1].time)
+    if lock not in held.locks or held.replicas == 0:
+        return False
     same_list = workload.last.place and second[1].place and workload.last.place.file == second[1].place.file
     listed = workload.last.change is second[1].change is Change.OBSERVED and same_list
-    return lock in held.locks and held.replicas != 0 and (bool(listed) or stays(workload, second[1], world))
+    return True if listed else runs(workload, second[1], world)

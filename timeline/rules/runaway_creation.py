@@ -19,9 +19,9 @@ back only when all of them were found; a volume that names a missing claim makes
 The creations of the children, which name the owner by its UID. A vcjob never names more claims than it has volumes to
 make claims for: whatever was made beyond that has leaked, even where lines of the log are missing. The claims of the
 last attempt have leaked if the job is seen without them 5 s later, or its Event PVCError says that the attempt failed.
-One leaked claim is a warning, two are an error. For other owners the log must be complete, and the names must be
-random: a child whose name tells what it is for may be one for each of something outside, and is an info only, and so
-are Pods, Jobs and custom resources, which do work of their own.
+One leaked claim that surely still stands is a warning, two are an error. For other owners the log must be complete,
+and the names must be random: a child whose name tells what it is for may be one for each of something outside, and is
+an info only, and so are Pods, Jobs and custom resources, which do work of their own.
 
 ## Looks alike but is benign
 
@@ -29,7 +29,7 @@ Claims that are written back a few ms after they were made; claims and children 
 children deleted again at once; what a spec asks for, whatever its number: `replicas`, `parallelism`, `workers`, a list
 of names, nested counts; ReplicaSets of a rollout, Pods of a workload, Jobs of a CronJob, claims of a StatefulSet and of
 ephemeral volumes, EndpointSlices, Events, Leases, ControllerRevisions; children that Pods use; an owner whose body was
-never logged: what it asks for is not known.
+never logged: what it asks for is not known (a vcjob's claims are told as info from 20 within 60 s on).
 
 ## What to do
 
@@ -73,7 +73,8 @@ class Runaway(NamedTuple):
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
     if kind == _VOLCANO:
-        found = _leaked_claims(owner, world)
+        told = any(moment.entry.facts is not None for moment in owner.moments)
+        found = _leaked_claims(owner, world) if told else _unexplained_claims(owner, world)
     elif kind == "Deployment" or kind != owner.ref.kind:  # other owners want Pods by the thousand, and nothing else
         found = _unwanted(owner, world)
     else:
@@ -100,12 +101,26 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
     if len(sure) > 1:
         leaked = sorted(sure + likely, key=lambda each: each.first.at)
         return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"Sure: {reason}.")
-    if sure:
+    if sure and _stands(sure[0], world):
         return Runaway(sure, _verdict(sure), Effect.POSSIBLE, f"Sure: {reason}; the attempt failed.")
+    if sure:
+        doubt = f"Inconclusive: {reason}. Of one claim alone a line may be lost that tells that it was deleted again."
+        return Runaway(sure, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
     if likely:
         doubt = f"Inconclusive: {reason}. No line says that their names were written back, nor that the attempt failed."
         return Runaway(likely, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
     return None
+
+
+def _unexplained_claims(job: Track, world: World) -> Runaway | None:
+    """Of a job whose body was never logged: more claims than jobs have volumes, which no Pod uses."""
+    claims = [each for each in world.children(job) if _is_claim(each) and makes_claim(job.ref.name, each.ref.name)]
+    claims = [each for each in claims if each.created and _stayed(each, job, SETTLE.microseconds)]
+    strays = [each for each in claims if not _used(each, job, world)]
+    if not _quick(strays):
+        return None
+    doubt = f"Inconclusive: {len(claims)} of these claims were made, and what the job's volumes ask for was not logged."
+    return Runaway(strays, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
 
 
 def _verdict(leaked: list[Track]) -> Verdict:
@@ -125,6 +140,13 @@ def _left_behind(claim: Track, job: Track, world: World) -> bool:
         for moment in event.moments
     )
     return failed and _watched(job, claim, world)
+
+
+def _stands(claim: Track, world: World) -> bool:
+    """Whether no single line can have been lost that removed it: it takes two where a finalizer protects it."""
+    if len(claim.moments) > 1 or claim.last.facts.finalizers or not claim.created:
+        return True
+    return world.completeness.accounts_since(claim.first, claim.first.time + SETTLE.microseconds)
 
 
 def _watched(owner: Track, child: Track, world: World) -> bool:

@@ -97,7 +97,7 @@ def test_a_broken_line_is_skipped_with_its_place_and_the_rest_is_kept() -> None:
         ({"user": 5}, "a field is not as Kubernetes writes it: Expected `object`, got `int` - at `$.user`"),
         ({"verb": ["create"]}, "a field is not as Kubernetes writes it"),
         ({"responseStatus": {"code": "201"}}, "a field is not as Kubernetes writes it"),
-        ({"responseObject": pod(labels="x")}, "a field is not as Kubernetes writes it"),
+        ({"responseObject": pod(annotations="x")}, "a field is not as Kubernetes writes it"),
         ({"responseObject": pod(finalizers=[1])}, "a field is not as Kubernetes writes it"),
         ({"responseObject": ["not an object"]}, "a field is not as Kubernetes writes it"),
         ({"requestReceivedTimestamp": "yesterday"}, "a field is not as Kubernetes writes it"),

@@ -58,12 +58,13 @@ class Seen:
 class _Object:
     """What was learned of one UID, or of one name where the observations carry no UID."""
 
-    __slots__ = ("entries", "name", "number", "uid")
+    __slots__ = ("entries", "name", "number", "seen", "uid")
 
-    def __init__(self, name: Name, uid: str, number: int) -> None:
+    def __init__(self, name: Name, uid: str, number: int, seen: Seen) -> None:
         self.name = name
         self.uid = uid
         self.number = number
+        self.seen = seen
         self.entries: dict[object, Entry] = {}
 
 
@@ -102,7 +103,7 @@ class Ledger:
             before = known.entries.get(change)
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
-            self.seen[ref.group, ref.kind].count(now, before)
+            known.seen.count(now, before)
             if before is None:
                 known.entries[change] = now
                 self._note(known, now)
@@ -121,7 +122,7 @@ class Ledger:
     def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
         uid, name, namespace, kind, group = key
         lane = Name(group, kind, namespace, name)
-        known = self._objects[key] = _Object(lane, uid, len(self._objects) + 1)
+        known = self._objects[key] = _Object(lane, uid, len(self._objects) + 1, self.seen[lane[:2]])
         self._lanes.setdefault(lane, []).append(known)
         self._lane_numbers.setdefault(lane, len(self._lane_numbers) + 1)
         return known

@@ -81,12 +81,14 @@ class Reading:
                 if isinstance(item, Skipped):
                     yield item
                     continue
-                objects.add(item.ref.uid or item.ref)
-                if len(objects) > limits.objects:
-                    reason = f"more than {limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
-                    yield Skipped(recording.name, 0, f"not read further: {reason}")
-                    self.close()
-                    return
+                which = item.ref.uid or item.ref
+                if which not in objects:
+                    if len(objects) == limits.objects:
+                        reason = f"more than {limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
+                        yield Skipped(recording.name, 0, f"not read further: {reason}")
+                        self.close()
+                        return
+                    objects.add(which)
                 if item.body and is_deeper(item.body, limits.depth):
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:

@@ -41,7 +41,7 @@ def owner(metadata: Metadata) -> Owner | None:
 
 def revision(text: str | None) -> int | None:
     """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
-    if not text or len(text) > _REVISION_DIGITS or text.startswith("0"):
+    if not text or len(text) > _REVISION_DIGITS or text[0] == "0":
         return None
     return int(text) if text.isascii() and text.isdecimal() else None
 
@@ -50,7 +50,7 @@ _REVISION_DIGITS = 39  # of 128 bits, the widest that Kubernetes speaks of
 
 
 def told(body: msgspec.Raw) -> bool:
-    return body not in _NOTHING
+    return len(body) > 4 or body not in _NOTHING
 
 
 _NOTHING = (msgspec.Raw(b""), msgspec.Raw(b"null"))

@@ -33,8 +33,6 @@ class _Code(msgspec.Struct, gc=False):
 class AuditEvent(msgspec.Struct, gc=False):
     """The part of `audit.k8s.io/v1` Event that matters; bodies stay raw until a fact needs them."""
 
-    kind: str = ""
-    apiVersion: str = ""
     level: str = ""
     auditID: str = ""
     stage: str = ""
@@ -129,14 +127,17 @@ _seconds: dict[str, int] = {}
 
 def instant(text: str) -> int:
     """A time as the API server writes it into its log (RFC 3339, microseconds), since 1970. Raises ValueError."""
-    if len(text) != 27 or text[19] != "." or text[26] != "Z" or not text[20:26].isdecimal():
+    fraction = text[20:26]
+    if len(text) != 27 or text[26] != "Z" or not fraction.isdecimal():
         return seconds(text)
-    whole = _seconds.get(text[:19])
+    whole = _seconds.get(text[:20])
     if whole is None:
+        if text[19] != ".":
+            return seconds(text)
         if len(_seconds) > 100_000:
             _seconds.clear()
-        whole = _seconds[text[:19]] = seconds(text[:19] + "Z")
-    return whole + int(text[20:26])
+        whole = _seconds[text[:20]] = seconds(text[:19] + "Z")
+    return whole + int(fraction)
 
 
 def latest(text: str) -> int:
@@ -274,7 +275,7 @@ class _Telling:
         """A Status, or metadata alone."""
         answer = _answer.decode(self._event.responseObject)
         if answer.kind == "PartialObjectMetadata" and answer.metadata:
-            sets = tuple(answer.metadata.common.items())
+            sets = tuple(answer.metadata.told.items())
             change, own = outcome(change, answer.metadata)
             return self._entry(kind, change, own, answer.metadata, sets=sets)
         details = _status.decode(self._event.responseObject).details if answer.kind == "Status" else None
@@ -306,7 +307,7 @@ class _Telling:
             facts = None if bare else kind.facts(shape)
             if _stays(kind, metadata, facts, options):
                 asked = instant(event.requestReceivedTimestamp) // 1_000_000 * 1_000_000
-                sets = (*metadata.common.items(), ("deleting", True), ("asked", asked))
+                sets = (*metadata.told.items(), ("deleting", True), ("asked", asked))
                 entry = self._entry(kind, Change.MODIFIED, None, metadata, sets=sets)
             else:
                 body = redact_json(bytes(item), kind.kind) if self._bodies and facts else b""

@@ -37,7 +37,7 @@ def _facts(shape: CustomShape) -> CustomFacts:
     names = sorted({*_names(spec), *_names(status)})
     many = len(names) > _NAMES
     return CustomFacts(
-        **shape.metadata.common, asks=min(asks, 2**53), names=() if many else tuple(names), many_names=many
+        *shape.metadata.common, asks=min(asks, 2**53), names=() if many else tuple(names), many_names=many
     )
 
 

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.kinds import Kind, Mark, Metadata, Phase, Shape
 from timeline.kinds.endpointslice import placement
 
 
@@ -16,7 +16,21 @@ class _Subset(msgspec.Struct, gc=False):
     notReadyAddresses: tuple[_Address, ...] | None = None
 
 
+class _Labels(msgspec.Struct, gc=False):
+    managed_by: str = msgspec.field(default="", name="endpoints.kubernetes.io/managed-by")
+
+
+class _Annotations(msgspec.Struct, gc=False):
+    leader: str | None = msgspec.field(default=None, name="control-plane.alpha.kubernetes.io/leader")
+
+
+class _Metadata(Metadata):
+    labels: _Labels | None = None
+    annotations: _Annotations | None = None
+
+
 class EndpointsShape(Shape):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     subsets: tuple[_Subset, ...] | None = None
 
 
@@ -30,11 +44,13 @@ class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 def _facts(endpoints: EndpointsShape) -> EndpointsFacts:
     subsets = endpoints.subsets or ()
+    labels = endpoints.metadata.labels or _Labels()
+    annotations = endpoints.metadata.annotations or _Annotations()
     ready = [address for each in subsets for address in each.addresses or ()]
     return EndpointsFacts(
-        **endpoints.metadata.common,
-        managed_by=(endpoints.metadata.labels or {}).get("endpoints.kubernetes.io/managed-by", ""),
-        lock="control-plane.alpha.kubernetes.io/leader" in (endpoints.metadata.annotations or {}),
+        *endpoints.metadata.common,
+        managed_by=labels.managed_by,
+        lock=annotations.leader is not None,
         ready=len(ready),
         not_ready=sum(len(each.notReadyAddresses or ()) for each in subsets),
         placement=placement(each.nodeName for each in ready),

@@ -4,7 +4,7 @@ from zlib import crc32
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Reference, Shape
+from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape
 
 
 class _Conditions(msgspec.Struct, gc=False):
@@ -16,7 +16,17 @@ class _Endpoint(msgspec.Struct, gc=False):
     nodeName: str | None = None
 
 
+class _Labels(msgspec.Struct, gc=False):
+    service: str = msgspec.field(default="", name="kubernetes.io/service-name")
+    managed_by: str = msgspec.field(default="", name="endpointslice.kubernetes.io/managed-by")
+
+
+class _Metadata(Metadata):
+    labels: _Labels | None = None
+
+
 class EndpointSliceShape(Shape):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     endpoints: tuple[_Endpoint, ...] | None = None
 
 
@@ -35,13 +45,13 @@ def placement(nodes: Iterable[str | None]) -> int:
 
 def _facts(endpoint_slice: EndpointSliceShape) -> EndpointSliceFacts:
     endpoints = endpoint_slice.endpoints or ()
-    labels = endpoint_slice.metadata.labels or {}
+    labels = endpoint_slice.metadata.labels or _Labels()
     # the API's own words: an unknown readiness is to be taken as ready
     ready = [each for each in endpoints if each.conditions is None or each.conditions.ready is not False]
     return EndpointSliceFacts(
-        **endpoint_slice.metadata.common,
-        service=labels.get("kubernetes.io/service-name", ""),
-        managed_by=labels.get("endpointslice.kubernetes.io/managed-by", ""),
+        *endpoint_slice.metadata.common,
+        service=labels.service,
+        managed_by=labels.managed_by,
         endpoints=len(endpoints),
         ready=len(ready),
         placement=placement(each.nodeName for each in ready),

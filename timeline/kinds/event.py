@@ -48,12 +48,12 @@ _text = msgspec.json.Decoder(str | None)
 
 def _facts(event: EventShape) -> EventFacts:
     if event.reason not in KEPT:
-        return EventFacts(**event.metadata.common)
+        return EventFacts(*event.metadata.common)
     source = _source.decode(_either(event.source, event.deprecatedSource)) or _Source()
     about = _involved.decode(_either(event.involvedObject, event.regarding)) or _Involved()
     group = about.apiVersion.rpartition("/")[0]
     return EventFacts(
-        **event.metadata.common,
+        *event.metadata.common,
         reason=event.reason,
         message=_text.decode(_either(event.message, event.note)) or "",
         component=source.component or event.reportingComponent or event.reportingController or "",

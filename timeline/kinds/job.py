@@ -92,7 +92,7 @@ def _facts(job: JobShape) -> JobFacts:
     policy = job.spec.podFailurePolicy or _FailurePolicy()
     uncounted = job.status.uncountedTerminatedPods or _Uncounted()
     return JobFacts(
-        **job.metadata.common,
+        *job.metadata.common,
         finished="Complete" if "Complete" in true else "Failed" if "Failed" in true else "",
         closing=bool(true & {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}),
         suspended="Suspended" in true,

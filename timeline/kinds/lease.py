@@ -29,7 +29,7 @@ class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 def _facts(lease: LeaseShape) -> LeaseFacts:
     spec = lease.spec
     return LeaseFacts(
-        **lease.metadata.common,
+        *lease.metadata.common,
         holder=spec.holderIdentity or "",
         duration=spec.leaseDurationSeconds or 0,
         transitions=spec.leaseTransitions or 0,

@@ -22,7 +22,7 @@ class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 
 def facts(shape: PhasedShape) -> PhasedFacts:
-    return PhasedFacts(**shape.metadata.common, phase=shape.status.phase or "")
+    return PhasedFacts(*shape.metadata.common, phase=shape.status.phase or "")
 
 
 def marks(before: PhasedFacts, after: PhasedFacts) -> Iterable[Mark]:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from timeline.entries import Change, Facts
-from timeline.kinds import At, Kind, Mark, Phase, Reference, Shape, seconds
+from timeline.kinds import At, Kind, Mark, Metadata, Phase, Reference, Shape, seconds
 
 
 class _State(msgspec.Struct, gc=False):
@@ -92,7 +92,17 @@ class _Status(msgspec.Struct, gc=False):
     containerStatuses: tuple[_ContainerStatus, ...] | None = None
 
 
+class _Annotations(msgspec.Struct, gc=False):
+    attempt: str | None = msgspec.field(default=None, name="volcano.sh/job-version")
+    index: str | None = msgspec.field(default=None, name="batch.kubernetes.io/job-completion-index")
+
+
+class _Metadata(Metadata):
+    annotations: _Annotations | None = None
+
+
 class PodShape(Shape):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
@@ -148,9 +158,9 @@ def _facts(pod: PodShape) -> PodFacts:
         elif condition.status == "True":
             ready = ready or condition.type == "Ready"
             disrupted = disrupted or condition.type == "DisruptionTarget"
-    annotations = pod.metadata.annotations or {}
+    annotations = pod.metadata.annotations or _Annotations()
     return PodFacts(
-        **pod.metadata.common,
+        *pod.metadata.common,
         phase=status.phase or "",
         node=spec.nodeName or "",
         hostname=spec.hostname or "",
@@ -161,8 +171,8 @@ def _facts(pod: PodShape) -> PodFacts:
         failed=failed,
         disrupted=disrupted or status.reason == "Evicted",
         scheduled=scheduled,
-        attempt=_number(annotations.get("volcano.sh/job-version")),
-        index=_number(annotations.get("batch.kubernetes.io/job-completion-index")),
+        attempt=_number(annotations.attempt),
+        index=_number(annotations.index),
         scheduler=spec.schedulerName or "",
         needs=_needs(spec),
     )

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Shape
+from timeline.kinds import Kind, Mark, Metadata, Shape
 
 
 class _Spec(msgspec.Struct, gc=False):
@@ -28,7 +28,16 @@ class _Status(msgspec.Struct, gc=False):
     loadBalancer: _LoadBalancer | None = None
 
 
+class _Annotations(msgspec.Struct, gc=False):
+    ignore: str | None = msgspec.field(default=None, name="kube-vip.io/ignore")
+
+
+class _Metadata(Metadata):
+    annotations: _Annotations | None = None
+
+
 class ServiceShape(Shape):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
@@ -55,16 +64,16 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 def _facts(service: ServiceShape) -> ServiceFacts:
     spec, balancer = service.spec, service.status.loadBalancer
-    annotations = service.metadata.annotations or {}
+    annotations = service.metadata.annotations or _Annotations()
     return ServiceFacts(
-        **service.metadata.common,
+        *service.metadata.common,
         headless=spec.clusterIP == "None",
         type=spec.type or "ClusterIP",
         publishes_not_ready=bool(spec.publishNotReadyAddresses),
         selects=bool(spec.selector),
         local=spec.externalTrafficPolicy == "Local",
         balancer_class=spec.loadBalancerClass or "",
-        ignored=annotations.get("kube-vip.io/ignore") == "true",
+        ignored=annotations.ignore == "true",
         addresses=tuple(each.ip or each.hostname or "" for each in (balancer and balancer.ingress) or ()),
     )
 

@@ -64,7 +64,7 @@ def _facts(job: VolcanoJobShape) -> VolcanoJobFacts:
     claims = tuple(dict.fromkeys(each.volumeClaimName for each in volumes if each.volumeClaimName))
     held = (claim for key, claim in (job.status.controlledResources or {}).items() if key.startswith("volume-pvc-"))
     return VolcanoJobFacts(
-        **job.metadata.common,
+        *job.metadata.common,
         phase=(job.status.state.phase if job.status.state else None) or "",
         version=job.status.version or 0,
         retries=job.status.retryCount or 0,

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from collectors.formats.stream.content import Content
 from collectors.formats.stream.intake import Limits, Lost
 
@@ -26,7 +28,7 @@ class Skipped(NamedTuple):
         return f"{self.file} line {self.line}: {self.reason}" if self.line else f"{self.file}: {self.reason}"
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     file: str
     number: int  # 1 is the first
     data: bytes

@@ -1,6 +1,8 @@
 """Recordings become findings, with no server: read, put in order, judged."""
 
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -48,7 +50,7 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
     """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood."""
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        reading = read(inputs, bodies=False, limits=limits)
+        reading = read(inputs, bodies=False, limits=limits, processes=_processors())
         world = World(matters)
         skipped = _Skips()
         for _ in world.learn(_entries(reading, skipped, report)):
@@ -78,6 +80,11 @@ class _Skips:
         self.count += 1
         if not skipped.line or len(self.told) < _TOLD:
             self.told.append(skipped)
+
+
+def _processors() -> int:
+    """How many of them this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
 def _entries(reading: Reading, skipped: _Skips, report: Report | None) -> Iterator[Entry]:

@@ -28,21 +28,29 @@ def formats() -> tuple[Format, ...]:
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
 
 
-def read(inputs: Sequence[tuple[Path, str]], *, bodies: bool, limits: Limits = Limits()) -> "Reading":  # noqa: B008
+def read(
+    inputs: Sequence[tuple[Path, str]],
+    *,
+    bodies: bool,
+    limits: Limits = Limits(),  # noqa: B008
+    processes: int = 1,
+) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
     Each path comes with what a person calls it. Raises NotARecording when nothing in them can be understood; the
-    message says what they look like instead.
+    message says what they look like instead. Where two processes may be used, a long audit log is read by both, and its
+    entries come in no certain order.
     """
-    return Reading(inputs, bodies, limits)
+    return Reading(inputs, bodies, limits, processes)
 
 
 class Reading:
     """The entries of a recording, and what of it was skipped; iterate over it once."""
 
-    def __init__(self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits) -> None:
+    def __init__(self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int = 1) -> None:
         self.files: dict[str, str] = {}  # what was read so far, and the name of its format
         self._bodies = bodies
+        self._processes = processes
         self._intake = Intake(limits)
         self._opened = open_all(inputs, self._intake)
         self._refused: list[Skipped] = []
@@ -77,6 +85,7 @@ class Reading:
                 continue
             recording, format = known
             self.files[recording.name] = format.name
+            recording.processes = self._processes
             for item in format.read(recording, self._bodies):
                 if isinstance(item, Skipped):
                     yield item

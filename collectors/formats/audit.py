@@ -1,6 +1,6 @@
 """Kubernetes audit log: JSON lines of `audit.k8s.io/v1` Event, as the API server writes them to a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -21,37 +21,69 @@ def sniff(head: bytes) -> bool:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
-    return read_lines(recording.lines(), bodies)
+    if recording.processes == 1:
+        yield from read_lines(recording.lines(), bodies)
+        return
+    from collectors.formats.sharing import read_together
+
+    events = _Events(bodies)
+    yield from read_together(recording, events)
+    yield from events.rest()
 
 
-def read_lines(lines: Iterator[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
+def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
     """The changes that audit events tell, one event a line, wherever the lines were taken from."""
-    kinds: dict[tuple[str, str], str] = {}  # of resources, as the log itself tells them
-    unnamed: list[tuple[str, Entry]] = []  # a custom resource's deletion may come before any line that tells its kind
-    shared = Shared()
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        try:
-            event = _event.decode(line.data)
-            if not event.auditID:
-                raise ValueError("it is not an audit event: it has no auditID")
-            entries = entries_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
-        except (ValueError, RecursionError) as error:
-            yield Skipped(line.file, line.number, reason_of(error))
-            continue
-        for entry in entries:
-            resource = event.objectRef.resource if event.objectRef else ""
-            if entry.ref.kind != resource:
-                kinds[entry.ref.group, resource] = entry.ref.kind
-                yield entry
-            elif (entry.ref.group, resource) in kinds:
-                yield _named(entry, resource, kinds)
-            else:
-                unnamed.append((resource, entry))
-    for resource, entry in unnamed:
-        yield _named(entry, resource, kinds)
+    events = _Events(bodies)
+    yield from events.read(lines)
+    yield from events.rest()
+
+
+Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Entry]]]
+
+
+class _Events:
+    """Reads lines of one log, and keeps for the end what needs all of them."""
+
+    def __init__(self, bodies: bool) -> None:
+        self._bodies = bodies
+        self._shared = Shared()
+        self._unnamed: list[tuple[str, Entry]] = []  # of resources whose kind an other line may tell
+
+    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]:
+        shared, bodies = self._shared, self._bodies
+        for line in lines:
+            if isinstance(line, Skipped):
+                yield line
+                continue
+            try:
+                event = _event.decode(line.data)
+                if not event.auditID:
+                    raise ValueError("it is not an audit event: it has no auditID")
+                entries = entries_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
+            except (ValueError, RecursionError) as error:
+                yield Skipped(line.file, line.number, reason_of(error))
+                continue
+            for entry in entries:
+                resource = event.objectRef.resource if event.objectRef else ""
+                if entry.ref.kind != resource:
+                    yield entry
+                elif (entry.ref.group, resource) in shared.named:
+                    yield _named(entry, resource, shared.named)
+                else:
+                    self._unnamed.append((resource, entry))
+
+    def learned(self) -> Learned:
+        unnamed, self._unnamed = self._unnamed, []
+        return self._shared.named, unnamed
+
+    def take(self, learned: Learned) -> None:
+        named, unnamed = learned
+        self._shared.named.update(named)
+        self._unnamed += unnamed
+
+    def rest(self) -> Iterator[Entry]:
+        for resource, entry in self._unnamed:
+            yield _named(entry, resource, self._shared.named)
 
 
 def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:

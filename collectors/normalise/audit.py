@@ -156,17 +156,15 @@ class Shared:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self.text = self._texts.setdefault  # to be called with a text, twice
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
         self._kinds: dict[tuple[str, str], Kind] = {}
-
-    def text(self, text: str) -> str:
-        return self._texts.setdefault(text, text) if text else ""
+        self.named: dict[tuple[str, str], str] = {}  # the kinds of resources that are not built in, as the log tells
 
     def ref(self, ref: _ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
         uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
-        key = uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}"
-        known = self._refs.get(key)
+        known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}")
         if (
             known is None
             or known.name != name
@@ -177,20 +175,29 @@ class Shared:
             if "\0" in f"{ref.apiGroup}{ref.apiVersion}{kind}{ref.namespace}{name}{uid}":
                 raise ValueError("a NUL character stands in the object's name")
             text = self.text
-            known = ObjectRef(text(ref.apiGroup), text(ref.apiVersion), kind, text(ref.namespace), name, uid)
-            self._refs[key] = known
+            known = ObjectRef(
+                text(ref.apiGroup, ref.apiGroup),
+                text(ref.apiVersion, ref.apiVersion),
+                kind,
+                text(ref.namespace, ref.namespace),
+                name,
+                uid,
+            )
+            if kind != "Event":  # most are told of but once
+                self._refs[key] = known
         return known
 
     def owner(self, metadata: Metadata) -> Owner | None:
         references = metadata.ownerReferences
         if not references:
             return None
-        if len(references) > 1 or not references[0].uid:
-            return owner(metadata)
         uid = references[0].uid
-        if uid not in self._owners:
-            self._owners[uid] = owner(metadata)
-        return self._owners[uid]
+        if len(references) > 1 or not uid:
+            return owner(metadata)
+        known = self._owners.get(uid)
+        if known is None:
+            known = self._owners[uid] = owner(metadata)
+        return known
 
     def kind(self, group: str, resource: str) -> Kind | None:
         """The kind of a resource that is built in."""
@@ -219,13 +226,13 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared)
         return ()  # eviction, scale, token, log, …: their effect shows in the object's own writes
     if change is Change.MODIFIED and code == 201:
         change = Change.CREATED  # server-side apply creates what it does not find
-    told_of = _Telling(event, ref, place, bodies, shared)
+    telling = _Telling(event, ref, place, bodies, shared)
     if event.verb == "deletecollection":
-        return list(told_of.deletions()) if told(event.responseObject) else ()
+        return list(telling.deletions()) if told(event.responseObject) else ()
     if ref.subresource == "binding":
-        entry = told_of.binding()
+        entry = telling.binding()
     else:
-        entry = told_of.answer(change) if told(event.responseObject) else told_of.request(change)
+        entry = telling.answer(change) if told(event.responseObject) else telling.request(change)
     return (entry,) if entry else ()
 
 
@@ -257,7 +264,7 @@ class _Telling:
         kind = self._shared.kind(ref.apiGroup, ref.resource)
         if kind is None:
             name = _answer.decode(event.responseObject).kind
-            kind = kind_of(ref.apiGroup, name if name not in NOT_OBJECTS and name else self._kind_sent())
+            kind = self._custom(name if name not in NOT_OBJECTS and name else self._kind_sent())
         try:
             shape = decoder(kind).decode(event.responseObject)
         except msgspec.ValidationError:
@@ -267,7 +274,10 @@ class _Telling:
         if shape.kind in NOT_OBJECTS:
             return self._no_object(change, kind)
         metadata: Metadata = shape.metadata
-        change, own = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
+        if metadata.deletionTimestamp is None:
+            own = revision(metadata.resourceVersion)
+        else:
+            change, own = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
         body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
         return self._entry(kind, change, own, metadata, facts=kind.facts(shape), body=body)
 
@@ -284,7 +294,7 @@ class _Telling:
     def request(self, change: Change) -> Entry | None:
         """No answer was logged: by what was asked for, at level Request; else only that it was done."""
         event, ref = self._event, self._ref
-        kind = self._shared.kind(ref.apiGroup, ref.resource) or kind_of(ref.apiGroup, self._kind_sent())
+        kind = self._shared.kind(ref.apiGroup, ref.resource) or self._custom(self._kind_sent())
         if event.verb not in ("create", "update") or not told(event.requestObject):
             return self._entry(kind, change, None, _METADATA)
         shape = decoder(kind).decode(event.requestObject)
@@ -298,7 +308,7 @@ class _Telling:
         options = _delete_options.decode(event.requestObject) if told(event.requestObject) else _DeleteOptions()
         bare = listed.kind in ("", "PartialObjectMetadataList")
         name = ref.resource if bare else listed.kind.removesuffix("List")
-        kind = self._shared.kind(ref.apiGroup, ref.resource) or kind_of(ref.apiGroup, name)
+        kind = self._shared.kind(ref.apiGroup, ref.resource) or self._custom(name)
         for item in listed.items or ():
             shape = decoder(kind).decode(item)
             metadata: Metadata = shape.metadata
@@ -322,7 +332,7 @@ class _Telling:
         if kind is None or kind.kind != "Pod":
             return None
         body = _binding.decode(event.requestObject) if told(event.requestObject) else _Binding()
-        node = self._shared.text(body.target.name) if body.target else ""
+        node = body.target.name if body.target else ""
         sets = (("node", node),) if node else ()
         return self._entry(kind, Change.MODIFIED, None, body.metadata or _METADATA, sets=sets)
 
@@ -339,12 +349,12 @@ class _Telling:
         event, ref, shared = self._event, self._ref, self._shared
         if not (ref.name or metadata.name):
             return None  # a question (TokenReview), or a create by generateName whose answer was not logged
-        target = shared.ref(ref, kind.kind, metadata)
         level = _LEVELS.get(event.level, Level.METADATA)
         if level is Level.FULL and facts is None and not told(event.responseObject):
             level = Level.METADATA  # its bodies were cut away
+        text = shared.text
         return Entry(
-            target,
+            shared.ref(ref, kind.kind, metadata),
             change,
             own,
             Clock.AUDIT,
@@ -352,12 +362,12 @@ class _Telling:
             latest(event.stageTimestamp) if event.stageTimestamp else FOREVER,
             facts,
             sets,
-            shared.owner(metadata),
+            shared.owner(metadata) if metadata.ownerReferences else None,
             self._replaces(own) if event.verb == "update" else None,
             level,
-            shared.text(ref.subresource),
-            shared.text(event.user.username),
-            shared.text(event.userAgent),
+            text(ref.subresource, ref.subresource),
+            text(event.user.username, event.user.username),
+            text(event.userAgent, event.userAgent),
             event.auditID,
             self._place,
             body,
@@ -369,6 +379,13 @@ class _Telling:
         metadata = _request.decode(self._event.requestObject).metadata
         before = revision(metadata.resourceVersion) if metadata else None
         return before if before != own else None  # else it changed nothing
+
+    def _custom(self, name: str) -> Kind:
+        """The kind of a resource that is not built in. Other lines may not tell its name."""
+        ref = self._ref
+        if name != ref.resource:
+            self._shared.named[ref.apiGroup, ref.resource] = name
+        return kind_of(ref.apiGroup, name)
 
     def _kind_sent(self) -> str:
         """The kind of a resource that is not built in, as the object sent says it; else the resource's own name."""

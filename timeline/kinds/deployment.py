@@ -54,9 +54,7 @@ class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 def facts(workload: WorkloadShape) -> WorkloadFacts:
     replicas = workload.spec.replicas
-    return WorkloadFacts(
-        *workload.metadata.common, replicas=1 if replicas is None else replicas, locks=locks(workload)
-    )
+    return WorkloadFacts(*workload.metadata.common, replicas=1 if replicas is None else replicas, locks=locks(workload))
 
 
 def locks(workload: WorkloadShape) -> tuple[Lock, ...]:

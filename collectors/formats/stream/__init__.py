@@ -6,6 +6,6 @@ is ever unpacked to the disk.
 
 from collectors.formats.stream.inputs import open_all
 from collectors.formats.stream.intake import TOO_DEEP, Intake, Limits
-from collectors.formats.stream.recording import Line, NotARecording, Recording, Skipped
+from collectors.formats.stream.recording import Block, Line, NotARecording, Recording, Skipped
 
-__all__ = ["TOO_DEEP", "Intake", "Limits", "Line", "NotARecording", "Recording", "Skipped", "open_all"]
+__all__ = ["TOO_DEEP", "Block", "Intake", "Limits", "Line", "NotARecording", "Recording", "Skipped", "open_all"]

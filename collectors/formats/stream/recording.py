@@ -34,17 +34,43 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     data: bytes
 
 
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """Lines that follow each other, without their ends. Of one that is too long, at least a byte more than may be."""
+
+    file: str
+    number: int  # of the first line
+    data: list[bytes]
+
+    def lines(self, limits: Limits) -> Iterator[Line | Skipped]:
+        """Those that are not blank."""
+        file, limit = self.file, limits.line_bytes
+        for number, data in enumerate(self.data, self.number):
+            if data and data[0] > _SPACE and len(data) <= limit:
+                yield Line(file, number, data)
+            elif len(data) > limit:
+                reason = f"longer than {limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+                yield Skipped(file, number, reason)
+            else:
+                if data.startswith(b"\0"):
+                    yield Skipped(file, number, "NUL bytes stand where text was, as a crash leaves them")
+                    data = data.lstrip(b"\0")
+                if data and not data.isspace():
+                    yield Line(file, number, data)
+
+
 class Recording:
     """What one file holds, unpacked; it is read once, front to back, as lines or as pieces.
 
     `name` is how the person knows it; for a member of an archive, `dump.tar.zst/default/pods.json`. `lost` says why it
-    could not be read to its end; whoever opened the recording tells it, so that no format has to.
+    could not be read to its end; whoever opened the recording tells it, so that no format has to. `processes` is how
+    many may read it at a time.
     """
 
     def __init__(self, name: str, content: Content, limits: Limits) -> None:
         self.name = name
         self.limits = limits
         self.lost = ""
+        self.processes = 1
         self._content = content
         self._lines = 0
         head = content.head(HEAD_BYTES)
@@ -64,44 +90,26 @@ class Recording:
             self.lost = str(lost)
 
     def lines(self) -> Iterator[Line | Skipped]:
-        """Every line that is not blank. One that is too long is counted, not held."""
-        limit = self.limits.line_bytes
-        held, length, number = bytearray(), 0, 0  # of the line that has begun
-        for chunk in self.chunks():
-            ends = chunk.split(b"\n")
-            begun = ends.pop()
-            for end in ends:
-                number += 1
-                if length:
-                    length += len(end)
-                    end = bytes(held) + end
-                    held.clear()
-                else:
-                    length = len(end)
-                if length <= limit and end and end[0] > _SPACE:
-                    yield Line(self.name, number, end)
-                else:
-                    yield from self._unusual(number, end, length)
-                length = 0
-            length += len(begun)
-            if length <= limit:
-                held += begun
-            else:
-                held.clear()
-            self._lines = number
-        yield from self._unusual(number + 1, bytes(held), length)
+        """Every line that is not blank."""
+        for block in self.blocks():
+            yield from block.lines(self.limits)
 
-    def _unusual(self, number: int, data: bytes, length: int) -> Iterator[Line | Skipped]:
-        """A line that may be blank, too long, or begin with NUL bytes."""
-        if length > self.limits.line_bytes:
-            reason = f"longer than {self.limits.line_bytes} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
-            yield Skipped(self.name, number, reason)
-            return
-        if data.startswith(b"\0"):
-            yield Skipped(self.name, number, "NUL bytes stand where text was, as a crash leaves them")
-            data = data.lstrip(b"\0")
-        if data and not data.isspace():
-            yield Line(self.name, number, data)
+    def blocks(self) -> Iterator[Block]:
+        """All lines, some at a time. One that is too long is not held."""
+        limit = self.limits.line_bytes + 1
+        held, length = [b""], 0  # of the line that has begun
+        for chunk in self.chunks():
+            lines = chunk.split(b"\n")
+            begun = lines.pop()
+            if lines:
+                lines[0] = b"".join((*held, lines[0][: max(0, limit - length)]))
+                yield Block(self.name, self._lines + 1, lines)
+                self._lines += len(lines)
+                held, length = [], 0
+            held.append(begun[: max(0, limit - length)])
+            length += len(begun)
+        if length:
+            yield Block(self.name, self._lines + 1, [b"".join(held)])
 
     def nothing(self) -> str:
         """Why a recording without a head has none."""

@@ -1,0 +1,153 @@
+"""A long recording is read by two processes: what one line tells does not depend on the others.
+
+The process that takes in the bytes hands blocks of lines to a helper as long as that keeps up, and reads the others
+itself, so that both are busy whatever else they have to do. The entries come in no certain order: nothing rests on it.
+"""
+
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from mmap import mmap
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from operator import attrgetter
+from typing import Any, Protocol
+
+from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
+from timeline.entries import Entry
+
+ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
+_ENOUGH = 200  # lines that are handed over at a time
+_SPACE = 4 * 1024**2  # bytes that they may have
+_AHEAD = 2  # blocks that the helper has before it must have answered
+
+
+class Reader(Protocol):
+    """What reads the lines of one recording."""
+
+    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]: ...
+
+    def learned(self) -> Any:
+        """What it learned since it was last asked, as far as a reader of other lines has to know it."""
+
+    def take(self, learned: Any) -> None:
+        """What a reader of other lines has learned."""
+
+
+def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
+    """What a recording tells; what was skipped comes last, in the order of its lines."""
+    blocks = recording.blocks()
+    alone = 0
+    for block in blocks:
+        yield from reader.read(block.lines(recording.limits))
+        alone += sum(map(len, block.data))
+        if alone > ALONE and threading.active_count() == 1:  # to fork a process with threads is not safe
+            break
+    skipped: list[Skipped] = []
+    helper = _Helper(reader, recording)
+    try:
+        for item in _divided(blocks, helper, reader, recording.limits):
+            if isinstance(item, Skipped):
+                skipped.append(item)
+            else:
+                yield item
+    finally:
+        helper.close()
+    yield from sorted(skipped, key=attrgetter("line"))
+
+
+def _divided(blocks: Iterator[Block], helper: "_Helper", reader: Reader, limits: Limits) -> Iterator[Entry | Skipped]:
+    for block in _larger(blocks):
+        if not helper.takes(block):
+            yield from reader.read(block.lines(limits))
+        yield from helper.answers()
+    yield from helper.answers(wait=True)
+
+
+def _larger(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same lines, and more at a time where it were few: handing over has its price."""
+    held: list[Block] = []
+    lines = 0
+    for block in blocks:
+        held.append(block)
+        lines += len(block.data)
+        if lines >= _ENOUGH:
+            yield _joined(held)
+            held, lines = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    return Block(blocks[0].file, blocks[0].number, [line for block in blocks for line in block.data])
+
+
+class _Helper:
+    """The other process. Should it end before its time, what it has not answered is read here."""
+
+    def __init__(self, reader: Reader, recording: Recording) -> None:
+        context = get_context("fork")
+        self._reader = reader
+        self._limits = recording.limits
+        self._memory = mmap(-1, _AHEAD * _SPACE)  # blocks lie in it: a pipe would hold up both for most of the time
+        self._free = list(range(_AHEAD))
+        self._given: deque[tuple[int, Block]] = deque()
+        self._ended = False
+        self._pipe, theirs = context.Pipe()
+        work = (theirs, self._pipe, self._memory, reader, recording)
+        self._process = context.Process(target=_help, args=work, daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def takes(self, block: Block) -> bool:
+        """Whether it has taken the block upon itself."""
+        if self._ended or not self._free:
+            return False
+        data = b"\n".join(block.data)
+        if len(data) > _SPACE:
+            return False
+        start = self._free[-1] * _SPACE
+        self._memory[start : start + len(data)] = data
+        try:
+            self._pipe.send((block.number, start, start + len(data)))
+        except OSError:
+            return False  # `answers` finds out
+        self._given.append((self._free.pop(), block))
+        return True
+
+    def answers(self, wait: bool = False) -> Iterator[Entry | Skipped]:
+        """What it has read since; to the end of what it was given, if it shall be waited for."""
+        while self._given and (wait or self._ended or self._pipe.poll()):
+            place, block = self._given.popleft()
+            try:
+                if self._ended:
+                    raise EOFError
+                items, learned = pickle.loads(self._pipe.recv_bytes())
+            except (EOFError, OSError):
+                self._ended = True
+                yield from self._reader.read(block.lines(self._limits))
+            else:
+                self._free.append(place)
+                self._reader.take(learned)
+                yield from items
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.terminate()
+        self._process.join()
+
+
+def _help(pipe: Connection, other_end: Connection, memory: mmap, reader: Reader, recording: Recording) -> None:
+    """Answer until the other process closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the other process to end both
+    other_end.close()
+    reader.learned()  # from what was read before there were two
+    with suppress(EOFError, OSError):
+        while True:
+            number, start, end = pipe.recv()
+            block = Block(recording.name, number, memory[start:end].split(b"\n"))
+            items = list(reader.read(block.lines(recording.limits)))
+            pipe.send_bytes(pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL))

@@ -1,0 +1,95 @@
+"""A log that two processes read tells what it tells one."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from collectors.formats import Skipped, read, sharing
+from tests.events import event, pod
+from tests.recordings import SAMPLE
+from timeline.entries import Entry
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "ALONE", 0)
+    monkeypatch.setattr("threading.active_count", lambda: 1)  # those of the test runner hold no lock here
+
+
+def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
+    return list(read([(path, "log")], bodies=False, processes=processes))
+
+
+def in_order(items: list[Entry | Skipped]) -> list[str]:
+    return sorted(map(repr, items))
+
+
+def test_both_read_the_same(tmp_path: Path) -> None:
+    helpers = []
+
+    class Spied(sharing._Helper):
+        def takes(self, block: sharing.Block) -> bool:
+            helpers.append(super().takes(block))
+            return helpers[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharing, "_Helper", Spied)
+        together = items_of(SAMPLE, 2)
+    assert any(helpers)
+    assert in_order(together) == in_order(items_of(SAMPLE, 1))
+
+
+def test_what_was_skipped_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lines = [json.dumps(event(auditID=f"a{number}")).encode() if number % 7 else b"{broken" for number in range(3000)]
+    log.write_bytes(b"\n".join(lines))
+    skipped = [item for item in items_of(log, 2) if isinstance(item, Skipped)]
+    assert [each.line for each in skipped] == list(range(1, 3001, 7))
+    assert skipped == [item for item in items_of(log, 1) if isinstance(item, Skipped)]
+
+
+def test_a_kind_that_one_line_tells_names_the_resource_on_all(tmp_path: Path) -> None:
+    reference = {"resource": "widgets", "apiGroup": "x.io", "apiVersion": "v1", "namespace": "n", "name": "w"}
+    gone = event(verb="delete", objectRef=reference, responseObject=None)
+    made = event(objectRef=reference, responseObject={**pod(name="w"), "apiVersion": "x.io/v1", "kind": "Widget"})
+    log = tmp_path / "log"
+    lines = [json.dumps({**gone, "auditID": f"a{number}"}).encode() for number in range(2000)]
+    lines[700] = json.dumps(made).encode()
+    log.write_bytes(b"\n".join(lines))
+    entries = [item for item in items_of(log, 2) if isinstance(item, Entry)]
+    assert len(entries) == 2000
+    assert {entry.ref.kind for entry in entries} == {"Widget"}
+
+
+def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mortal(sharing._Helper):
+        blocks = 0
+
+        def takes(self, block: sharing.Block) -> bool:
+            Mortal.blocks += 1
+            if Mortal.blocks == 2:
+                assert self._process.pid
+                os.kill(self._process.pid, signal.SIGKILL)
+            return super().takes(block)
+
+    monkeypatch.setattr(sharing, "_Helper", Mortal)
+    assert in_order(items_of(SAMPLE, 2)) == in_order(items_of(SAMPLE, 1))
+
+
+def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPatch) -> None:
+    helpers = []
+
+    class Seen(sharing._Helper):
+        def close(self) -> None:
+            super().close()
+            helpers.append(self._process)
+
+    monkeypatch.setattr(sharing, "_Helper", Seen)
+    items = iter(read([(SAMPLE, "log")], bodies=False, processes=2))
+    for _, _ in zip(range(400), items, strict=False):
+        pass
+    items.close()  # type: ignore[attr-defined]
+    assert [process.is_alive() for process in helpers] == [False]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.formats import Skipped, read, sharing
+from collectors.formats.stream import Block
 from tests.events import event, pod
 from tests.recordings import SAMPLE
 from timeline.entries import Entry
@@ -31,7 +32,7 @@ def test_both_read_the_same(tmp_path: Path) -> None:
     helpers = []
 
     class Spied(sharing._Helper):
-        def takes(self, block: sharing.Block) -> bool:
+        def takes(self, block: Block) -> bool:
             helpers.append(super().takes(block))
             return helpers[-1]
 
@@ -68,7 +69,7 @@ def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyP
     class Mortal(sharing._Helper):
         blocks = 0
 
-        def takes(self, block: sharing.Block) -> bool:
+        def takes(self, block: Block) -> bool:
             Mortal.blocks += 1
             if Mortal.blocks == 2:
                 assert self._process.pid

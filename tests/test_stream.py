@@ -184,7 +184,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, bomb: Callable[[int], b
         tracemalloc.stop()
     assert peak < 150 << 20
     assert [type(item) for item in items] == [Skipped]
-    assert items[0][1] == 1
+    assert [item.line for item in items if isinstance(item, Skipped)] == [1]
 
 
 def test_progress_counts_the_bytes_taken_from_the_disk(tmp_path: Path) -> None:

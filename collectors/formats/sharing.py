@@ -10,13 +10,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from mmap import mmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from operator import attrgetter
 from typing import Any, Protocol
 
-from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
+from collectors.formats.stream import Block, Line, Recording, Skipped
 from timeline.entries import Entry
 
 ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
@@ -38,7 +38,7 @@ class Reader(Protocol):
 
 
 def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
-    """What a recording tells; what was skipped comes last, in the order of its lines."""
+    """What a recording tells; what was skipped in the order of its lines."""
     blocks = recording.blocks()
     alone = 0
     for block in blocks:
@@ -46,25 +46,33 @@ def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skip
         alone += sum(map(len, block.data))
         if alone > ALONE and threading.active_count() == 1:  # to fork a process with threads is not safe
             break
-    skipped: list[Skipped] = []
+    else:
+        return
     helper = _Helper(reader, recording)
+    order: deque[int] = deque()  # of the blocks, by their first lines
+    skipped: dict[int, list[Skipped]] = {}  # of those that have been read
     try:
-        for item in _divided(blocks, helper, reader, recording.limits):
-            if isinstance(item, Skipped):
-                skipped.append(item)
-            else:
-                yield item
+        for block in _larger(blocks):
+            order.append(block.number)
+            read = [] if helper.takes(block) else [(block.number, reader.read(block.lines(recording.limits)))]
+            for number, items in chain(read, helper.answers()):
+                yield from _entries(items, skipped.setdefault(number, []))
+            while order and order[0] in skipped:
+                yield from skipped.pop(order.popleft())
+        for number, items in helper.answers(wait=True):
+            yield from _entries(items, skipped.setdefault(number, []))
+        for number in order:
+            yield from skipped[number]
     finally:
         helper.close()
-    yield from sorted(skipped, key=attrgetter("line"))
 
 
-def _divided(blocks: Iterator[Block], helper: "_Helper", reader: Reader, limits: Limits) -> Iterator[Entry | Skipped]:
-    for block in _larger(blocks):
-        if not helper.takes(block):
-            yield from reader.read(block.lines(limits))
-        yield from helper.answers()
-    yield from helper.answers(wait=True)
+def _entries(items: Iterable[Entry | Skipped], skipped: list[Skipped]) -> Iterator[Entry]:
+    for item in items:
+        if isinstance(item, Skipped):
+            skipped.append(item)
+        else:
+            yield item
 
 
 def _larger(blocks: Iterator[Block]) -> Iterator[Block]:
@@ -118,8 +126,8 @@ class _Helper:
         self._given.append((self._free.pop(), block))
         return True
 
-    def answers(self, wait: bool = False) -> Iterator[Entry | Skipped]:
-        """What it has read since; to the end of what it was given, if it shall be waited for."""
+    def answers(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Skipped]]]:
+        """The blocks it has read since, by their first lines; all it was given, if it shall be waited for."""
         while self._given and (wait or self._ended or self._pipe.poll()):
             place, block = self._given.popleft()
             try:
@@ -128,11 +136,11 @@ class _Helper:
                 items, learned = pickle.loads(self._pipe.recv_bytes())
             except (EOFError, OSError):
                 self._ended = True
-                yield from self._reader.read(block.lines(self._limits))
+                yield block.number, self._reader.read(block.lines(self._limits))
             else:
                 self._free.append(place)
                 self._reader.take(learned)
-                yield from items
+                yield block.number, items
 
     def close(self) -> None:
         self._pipe.close()

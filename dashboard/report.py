@@ -28,6 +28,7 @@ _SHEETS = ("palette", "base", "timeline", "findings", "report")
 _STAND_INS = {"js/api.js": "js/report/api.js", "js/address.js": "js/report/address.js"}
 _SKIPPED = 200  # rows shown
 _NAMES = 12  # files named in the title
+_FINDINGS = 1000  # told; a file with many more would be too large to send
 _OPEN = 40  # findings shown with their proof from the start
 
 
@@ -41,11 +42,12 @@ def page(
 ) -> str:
     """The whole file; the same bytes for the same recording. By `rules` and `namespaces` the findings were chosen."""
     drawn = excerpt(analysis.world, findings, namespaces)
-    groups = drawn.window["findings"]
+    every = drawn.window["findings"]
+    groups = drawn.window["findings"] = every[:_FINDINGS]
     folder = _folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
     context = {
         **_assets(),
-        **_summary(analysis, groups),
+        **_summary(analysis, every),
         **_seen(analysis),
         "title": title or _title(analysis.name),
         "only_rules": ", ".join(rules),
@@ -54,6 +56,8 @@ def page(
         "lanes": _count(drawn.lanes),
         "left_out": _some(drawn.lanes - len(drawn.window["lanes"])),
         "merged": _some(drawn.window["merged"]),
+        "findings_shown": _count(len(groups)),
+        "findings_more": _some(len(every) - len(groups)),
         "groups": [_group(group, folder, index < _OPEN) for index, group in enumerate(groups)],
         "rules": [_rule(rule) for rule in rulebook() if any(group["rule"] == rule.id for group in groups)],
         "held": {"overview": drawn.overview, "window": drawn.window},
@@ -143,7 +147,7 @@ def version() -> str:
 
 
 def _title(name: str) -> str:
-    names = [Path(part).name or part for part in name.split(", ")]
+    names = ["standard input" if part == "-" else Path(part).name or part for part in name.split(", ")]
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 
@@ -206,7 +210,7 @@ def _proof(proof: ProofPayload, folder: str) -> dict[str, str]:
         "role": proof["role"],
         "iso": proof["time"],
         "time": _clock(proof["time"]),
-        "interval": f"{_clock(earliest)} – {_clock(latest)}" if earliest and latest else "",
+        "interval": _interval(earliest, latest) if earliest and latest else "",
         "since": _clock(earliest) if earliest and not latest else "",
         "revision": proof["resource_version"] or "",
         "actor": proof["actor"] or "",
@@ -214,6 +218,12 @@ def _proof(proof: ProofPayload, folder: str) -> dict[str, str]:
         "audit_id": proof["audit_id"] or "",
         "place": f"{file}:{proof['line']}" if proof["line"] else file,
     }
+
+
+def _interval(earliest: str, latest: str) -> str:
+    """07:52:00.841106 – .849006: the second that both share is said once."""
+    shared = len("2026-11-21T07:52:00") if earliest[:19] == latest[:19] else len("2026-11-21T")
+    return f"{_clock(earliest)} – {latest[shared:-1]}"
 
 
 def _clock(iso: str) -> str:

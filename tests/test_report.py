@@ -8,6 +8,7 @@ import pytest
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, Skipped
+from dashboard import report
 from dashboard.report import page
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline
@@ -67,7 +68,7 @@ def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
 def test_it_tells_all_of_a_finding(written: str) -> None:
     told = words(written)
     assert "Service ring was away for 53 ms under 3 running Pods" in told
-    assert "07:52:00.841" in told and "582" in told and "committed within 07:52:00.8" in told
+    assert "07:52:00.841" in told and "582" in told and "committed within 07:52:00.841106 – .849006" in told
     assert "ring-steady-0, -1, -2 ran meanwhile; no failure seen in the minute after" in told
     assert "revisions count commits. The delay is known to lie between" in told
     assert "restart the whole job, or none of its Pods" in told
@@ -101,6 +102,19 @@ def test_what_was_skipped_is_listed_and_the_rest_counted() -> None:
     assert "log.jsonl 1 not JSON &lt;1&gt;" in told and "not JSON &lt;200&gt;" in told and "&lt;201&gt;" not in told
     assert "And 100 more" in told
     assert "300 skipped" in told
+
+
+def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_FINDINGS", 2)
+    analysis = analysis_of(SAMPLE)
+    told = words(page(analysis, analysis.findings))
+    assert "The first 2 are shown" in told and "4 more are not" in told
+    assert "4 warnings" in told and "2 info" in told
+
+
+def test_standard_input_has_a_title() -> None:
+    status, html, _ = causeline("report", "-", "-o", "-", stdin=QUIET.read_bytes())
+    assert status == 0 and "<h1>standard input</h1>" in html
 
 
 def test_a_recording_without_findings_is_a_report_too() -> None:

@@ -96,6 +96,14 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     expect(page.locator(".finding.selected h3")).to_contain_text("was away for 52 ms")
 
 
+def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:
+    page = opened()
+    page.locator(".finding").filter(has_text="elect on one Lease").get_by_role("button").click()
+    expect(page.locator(".lane-name").first).to_have_text("vs-offline")
+    tops = page.locator(".group-name").all_inner_texts()
+    assert tops[:2] == ["deploy vs-offline", "deploy vs-online"]
+
+
 def test_on_a_phone_findings_come_first(opened: Open) -> None:
     page = opened(size=PHONE)
     expect(page.locator("#finding-list h3").first).to_be_in_viewport()

@@ -47,7 +47,7 @@ function question() {
   const hidden = (lanes.layout?.runs ?? []).reduce((sum, run) => sum + (store.closed.has(run.key) ? run.lanes.length : 0), 0);
   const inSight = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
   return {
-    start, end, kinds: store.kinds, namespace: store.namespace, focus: selectedGroup()?.focus,
+    start, end, kinds: store.kinds, namespace: store.namespace, focus: selectedGroup()?.focus, finding: store.finding,
     offset: Math.max(0, store.offset - MARGIN), limit: Math.min(200, Math.max(BLOCK, inSight) + hidden),
   };
 }
@@ -61,7 +61,7 @@ function stale() {
   const outside = Math.max(view.start, first) < payload.start || Math.min(view.end, last) > payload.end;
   const zoomed = (asked.end - asked.start) / (view.end - view.start);
   if (outside || zoomed > 2 || zoomed < 0.5) return true;
-  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace || asked.focus !== selectedGroup()?.focus) return true;
+  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace || asked.focus !== selectedGroup()?.focus || asked.finding !== store.finding) return true;
   if (scene === null || figure.clientWidth === 0) return false;
   const [from, to] = lanes.inSight();
   const end = payload.offset + payload.lanes.length;

@@ -13,13 +13,21 @@ function kept(columns, lanes) {
   };
 }
 
-/** Indices of the lanes that a window shows: those that live in it, the focused group first. */
-function matching({ lanes, bars }, { start, end, kinds, namespace, focus }) {
+/** The groups of what proves a finding. */
+function provenBy({ lanes, bars, findings }, key) {
+  const tracks = new Set(findings.find((one) => one.key === key)?.proof.map(({ track }) => track));
+  return new Set(bars.lane.filter((_, i) => tracks.has(bars.track[i])).map((lane) => lanes[lane].group));
+}
+
+/** Indices of the lanes that a window shows: those that live in it, the focused group first, then what proves the finding. */
+function matching(all, { start, end, kinds, namespace, focus, finding }) {
+  const { lanes, bars } = all;
   const alive = new Set(bars.lane.filter((_, i) => start === null || (bars.start[i] <= end && bars.end[i] >= start)));
   const found = lanes.flatMap(({ family, namespace: own }, i) =>
     (alive.has(i) && (!kinds.length || kinds.includes(family)) && (!namespace || own === namespace) ? [i] : []));
-  const focused = (i) => lanes[i].group === String(focus);
-  return [...found.filter(focused), ...found.filter((i) => !focused(i))];
+  const proof = provenBy(all, finding);
+  const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
+  return found.sort((a, b) => rank(a) - rank(b)); // which keeps the order of equals
 }
 
 export class Windows {

@@ -7,7 +7,7 @@ import { byId } from "../dom.js";
 function show(key) {
   document.querySelector('.tabs [data-tab="timeline"]').click();
   byId("finding-list").querySelector(`[data-finding="${CSS.escape(key)}"] h3 button`)?.click();
-  byId("workbench").scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  byId("workbench").scrollIntoView();
   byId("bench").focus({ preventScroll: true });
 }
 

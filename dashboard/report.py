@@ -15,6 +15,7 @@ from django.template import Context, Engine
 from django.utils.safestring import mark_safe
 
 from collectors.analysis import Analysis
+from collectors.formats import Skipped
 from dashboard import figures, inlining
 from timeline import documents
 from timeline.coverage import coverage, judgeable
@@ -26,7 +27,8 @@ from timeline.rulebook import Finding, Rule, duration
 _HOME = Path(__file__).resolve().parent
 _SHEETS = ("palette", "base", "timeline", "findings", "report")
 _STAND_INS = {"js/api.js": "js/report/api.js", "js/address.js": "js/report/address.js"}
-_SKIPPED = 200  # rows shown
+_SKIPPED = 200  # reasons shown
+_LINES = 8  # lines told of each
 _NAMES = 12  # files named in the title
 _FINDINGS = 1000  # told; a file with many more would be too large to send
 _OPEN = 40  # findings shown with their proof from the start
@@ -92,9 +94,10 @@ def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[
     return {
         "name": analysis.name,
         "source": {"name": analysis.name, "skipped": _some(analysis.skips)},
+        "nothing": analysis.nothing,
         "span": _span(first, last),
         "length": duration(last - first),
-        "entries": _count(analysis.entries),
+        "entries": f"{_count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",
         "counts": [
             {"severity": severity, "count": _count(counts[severity]), "word": _plural(severity, counts[severity])}
             for severity in ("error", "warning", "info")
@@ -107,6 +110,10 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
     """What was seen, what can be judged by it, and what was skipped."""
     rows = coverage(analysis.world)
     titles = {rule.id: rule.title for rule in rulebook()}
+    alike: dict[tuple[str, str], list[Skipped]] = {}
+    for skipped in sorted(analysis.skipped, key=lambda each: (each.line > 0, each)):
+        alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
+    shown = list(alike.values())[:_SKIPPED]
     return {
         "judged": [
             {
@@ -129,12 +136,16 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
             }
             for row in rows
         ],
-        "skipped": [
-            {"file": each.file, "line": _some(each.line), "reason": each.reason}
-            for each in sorted(analysis.skipped)[:_SKIPPED]
-        ],
-        "skipped_more": _some(analysis.skips - min(len(analysis.skipped), _SKIPPED)),
+        "skipped": [_skip(alike) for alike in shown],
+        "skipped_more": _some(analysis.skips - sum(map(len, shown))),
     }
+
+
+def _skip(alike: Sequence[Skipped]) -> dict[str, str]:
+    """What was skipped of one file for one reason; first what is more than a line."""
+    lines = [_count(each.line) for each in alike if each.line]
+    more = f" and {_count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
+    return {"file": alike[0].file, "lines": ", ".join(lines[:_LINES]) + more, "reason": alike[0].reason}
 
 
 def version() -> str:

@@ -95,13 +95,32 @@ def test_the_policy_lets_nothing_reach_the_network(written: str) -> None:
     assert not re.search(r"\b(?:src|href)=\"(?!#|data:)", outside)
 
 
-def test_what_was_skipped_is_listed_and_the_rest_counted() -> None:
-    analysis = analysis_of(QUIET)
-    analysis.skipped.extend(Skipped("log.jsonl", line, f"not JSON <{line}>") for line in range(1, 301))
+def test_what_was_skipped_is_listed_and_the_rest_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_SKIPPED", 2)
+    skipped = [Skipped("log.jsonl", line, "not <JSON>") for line in range(1, 1301)]
+    skipped += [Skipped("a.tar", 0, "cut off"), Skipped("log.jsonl", 7777, "too long"), Skipped("z", 1, "empty")]
+    analysis = analysis_of(QUIET)._replace(skipped=skipped, skips=2000)
     told = words(page(analysis, analysis.findings))
-    assert "log.jsonl 1 not JSON &lt;1&gt;" in told and "not JSON &lt;200&gt;" in told and "&lt;201&gt;" not in told
-    assert "And 100 more" in told
-    assert "300 skipped" in told
+    assert "a.tar – cut off log.jsonl 1, 2, 3, 4, 5, 6, 7, 8 and 1,292 more not &lt;JSON&gt;" in told
+    assert "And 699 more" in told
+    assert "2,000 skipped" in told
+
+
+def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        '{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"1","stage":"ResponseComplete",'
+        '"verb":"get","requestURI":"/api/v1/pods","objectRef":{"resource":"pods","apiVersion":"v1"},'
+        '"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-11-21T08:00:00.000000Z",'
+        '"stageTimestamp":"2026-11-21T08:00:00.001000Z","user":{"username":"admin"}}\n'
+    )
+    analysis = analysis_of(log)
+    html = page(analysis, analysis.findings)
+    told = words(html)
+    assert "Nothing to judge" in told and "nothing in it changes an object" in told
+    assert "No ordering violation" not in told and "1970" not in told
+    assert "cannot judge" in told
+    assert 'id="workbench"' not in html and 'id="held"' not in html
 
 
 def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

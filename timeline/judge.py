@@ -5,7 +5,7 @@ from functools import cache
 
 from timeline import rules
 from timeline.entries import Entry
-from timeline.kinds import qualified
+from timeline.kinds import qualified, registry
 from timeline.lifelines import Track
 from timeline.rulebook import Finding, Rule, load
 from timeline.world import World
@@ -17,8 +17,10 @@ def rulebook() -> tuple[Rule, ...]:
 
 
 @cache
-def _rules_for(kind: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in rulebook() if not rule.judges or kind in rule.judges)
+def _rules_for(group: str, kind: str) -> tuple[Rule, ...]:
+    """Those of the kind, where it is that and not one of another group under its name: its facts are others."""
+    known = qualified(group, kind) if (group, kind) in registry() else ""
+    return tuple(rule for rule in rulebook() if not rule.judges or known in rule.judges)
 
 
 def matters(entry: Entry) -> bool:
@@ -42,7 +44,7 @@ def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
     for track in subjects:
         if world.reads:
             world.reads.begin(track.key)
-        for rule in _rules_for(qualified(track.ref.group, track.ref.kind)):
+        for rule in _rules_for(track.ref.group, track.ref.kind):
             found += rule.judge(track, world)
     if world.reads:
         world.reads.end()

@@ -171,6 +171,7 @@ class Shared:
             or known.kind != kind
             or known.namespace != ref.namespace
             or known.version != ref.apiVersion
+            or known.group != ref.apiGroup
         ):
             if "\0" in f"{ref.apiGroup}{ref.apiVersion}{kind}{ref.namespace}{name}{uid}":
                 raise ValueError("a NUL character stands in the object's name")

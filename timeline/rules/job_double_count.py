@@ -125,7 +125,8 @@ def _too_high(job: Track, told: list[Moment], world: World) -> Iterator[Finding]
         return
     if any(world.of_uid(uid) is None for moment in told for uid in moment.facts.uncounted):
         return
-    possible = sum(_may_have_succeeded(pod, last) for pod in world.children(job))
+    pods = (each for each in world.children(job) if (each.ref.group, each.ref.kind) == ("", "Pod"))
+    possible = sum(_may_have_succeeded(pod, last) for pod in pods)
     if last.facts.succeeded <= possible or not world.complete("", "Pod", job.first.time, last.time):
         return
     counted = next(moment for moment in told if moment.facts.succeeded > possible)

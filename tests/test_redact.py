@@ -36,6 +36,15 @@ def in_volcano_job(inner: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", **job}
 
 
+def in_cron_job(inner: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": inner}}}}
+
+
+def in_custom(inner: dict[str, Any]) -> dict[str, Any]:
+    replicas = {"Worker": {"replicas": 2, "template": inner}}
+    return {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "spec": {"pytorchReplicaSpecs": replicas}}
+
+
 def annotated(key: str, value: str) -> dict[str, Any]:
     return {"kind": "Pod", "metadata": {"annotations": {key: value}}}
 
@@ -55,6 +64,7 @@ PLACES: dict[str, Place] = {
     "env of a template": lambda x: in_template(container(env=[{"name": "A", "value": x}])),
     "env of a vcjob": lambda x: in_volcano_job(container(env=[{"name": "A", "value": x}])),
     "env as a map": lambda x: {"kind": "Custom", "spec": {"env": {"A": x}}},
+    "env as words": lambda x: {"kind": "Custom", "spec": {"env": [f"A={x}"]}},
     "args with =": lambda x: container(args=["serve", f"--token={x}"]),
     "args with = and blanks": lambda x: container(args=["serve", f"--db-password=two words {x}"]),
     "args in two words": lambda x: container(args=["--token", x, "--verbose"]),
@@ -81,6 +91,32 @@ PLACES: dict[str, Place] = {
     "bearer": lambda x: {"kind": "Event", "message": f"call failed, sent Bearer {x}"},
     "field of a custom resource": lambda x: {"kind": "Database", "spec": {"admin": {"password": x}}},
     "TokenReview": lambda x: {"kind": "TokenReview", "spec": {"token": x}},
+    "env of a CronJob": lambda x: in_cron_job(container(env=[{"name": "A", "value": x}])),
+    "env of a custom workload": lambda x: in_custom(container(env=[{"name": "A", "value": x}])),
+    "args of a custom workload": lambda x: in_custom(container(args=[f"--api-key={x}"])),
+    "envVars of a custom resource": lambda x: {"kind": "Custom", "spec": {"envVars": [{"name": "A", "value": x}]}},
+    "extraEnv of a custom resource": lambda x: {"kind": "Custom", "spec": {"extraEnv": {"A": x}}},
+    "environment of a custom resource": lambda x: {"kind": "C", "spec": {"environment": [{"name": "A", "value": x}]}},
+    "stringData of a template": lambda x: {"kind": "ExternalSecret", "spec": {"template": {"stringData": {"a": x}}}},
+    "Secrets in a list": lambda x: {"kind": "SecretList", "items": [{"metadata": {"name": "s"}, "data": {"a": x}}]},
+    "TokenRequest": lambda x: {"kind": "TokenRequest", "status": {"token": x, "expirationTimestamp": None}},
+    "kubeconfig in a ConfigMap": lambda x: {
+        "kind": "ConfigMap",
+        "data": {"kubeconfig": f"users:\n- name: u\n  user:\n    client-key-data: {x}\n"},
+    },
+    "kubeconfig": lambda x: {"kind": "Config", "users": [{"name": "u", "user": {"client-key-data": x}}]},
+    "caBundle": lambda x: {"kind": "ValidatingWebhookConfiguration", "webhooks": [{"clientConfig": {"caBundle": x}}]},
+    "registry's credentials": lambda x: annotated("c", json.dumps({"auths": {"registry": {"auth": x}}})),
+    "cookie of a probe": lambda x: container(
+        livenessProbe={"httpGet": {"httpHeaders": [{"name": "Cookie", "value": x}]}}
+    ),
+    "signed URL": lambda x: annotated("a", f"https://bucket/path?X-Amz-Date=1&X-Amz-Signature={x}"),
+    "note of an Event": lambda x: {"kind": "Event", "note": f"login failed: password={x} is wrong"},
+    "message of a condition": lambda x: {
+        "kind": "C",
+        "status": {"conditions": [{"message": f"GET https://u:{x}@h failed"}]},
+    },
+    "URL of a webhook": lambda x: {"kind": "C", "webhooks": [{"clientConfig": {"url": f"https://u:{x}@host/hook"}}]},
     "private key": lambda x: {"kind": "ConfigMap", "data": {"tls": f"-----BEGIN RSA PRIVATE KEY-----\n{x}\n-----END"}},
 }
 
@@ -122,6 +158,11 @@ SURVIVES: dict[str, Any] = {
     "image": container(imageID="docker-pullable://nginx@sha256:0123"),
     "annotations": {"metadata": {"annotations": {"volcano.sh/job-version": "2", "scheduling.k8s.io/group-name": "g"}}},
     "managed fields": {"metadata": {"managedFields": [{"manager": "m", "fieldsV1": {"f:data": {"f:password": {}}}}]}},
+    "kubelet's message": {
+        "message": 'MountVolume.SetUp failed for volume "db-secret" : secret "db-secret" not found',
+        "note": 'MountVolume.SetUp failed for volume "kube-api-access-token" : configmap "kube-root-ca.crt" not found',
+    },
+    "authors": {"spec": {"authors": "a", "author": "b", "authMode": "RBAC", "environment": "production"}},
     "message": {"message": 'pod "a" in namespace "b" is waiting: 0/3 nodes are available'},
     "numbers": {"spec": {"tokenTTL": 300, "replicas": 2, "passwordPolicy": None}},
 }

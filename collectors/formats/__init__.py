@@ -8,10 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from collectors.formats.depth import is_deeper
 from collectors.formats.refusal import looks_like, refusal
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
+from collectors.redact import redact
 from timeline.entries import Entry
+from timeline.kinds.event import EventFacts
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read"]
 
@@ -98,6 +102,8 @@ class Reading:
                         self.close()
                         return
                     objects.add(which)
+                if type(item.facts) is EventFacts and item.facts.message:
+                    item = replace(item, facts=replace(item.facts, message=redact(item.facts.message)))
                 if item.body and is_deeper(item.body, limits.depth):
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:

@@ -16,6 +16,12 @@ _no_count = re.compile(
     re.IGNORECASE,
 )
 _wish = re.compile(r"desired|expected|wanted|target", re.IGNORECASE)
+_no_names = re.compile(  # fields whose values are a program's own, or a secret
+    r"env(s|[-_]?vars?|ironment(variables?)?)?$|^args$|^command$|data$|^annotations$|^auth$"
+    r"|passw(or)?d|passphrase|pwd|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|client[-_.]?key|cookie"
+    r"|secret([-_.]?key)?$",
+    re.IGNORECASE,
+)
 _name = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
@@ -84,7 +90,8 @@ def _names(value: Any) -> Iterator[str]:
                 yield from _names(each)
         case dict():
             for name, each in value.items():
-                yield from _names(each)
+                if not _no_names.search(name):
+                    yield from _names(each)
                 if "-" in name and _name.fullmatch(name):
                     yield name
 

@@ -22,7 +22,7 @@ from timeline.coverage import coverage, judgeable
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, FindingPayload, ProofPayload
-from timeline.rulebook import Finding, Rule, duration
+from timeline.rulebook import Finding, Rule, duration, settings
 
 _HOME = Path(__file__).resolve().parent
 _SHEETS = ("palette", "base", "timeline", "findings", "report")
@@ -54,6 +54,7 @@ def page(
         "title": title or _title(analysis.name),
         "only_rules": ", ".join(rules),
         "only_namespaces": ", ".join(namespaces),
+        "settings": [f"{each.variable} = {each.value:g}" for each in settings.values() if each.value != each.default],
         "drawn": _count(len(drawn.window["lanes"])),
         "lanes": _count(drawn.lanes),
         "left_out": _some(drawn.lanes - len(drawn.window["lanes"])),
@@ -195,6 +196,7 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "open": early and group["severity"] != "info",
         "severity": group["severity"],
         "summary": group["summary"],
+        "clock": _clock(documents.timestamp(group["start"]))[:12],
         "verdict": group["verdict"],
         "status": group["status"],
         "rule": group["rule"],

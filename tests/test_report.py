@@ -153,6 +153,12 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
     assert "volcano-system" not in html
 
 
+def test_settings_that_were_changed_are_told(written: str) -> None:
+    assert "CAUSELINE_RULE_" not in words(written)
+    html = causeline("report", QUIET, "-o", "-", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")[1]
+    assert "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7; the others as they come" in words(html)
+
+
 def test_what_cannot_be_understood_or_written_is_said(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text("what was there before")

@@ -38,7 +38,7 @@ class Seen:
         """Take note of an observation, and of what was known of the same change before it."""
         self.changes += before is None
         if entry.clock is Clock.AUDIT:
-            if before is None or before.clock is not Clock.AUDIT:
+            if before is None:
                 self.levels[entry.level] += 1
             self.created = self.created or entry.change is Change.CREATED
             self.statuses = self.statuses or (entry.action == "status" and entry.level is Level.FULL)
@@ -48,6 +48,13 @@ class Seen:
             self.streamed = True
             self.streamed_since = min(self.streamed_since, entry.received)
             self.streamed_until = max(self.streamed_until, entry.received)
+
+    def recount(self, before: Entry, now: Entry) -> None:
+        """Take note that another observation of a change, or the first of an audit log, stands for it now."""
+        if now.clock is Clock.AUDIT and (before.clock is not Clock.AUDIT or before.level is not now.level):
+            self.levels[now.level] += 1
+            if before.clock is Clock.AUDIT:
+                self.levels -= Counter([before.level])
 
     @property
     def tells_status(self) -> bool:
@@ -103,6 +110,7 @@ class Ledger:
             before = known.entries.get(change)
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
+            self._extend(now)
             known.seen.count(now, before)
             if before is None:
                 known.entries[change] = now
@@ -111,6 +119,7 @@ class Ledger:
             elif (now := merged(before, now)) != before:
                 known.entries[change] = now
                 self._note(known, now)
+                known.seen.recount(before, now)
 
     def _refuse(self, entry: Entry) -> None:
         change = entry.identity or (entry.ref.uid, identity(entry))
@@ -130,7 +139,6 @@ class Ledger:
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
         self._fresh.append(entry)
-        self._extend(entry)
         if entry.place and entry.clock is Clock.AUDIT:
             self._files.add(entry.place.file)
 

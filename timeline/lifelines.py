@@ -263,16 +263,23 @@ def public_uid(ref: ObjectRef) -> str:
     return "" if ref.uid.startswith(ANONYMOUS) else ref.uid
 
 
-def _position(timed: tuple[int, Entry]) -> tuple[bool, int, int, int, str, str]:
+def _position(timed: tuple[int, Entry]) -> tuple[int, int, int, int, str, str]:
     drawn, entry = timed
     return (
-        entry.change is Change.DELETED and entry.ref.uid != "",  # a UID's deletion ends it, whatever its clock says
+        _end(entry) if entry.ref.uid else 0,
         drawn,
         entry.resource_version or 0,
         entry.staged,
         entry.identity,
         entry.change,
     )
+
+
+def _end(entry: Entry) -> int:
+    """A UID is created once and deleted once, whatever the clocks say; a watch may show it anew."""
+    if entry.change is Change.CREATED and entry.clock is Clock.AUDIT:
+        return -1
+    return int(entry.change is Change.DELETED)
 
 
 def _track(name: Name, number: int, timed: list[tuple[int, Entry]], space: str) -> Track:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import zstandard
+
 from collectors.formats import Skipped, read
 from timeline.entries import Entry
 from timeline.judge import judge
@@ -19,6 +21,11 @@ def entries_of(path: Path) -> list[Entry]:
     skipped = [item for item in items if isinstance(item, Skipped)]
     assert not skipped, skipped
     return [item for item in items if not isinstance(item, Skipped)]
+
+
+def lines_of(path: Path) -> list[bytes]:
+    """The lines of a file that zstd packed."""
+    return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read().splitlines()
 
 
 def world_of(*batches: Iterable[Entry]) -> World:

@@ -1,0 +1,113 @@
+"""What happens to audit logs on their way: lines lost, kinds and bodies left out, fields cut, clocks apart."""
+
+import random
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+Event = dict[str, Any]
+Log = list[Event]
+_TIMES = ("requestReceivedTimestamp", "stageTimestamp")
+_FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
+_LEVELS = ("Metadata", "Request", "RequestResponse")
+_GKE_IN_FULL = {"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io", "storage.k8s.io"}
+
+
+def resource(event: Event) -> str:
+    """As an audit policy names it: pods, pods/status."""
+    ref = event["objectRef"]
+    return "/".join(filter(None, (ref["resource"], ref.get("subresource"))))
+
+
+def kind(event: Event) -> str:
+    return str(event["objectRef"]["resource"])
+
+
+def namespace(event: Event) -> str:
+    return str(event["objectRef"].get("namespace", ""))
+
+
+def client(event: Event) -> str:
+    return f"{event['user']['username']} {event['userAgent']}"
+
+
+def lost(log: Log, chance: random.Random, share: float) -> Log:
+    return [event for event in log if chance.random() >= share]
+
+
+def without_piece(log: Log, chance: random.Random, length: int) -> Log:
+    """A file that was rotated away, or the minutes in which a disk was full."""
+    start = chance.randrange(max(1, len(log) - length))
+    return log[:start] + log[start + length :]
+
+
+def told_at(level: str, event: Event) -> Event:
+    """As a policy logs it that goes no further than a level."""
+    if _LEVELS.index(event["level"]) <= _LEVELS.index(level):
+        return event
+    drop = {"responseObject", "requestObject"} if level == "Metadata" else {"responseObject"}
+    return {key: value for key, value in event.items() if key not in drop} | {"level": level}
+
+
+def by_gke(log: Log) -> Log:
+    """By a managed cluster's policy: no Events, a kubelet's reports without answers, foreign groups at Metadata."""
+    kept = []
+    for event in log:
+        group = event["objectRef"].get("apiGroup", "")
+        if kind(event) == "events":
+            continue
+        if event["userAgent"].startswith("kubelet") and resource(event) in ("pods/status", "nodes/status"):
+            event = told_at("Request", event)
+        elif kind(event) in ("configmaps", "secrets") or group not in _GKE_IN_FULL:
+            event = told_at("Metadata", event)
+        kept.append(event)
+    return kept
+
+
+def stripped(log: Log, of: str) -> Log:
+    """Without a field: of the events, or of the metadata in their bodies."""
+    return [_without(event, of) for event in log]
+
+
+def _without(event: Event, of: str) -> Event:
+    event = {key: value for key, value in event.items() if key != of}
+    if of in ("uid", "resourceVersion"):
+        event["objectRef"] = {key: value for key, value in event["objectRef"].items() if key != of}
+    for body in ("requestObject", "responseObject"):
+        metadata = event.get(body, {}).get("metadata") if isinstance(event.get(body), dict) else None
+        if isinstance(metadata, dict):
+            kept = {key: value for key, value in metadata.items() if key != of}
+            event[body] = {**event[body], "metadata": kept}
+    return event
+
+
+def rounded(log: Log, digits: int) -> Log:
+    """With times of fewer digits, as log stores keep them."""
+    return [event | {key: _cut(event[key], digits) for key in _TIMES} for event in log]
+
+
+def _cut(time: str, digits: int) -> str:
+    second, _, fraction = time.removesuffix("Z").partition(".")
+    return f"{second}.{fraction[:digits]}Z" if digits else f"{second}Z"
+
+
+def shifted(log: Iterable[Event], seconds: float) -> Log:
+    """By a clock that is ahead."""
+    return [event | {key: _later(event[key], seconds) for key in _TIMES} for event in log]
+
+
+def _later(time: str, seconds: float) -> str:
+    parsed = datetime.strptime(time, _FORM).replace(tzinfo=UTC)
+    return (parsed + timedelta(seconds=seconds)).strftime(_FORM)
+
+
+def over_servers(log: Log, chance: random.Random, servers: int = 3) -> list[Log]:
+    """What each of several API servers logs: clients keep to one, and now and then connect anew."""
+    files: list[Log] = [[] for _ in range(servers)]
+    homes: dict[str, int] = {}
+    for event in log:
+        who = client(event)
+        if who not in homes or chance.random() < 0.02:
+            homes[who] = chance.randrange(servers)
+        files[homes[who]].append(event)
+    return [file for file in files if file]

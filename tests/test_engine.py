@@ -1,0 +1,411 @@
+"""The whole engine over real recordings: shuffled, doubled and in batches they tell the same, byte for byte; cut,
+thinned and stripped they tell less, and nothing that the whole does not."""
+
+import random
+from collections.abc import Iterable
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.formats import read
+from collectors.formats.audit import read_lines
+from collectors.formats.stream import Line
+from tests import mutations
+from tests.mutations import Log, kind, namespace, resource
+from tests.recordings import SAMPLE, entries_of, findings_of, lines_of
+from timeline import documents
+from timeline.entries import FOREVER, Change, Clock, Entry
+from timeline.judge import judge, matters, rulebook
+from timeline.rulebook import Finding, Verdict
+from timeline.world import World
+
+DATA = Path(__file__).parent / "data" / "engine"
+RECORDINGS = {  # the five families side by side, the Job controller's own played step by step, and real Volcano
+    "families": DATA / "families.jsonl.zst",
+    "jobs": DATA / "jobs.jsonl.zst",
+    "restart": SAMPLE,
+}
+WATCHES = {"families": DATA / "families-watch", "jobs": DATA / "jobs-watch"}
+KINDS = (
+    "pods",
+    "services",
+    "endpoints",
+    "endpointslices",
+    "leases",
+    "jobs",
+    "persistentvolumeclaims",
+    "events",
+    "namespaces",
+    "deployments",
+    "replicasets",
+)
+Key = tuple[str, str, str, str]
+
+recordings = pytest.mark.parametrize("name", RECORDINGS)
+
+
+@cache
+def entries(name: str) -> list[Entry]:
+    return entries_of(RECORDINGS[name])
+
+
+@cache
+def log(name: str) -> Log:
+    """The writes of a recording."""
+    events = [msgspec.json.decode(line) for line in lines_of(RECORDINGS[name])]
+    return [event for event in events if event["verb"] not in ("get", "list", "watch")]
+
+
+def read_logs(logs: Iterable[Log]) -> Iterable[Entry]:
+    for number, events in enumerate(logs):
+        lines = (Line(f"log-{number}", at, msgspec.json.encode(event)) for at, event in enumerate(events, 1))
+        yield from (item for item in read_lines(lines, False) if isinstance(item, Entry))
+
+
+@cache
+def watched(name: str) -> list[Entry]:
+    items = read([(WATCHES[name], "watch")], bodies=False)
+    return [item for item in items if isinstance(item, Entry)]
+
+
+def world_of(*batches: Iterable[Entry]) -> World:
+    world = World(matters)
+    for batch in batches:
+        for _ in world.learn(batch):
+            pass
+        world.settle()
+    return world
+
+
+def found_in(*logs: Log, beside: Iterable[Entry] = ()) -> list[Finding]:
+    return findings_of(world_of([*read_logs(logs), *beside]))
+
+
+def key(found: Finding) -> Key:
+    other = f"{found.other.kind}/{found.other.name}" if found.other else ""
+    return found.rule, found.subject.namespace, f"{found.subject.kind}/{found.subject.name}", other
+
+
+def alarms(found: Iterable[Finding]) -> set[Key]:
+    return {key(each) for each in found if each.severity != "info"}
+
+
+@cache
+def whole(name: str) -> frozenset[Key]:
+    """The alarms of a recording with nothing taken away."""
+    return frozenset(alarms(found_in(log(name))))
+
+
+def unexplained(name: str, *logs: Log, beside: Iterable[Entry] = ()) -> set[Key]:
+    return alarms(found_in(*logs, beside=beside)) - whole(name)
+
+
+def document(world: World, count: int) -> bytes:
+    findings = judge(world, world.tracks())
+    told = documents.document(world, findings, name="r", entries=count, skipped=[], rules=rulebook())
+    return msgspec.json.encode(told)
+
+
+@cache
+def whole_document(name: str) -> bytes:
+    return document(world_of(entries(name)), len(entries(name)))
+
+
+# ---- the same, whatever the order
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 2**32), batches=st.integers(1, 5), doubled=st.floats(0, 1))
+@recordings
+def test_order_repetition_and_batches_leave_no_trace_in_the_document(
+    name: str, seed: int, batches: int, doubled: float
+) -> None:
+    chance = random.Random(seed)
+    given_order = entries(name) + [entry for entry in entries(name) if chance.random() < doubled]
+    chance.shuffle(given_order)
+    size = len(given_order) // batches + 1
+    world = world_of(*(given_order[start : start + size] for start in range(0, len(given_order), size)))
+    assert document(world, len(entries(name))) == whole_document(name)
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("name", WATCHES)
+def test_nor_of_a_log_and_watches_together(name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    together = entries(name) + watched(name)
+    expected = document(world_of(together), len(together))
+    at = chance.randrange(len(together))
+    shuffled = chance.sample(together, len(together))
+    assert document(world_of(shuffled[:at], shuffled[at:], together[::7]), len(together)) == expected
+
+
+def test_the_recordings_hold_every_family() -> None:
+    rules = {rule for name in RECORDINGS for rule, *_ in whole(name)}
+    assert rules >= {
+        "endpoints-before-service",
+        "job-excess-pods",
+        "job-finalizer-before-count",
+        "lease-contention",
+        "lease-flapping",
+        "lease-stolen",
+        "load-balancer-late",
+        "missing-reference",
+        "pod-before-service",
+        "runaway-creation",
+        "service-gap",
+    }
+
+
+# ---- less, and nothing else
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32))
+@recordings
+def test_a_log_that_begins_and_ends_anywhere(name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    start, end = sorted(chance.sample(range(len(log(name)) + 1), 2))
+    assert not unexplained(name, log(name)[start:])
+    assert not unexplained(name, log(name)[:end])
+    assert not unexplained(name, log(name)[start:end])
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32), length=st.sampled_from([1, 3, 10, 30, 100, 300]))
+@recordings
+def test_a_piece_rotated_away(name: str, seed: int, length: int) -> None:
+    chance = random.Random(seed)
+    once = mutations.without_piece(log(name), chance, length)
+    assert not unexplained(name, once)
+    assert not unexplained(name, mutations.without_piece(once, chance, length))
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), share=st.sampled_from([0.001, 0.01, 0.03, 0.1, 0.3, 0.6]))
+@recordings
+def test_lines_lost_all_over(name: str, seed: int, share: float) -> None:
+    assert not unexplained(name, mutations.lost(log(name), random.Random(seed), share))
+
+
+@recordings
+def test_kinds_left_out_one_at_a_time_and_in_pairs(name: str) -> None:
+    pairs = random.Random(1).sample(list(combinations(KINDS, 2)), 12)
+    for left_out in [*((each,) for each in KINDS), *pairs]:
+        assert not unexplained(name, [each for each in log(name) if kind(each) not in left_out]), left_out
+
+
+@recordings
+def test_without_some_verbs(name: str) -> None:
+    for verb in ("create", "update", "patch", "delete"):
+        assert not unexplained(name, [event for event in log(name) if event["verb"] != verb]), verb
+
+
+@recordings
+@pytest.mark.parametrize("level", ["Metadata", "Request"])
+def test_policies_that_tell_less(name: str, level: str) -> None:
+    resources = ["pods/status", "jobs/status", "services", "leases", "persistentvolumeclaims", "endpointslices"]
+    assert not unexplained(name, [mutations.told_at(level, event) for event in log(name)])
+    for each in resources:
+        thin = [mutations.told_at(level, event) if resource(event) == each else event for event in log(name)]
+        assert not unexplained(name, thin), each
+
+
+@recordings
+def test_a_managed_clusters_policy(name: str) -> None:
+    thin = mutations.by_gke(log(name))
+    assert not unexplained(name, thin)
+    assert not unexplained(name, thin[len(thin) // 3 :])
+
+
+@recordings
+def test_one_or_two_of_three_servers_files(name: str) -> None:
+    for seed in range(4):
+        files = mutations.over_servers(log(name), random.Random(seed))
+        assert not unexplained(name, files[0])
+        assert not unexplained(name, *files[:2])
+        assert not unexplained(name, files[0], mutations.shifted(files[1], 3))
+
+
+@recordings
+def test_namespaces_by_themselves(name: str) -> None:
+    for each in {namespace(event) for event in log(name)}:
+        assert not unexplained(name, [event for event in log(name) if namespace(event) == each]), each
+
+
+@recordings
+@pytest.mark.parametrize(
+    "field", ["uid", "resourceVersion", "userAgent", "responseObject", "requestObject", "creationTimestamp", "auditID"]
+)
+def test_fields_cut_away_everywhere_or_in_half_of_the_lines(name: str, field: str) -> None:
+    cut = mutations.stripped(log(name), field)
+    chance = random.Random(field)
+    mixed = [chance.choice(pair) for pair in zip(log(name), cut, strict=True)]
+    assert not unexplained(name, cut)
+    assert not unexplained(name, mixed)
+
+
+@recordings
+@pytest.mark.parametrize("digits", [0, 3])
+def test_times_without_their_fractions(name: str, digits: int) -> None:
+    cut = mutations.rounded(log(name), digits)
+    chance = random.Random(digits)
+    assert not unexplained(name, cut)
+    assert not unexplained(name, [chance.choice(pair) for pair in zip(log(name), cut, strict=True)])
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("name", WATCHES)
+def test_a_part_of_a_log_beside_watches_that_go_on(name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    end = chance.randrange(len(log(name)))
+    assert not unexplained(name, log(name)[:end], beside=watched(name))
+    assert not unexplained(name, log(name)[end:], beside=watched(name))
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_a_log_that_tells_no_revisions_no_uids_or_no_answers_beside_watches(name: str) -> None:
+    for field in ("resourceVersion", "uid", "responseObject"):
+        cut = mutations.stripped(log(name), field)
+        assert not unexplained(name, cut, beside=watched(name)), field
+    request = [mutations.told_at("Request", event) for event in log(name)]
+    assert not unexplained(name, request, beside=watched(name))
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_watches_by_themselves(name: str) -> None:
+    kinds = sorted({entry.ref.kind for entry in watched(name)})
+    for left_out in ["", *kinds]:
+        kept = [entry for entry in watched(name) if entry.ref.kind != left_out]
+        assert not unexplained(name, beside=kept), left_out
+
+
+# ---- what can still be known is still found
+
+
+@recordings
+def test_three_servers_files_tell_what_one_did_although_their_clocks_differ(name: str) -> None:
+    files = mutations.over_servers(log(name), random.Random(1))
+    apart = [mutations.shifted(file, ahead) for file, ahead in zip(files, (0, 2.5, -1.5), strict=False)]
+    assert alarms(found_in(*files)) == whole(name)
+    assert not unexplained(name, *apart)
+    exact = {key(each) for each in found_in(log(name)) if each.rule in {"service-gap", "pod-before-service"}}
+    assert exact <= {key(each) for each in found_in(*apart)}
+
+
+@recordings
+def test_without_microseconds_the_revisions_still_order(name: str) -> None:
+    found = found_in(mutations.rounded(log(name), 0))
+    assert whole(name) <= {key(each) for each in found}
+    gaps = {each for each in whole(name) if each[0] in {"service-gap", "job-excess-pods", "runaway-creation"}}
+    assert gaps <= alarms(found)
+
+
+def test_a_kind_left_out_takes_nothing_from_the_rules_of_others() -> None:
+    of_leases = {
+        each for each in whole("families") if each[0].startswith("lease-") and each[0] != "lease-shared-config"
+    }
+    without = [event for event in log("families") if kind(event) != "leases"]
+    assert of_leases and alarms(found_in(without)) == whole("families") - of_leases
+    leases = [event for event in log("families") if kind(event) in ("leases", "events", "deployments", "pods")]
+    assert of_leases <= alarms(found_in(leases))
+
+
+def test_what_was_seen_at_both_its_ends_is_found_whatever_else_is_lost() -> None:
+    chance = random.Random(3)
+    ends = [event for event in log("families") if kind(event) in ("services", "pods") or chance.random() < 0.5]
+    gaps = {each for each in whole("families") if each[0] in ("service-gap", "pod-before-service")}
+    assert gaps and gaps <= {key(each) for each in found_in(ends)}
+
+
+# ---- clocks
+
+
+@recordings
+def test_drawn_times_follow_the_revisions_of_real_lines_and_stay_in_their_brackets(name: str) -> None:
+    world = world_of(entries(name))
+    drawn = [
+        (moment.entry.resource_version, moment.time, moment.entry)
+        for track in world.tracks()
+        for moment in track.moments
+        if moment.entry.resource_version is not None and moment.space == "" and moment.clock is Clock.AUDIT
+    ]
+    drawn.sort(key=lambda each: each[0] or 0)
+    times = [time for _, time, _ in drawn]
+    assert len(times) > 100 and times == sorted(times)
+    assert all(entry.received <= time <= entry.staged for _, time, entry in drawn)
+
+
+def test_the_lines_of_a_log_are_not_in_the_order_of_commits() -> None:
+    told = [entry.resource_version for entry in entries("restart") if entry.resource_version is not None]
+    assert told != sorted(told)
+
+
+def test_a_deletion_that_repeats_the_old_revision_has_none_of_its_own() -> None:
+    for track in world_of(entries("jobs") + entries("families")).tracks():
+        ended = track.ended
+        if ended and len(track.moments) > 1 and ended.entry.resource_version is not None:
+            before = [moment.entry.resource_version or 0 for moment in track.moments[:-1]]
+            assert ended.entry.resource_version > max(before), track
+
+
+def test_writes_without_revision_are_ordered_by_their_times_alone_and_raise_no_alarm_about_order() -> None:
+    bare = [mutations.told_at("Metadata", event) for event in log("families")]
+    world = world_of(read_logs([bare]))
+    assert all(moment.entry.resource_version is None for track in world.tracks() for moment in track.moments)
+    for found in findings_of(world):
+        if found.verdict is Verdict.EXACT:
+            first, last = found.occurrences[0].proof[0].moment, found.occurrences[0].proof[-1].moment
+            assert first is last or first.entry.staged < last.entry.received
+
+
+def test_a_time_that_lost_its_fraction_bounds_the_commit_by_the_whole_of_its_second() -> None:
+    event = next(event for event in log("families") if resource(event) == "services")
+    (exact,), (second,), (milli,) = (list(read_logs([mutations.rounded([event], digits)])) for digits in (6, 0, 3))
+    assert (
+        second.received <= exact.received <= exact.staged <= second.staged == second.staged // 10**6 * 10**6 + 999_999
+    )
+    assert milli.received <= exact.received and exact.staged <= milli.staged == milli.staged // 1000 * 1000 + 999
+
+
+def test_servers_whose_clocks_differ_are_drawn_as_if_they_agreed() -> None:
+    files = mutations.over_servers(log("families"), random.Random(2), servers=2)
+    files.sort(key=len, reverse=True)  # the fullest file's clock is the one that is followed
+    ahead = mutations.shifted(files[1], 40)
+    true, seen = world_of(read_logs(files)), world_of(read_logs([files[0], ahead]))
+    services = [name for name in {track.name for track in true.tracks()} if name.kind == "Service"]
+    for name in services:
+        for real, drawn in zip(true.incarnations(name), seen.incarnations(name), strict=True):
+            assert abs(real.first.time - drawn.first.time) < 1_000_000, name
+
+
+def test_of_a_log_and_a_watch_that_tell_one_write_the_logs_clock_is_taken() -> None:
+    world = world_of(entries("jobs") + watched("jobs"))
+    moments = [moment for track in world.tracks() if track.ref.kind == "Job" for moment in track.moments]
+    assert moments and all(moment.clock is Clock.AUDIT for moment in moments)
+
+
+@pytest.mark.parametrize("field", ["resourceVersion", "uid"])
+def test_a_log_without_revisions_is_one_with_the_watch_that_has_them(field: str) -> None:
+    """Each state is told once: by the watch, with the log's time where both tell the same."""
+    cut = mutations.stripped(log("jobs"), field)
+    world = world_of([*read_logs([cut]), *watched("jobs")])
+    alone = world_of(watched("jobs"))
+    for track in alone.tracks():
+        if track.ref.kind == "Job":
+            told = next(each for each in world.incarnations(track.name) if each.ref.uid == track.ref.uid)
+            states = [moment.facts for moment in told.moments if moment.entry.facts is not None]
+            assert states == [moment.facts for moment in track.moments]
+
+
+def test_what_is_only_known_to_have_come_after_a_time_is_before_nothing() -> None:
+    """A watch tells of a deletion when the object was last written, not when it went."""
+    gone = [entry for entry in watched("families") if entry.change is Change.DELETED and entry.ref.kind == "Service"]
+    assert gone and all(entry.staged == FOREVER for entry in gone)
+    assert not unexplained("families", beside=[entry for entry in watched("families") if entry.ref.kind != "Namespace"])

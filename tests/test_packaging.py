@@ -132,6 +132,14 @@ def test_the_installed_sample_is_the_one_we_ship(installed: Path) -> None:
     assert sorted(in_installed(installed, code).splitlines()) == names
 
 
+def test_the_installed_command_writes_a_report(installed: Path, tmp_path: Path) -> None:
+    recording = ROOT / "tests/rules/service-gap/quiet-collection-deleted.jsonl"
+    result = run([installed / "causeline", "report", recording, "-o", tmp_path / "report.html"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"Causeline {version}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def vendored() -> list[Path]:
     return sorted((ROOT / "dashboard/static/dashboard/vendor").glob("*/VENDOR.json"))
 

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, formats, read
 from collectors.normalise.gke import event_in
@@ -79,6 +81,18 @@ def test_lines_arrays_and_answers_of_the_api_are_read(layout: str, tmp_path: Pat
         "Kubernetes audit log from Cloud Logging (GKE)"
     ]
     assert [type(item) for item in items_of(tmp_path, content)] == [Entry, Entry]
+
+
+def test_what_gcloud_prints_unless_it_is_asked_for_json_is_read(tmp_path: Path) -> None:
+    other = {**log_entry(serviceName="container.googleapis.com"), "insertId": "b"}
+    content = str(yaml.safe_dump_all([log_entry(), other, log_entry()], explicit_start=True))
+    assert [each.name for each in formats() if each.sniff(content.encode())] == ["Kubernetes audit log in YAML"]
+    first, skipped, second = items_of(tmp_path, content)
+    assert isinstance(first, Entry) and isinstance(second, Entry) and isinstance(skipped, Skipped)
+    (same,) = items_of(tmp_path, json.dumps(log_entry()))
+    assert isinstance(same, Entry)
+    assert replace(first, place=same.place) == same
+    assert skipped.reason == "it holds no audit event"
 
 
 @pytest.mark.parametrize(

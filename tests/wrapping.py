@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import yaml
+
 Lines = list[str]  # audit events as JSON, a line each
 
 
@@ -82,6 +84,7 @@ LOKI = "Kubernetes audit log from Loki"
 ELASTIC = "Kubernetes audit log from Elasticsearch"
 SHIPPED = "Kubernetes audit log in the records of a log shipper"
 PREFIXED = "Kubernetes audit log with something in front of each line"
+YAML = "Kubernetes audit log in YAML"
 TABLE = "Kubernetes audit log in a table (CSV)"
 
 WRAPPERS: dict[str, tuple[str, Callable[[Lines], str]]] = {
@@ -91,6 +94,7 @@ WRAPPERS: dict[str, tuple[str, Callable[[Lines], str]]] = {
     "webhook bodies on lines": (LIST, lambda lines: _json_lines([_event_list([line]) for line in lines])),
     "an array": (LIST, lambda lines: _json(_events(lines))),
     "pretty-printed events": (LIST, lambda lines: "".join(_json(e, indent=4) + "\n" for e in _events(lines))),
+    "events in YAML": (YAML, lambda lines: str(yaml.safe_dump_all(_events(lines), explicit_start=True))),
     "aws logs filter-log-events": (CLOUDWATCH, lambda lines: _json({"events": [*map(_log_event, lines)]}, indent=4)),
     "CloudWatch events on lines": (CLOUDWATCH, lambda lines: _json_lines([*map(_log_event, lines)])),
     "a CloudWatch subscription": (CLOUDWATCH, _firehose),

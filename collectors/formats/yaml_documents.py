@@ -193,12 +193,18 @@ _KUBECONFIG = re.compile(rb"""^["']?kind["']?:[ \t]*["']?Config\b""", re.MULTILI
 _VERSION = re.compile(rb"""^apiVersion:[ \t]*["']?(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*["']?[ \t]*\r?$""", re.MULTILINE)
 _KIND = re.compile(rb"^kind:", re.MULTILINE)
 _OBJECT = re.compile(rb"^(?:metadata:|items:|kind: (?:Table|Status)\b)", re.MULTILINE)  # these hold none, to be told
+_AUDIT = re.compile(rb"^auditID:", re.MULTILINE)
 _EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
+
+
+def is_yaml(head: bytes) -> bool:
+    """Whether it may be, and is no kubeconfig."""
+    return not (b"\0" in head or head.lstrip().startswith((b"{", b"[")) or _KUBECONFIG.search(head))
 
 
 def sniff(head: bytes) -> bool:
     """Whether an object, a list or a watch event begins at a margin of nothing."""
-    if b"\0" in head or head.lstrip().startswith((b"{", b"[")) or _KUBECONFIG.search(head):
+    if not is_yaml(head) or _AUDIT.search(head):
         return False
     if _EVENT.search(head):
         return True
@@ -206,8 +212,13 @@ def sniff(head: bytes) -> bool:
     return bool(whole and _VERSION.search(head))
 
 
+def pieces(recording: Recording) -> Iterator[Piece | Skipped]:
+    """The documents, and the items of those that are lists, as JSON."""
+    return _Cut(recording).pieces()
+
+
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
-    return entries_of(_Cut(recording).pieces(), recording.name, bodies)
+    return entries_of(pieces(recording), recording.name, bodies)
 
 
 FORMAT = Format("Kubernetes objects in YAML", sniff, read)

@@ -1,0 +1,34 @@
+"""Audit events in YAML: what `gcloud logging read` prints unless it is asked for JSON, and events that were converted.
+
+A document is an audit event, or an entry of Google's Cloud Logging that holds one.
+"""
+
+import re
+from collections.abc import Iterator
+
+from collectors.formats import Format, yaml_documents
+from collectors.formats.json_items import Item
+from collectors.formats.stream import Recording, Skipped
+from collectors.formats.wrapped import event_in_json, read_records
+from collectors.normalise import gke
+from timeline.entries import Entry
+
+_EVENT = re.compile(rb"^(?:auditID|protoPayload):", re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether an event, or an entry, begins at a margin of nothing."""
+    return yaml_documents.is_yaml(head) and bool(_EVENT.search(head))
+
+
+def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    pieces = yaml_documents.pieces(recording)
+    records = (each if isinstance(each, Skipped) else Item(each.line, (), each.data) for each in pieces)
+    return read_records(recording, records, bodies, _event_in)
+
+
+def _event_in(record: bytes) -> bytes | None:
+    return gke.event_in(record) if b'"protoPayload"' in record else event_in_json(record)
+
+
+FORMAT = Format("Kubernetes audit log in YAML", sniff, read)

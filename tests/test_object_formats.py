@@ -363,7 +363,7 @@ def test_an_object_longer_than_the_limit_is_skipped_and_the_rest_is_read() -> No
 
 def test_secrets_are_redacted_and_shown_nowhere() -> None:
     secret = {**made("a", 1), "kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
-    broken = {**secret, "metadata": {**secret["metadata"], "labels": "hunter2"}}
+    broken = {**secret, "metadata": {**secret["metadata"], "finalizers": "hunter2"}}
     for content in (
         listed(secret, broken),
         as_yaml(listed(secret, broken)),

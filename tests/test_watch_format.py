@@ -216,7 +216,7 @@ def test_a_broken_line_does_not_hide_the_others() -> None:
         ({"type": "ADDED", "object": made("a\0b", 1)}, "a NUL character stands in the object's name"),
         ({"type": "ADDED", "object": made("a", 1, creationTimestamp=None, managedFields=None)}, "no creationTimestamp"),
         ({"type": "ADDED", "object": made("a", 1, creationTimestamp="soon")}, "it is no time such as"),
-        ({"type": "ADDED", "object": made("a", 1, labels="x")}, "a field is not as Kubernetes writes it"),
+        ({"type": "ADDED", "object": made("a", 1, finalizers="x")}, "a field is not as Kubernetes writes it"),
         ({"type": "ADDED", "object": {"apiVersion": "meta.k8s.io/v1", "kind": "Table"}}, "it is a Table"),
         ({"type": "ADDED", "object": {**made("a", 1), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}},
          "it is metadata alone"),

@@ -109,6 +109,8 @@ def test_pod_before_service_is_a_warning_once_its_container_ran_and_an_error_onc
         ("service-gap/fires-binding-seen-first", Verdict.EXACT, "warning", 2_000_000),
         # The Service stands until its finalizer is gone.
         ("service-gap/fires-service-with-finalizer", Verdict.EXACT, "warning", 3_000_000),
+        # Without a hostname it has no DNS name under the Service.
+        ("pod-before-service/fires-pod-without-hostname", Verdict.EXACT, "info", 5_000_000),
         # A gap that lasts is as long as the Pod at most, not as the log.
         ("service-gap/fires-pod-succeeded-long-after", Verdict.EXACT, "warning", 590_000_000),
     ],

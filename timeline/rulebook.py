@@ -12,7 +12,7 @@ from types import ModuleType
 import msgspec
 
 from timeline.entries import Change, Clock, ObjectRef
-from timeline.lifelines import Moment, Track
+from timeline.lifelines import Moment, Name, Track
 from timeline.order import by_revision, delay_bounds, precedes
 from timeline.payloads import Severity
 from timeline.world import World
@@ -217,6 +217,15 @@ def surely_live(track: Track, time: int, world: World) -> bool:
         if not leaving or later.facts.asked > time:  # it tells itself that it was asked later
             return True
     return world.gapless(track, time, time + 1)
+
+
+def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
+    """Whether its namespace was on its way out by a drawn time: all in it goes, each in its time."""
+    if since.actor.endswith(":namespace-controller"):
+        return True
+    homes = world.incarnations(Name("", "Namespace", "", track.ref.namespace))
+    asked = [home.asked_to_end for home in homes if home.until is None or home.until > track.first.time]
+    return any(each is not None and each <= until for each in asked)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:

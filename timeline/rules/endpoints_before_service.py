@@ -41,7 +41,20 @@ from typing import NamedTuple
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, dated, duration, order_of, rule, setting, why
+from timeline.rulebook import (
+    Effect,
+    Finding,
+    Occurrence,
+    Proof,
+    Verdict,
+    dated,
+    duration,
+    order_of,
+    rule,
+    setting,
+    torn_down,
+    why,
+)
 from timeline.world import World
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
@@ -163,7 +176,7 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
     ends = (absence.back.time if absence.back else world.last, world.last if left is None else left)
     first, last = max(since.time, piece.first.time), min(ends)
     overdue = first + ORPHAN.microseconds
-    if last <= overdue or _torn_down(piece, since, overdue, world):
+    if last <= overdue or torn_down(piece, since, overdue, world):
         return None
     sign_of_life = piece.last.time > overdue or (
         not _follows(piece) and world.last > overdue + IN_FLIGHT and world.gapless(piece, first, overdue)
@@ -234,12 +247,3 @@ def _owned(endpoints: Track) -> bool:
 def _by_hand(endpoints: Track) -> bool:
     by_hand = endpoints.ref.kind == "EndpointSlice" and (endpoints.told("managed_by") or "") in HANDS
     return by_hand or endpoints.first.user_agent.startswith("kubectl")
-
-
-def _torn_down(piece: Track, since: Moment, overdue: int, world: World) -> bool:
-    """Whether their namespace is on its way out: all in it goes, each in its time."""
-    if since.actor.endswith(":namespace-controller"):
-        return True
-    homes = world.incarnations(Name("", "Namespace", "", piece.ref.namespace))
-    asked = [home.asked_to_end for home in homes if home.until is None or home.until > piece.first.time]
-    return any(each is not None and each <= overdue for each in asked)

@@ -23,9 +23,10 @@ minute of the Service (error), it started first (warning), it started later (inf
 
 A Pod that was asked to end, was evicted, or had succeeded, before the Service came; a Pod of an earlier attempt of its
 Volcano job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced
-later (that is service-gap); a Service that is not headless, under which Pods have no names; a Service or Pod whose
-creation was not observed. A container that ends because its Pod is deleted, evicted or preempted is no failure. A start
-told by a node whose clock contradicts the API server's decides nothing.
+later (that is service-gap); a Service that is not headless, under which Pods have no names; a Pod without
+`spec.hostname`, which has no name to wait for (info); a Service or Pod whose creation was not observed. A container
+that ends because its Pod is deleted, evicted or preempted is no failure. A start told by a node whose clock contradicts
+the API server's decides nothing.
 
 ## What to do
 
@@ -140,6 +141,8 @@ def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
     reported = next((moment for moment in pod.moments if moment.facts.started), None)
     if reported is None:
         return Effect.NONE, "no container of it was seen to start"
+    if not pod.told("hostname"):
+        return Effect.NONE, "it has no hostname, and so no DNS name"
     if reported.time >= came.time:  # the node's clock decides, as far as the API server's bears it out
         bound = next((moment for moment in pod.moments if moment.action == "binding"), born)
         started = reported.facts.started

@@ -18,10 +18,11 @@ missing from the source, a gap that lasts is inconclusive, and so is one whose P
 
 ## Looks alike but is benign
 
-A teardown: the Pod ends, or is asked to, within 5 s of the deletion and before the Service is back; or its owner is, or
-has finished, for the garbage collector takes its time with many Pods. A Pod that had finished, or was being deleted,
-before the Service was, or may have been. A Service that never existed, or that is not headless: Pods have no names
-under it. A Service whose return was seen, but not when. A container that ends because its Pod is stopped is no failure.
+A teardown: the Pod ends, or is asked to, within 5 s of the deletion and before the Service is back; or an owner of it
+does, has finished or wants no Pods any more, for controllers and the garbage collector take their time; or its
+namespace goes. A Pod that had finished, or was being deleted, before the Service was, or may have been. A Service that
+never existed, or that is not headless: Pods have no names under it; a Pod without `spec.hostname` has none to lose
+(info). A Service whose return was seen, but not when. A container that ends because its Pod is stopped is no failure.
 
 ## What to do
 
@@ -46,6 +47,7 @@ from timeline.rulebook import (
     rule,
     setting,
     surely_live,
+    torn_down,
     why,
 )
 from timeline.world import World
@@ -173,7 +175,7 @@ def _lived(pod: Track, gap: Gap, left: int | None) -> bool:
 def _teardown(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
     """Whether the Pod followed its Service, and no Service came back for it."""
     soon = gap.went.time + TEARDOWN.microseconds
-    if _owner_left(pod, soon, world):
+    if _owner_left(pod, soon, world) or torn_down(pod, gap.went, soon, world):
         return True
     if gap.back and (left is None or gap.ended < left):
         return False  # it came back while the Pod was still there
@@ -181,17 +183,25 @@ def _teardown(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
 
 
 def _owner_left(pod: Track, soon: int, world: World) -> bool:
-    """Whether its owner had finished, or was asked to end and to take the Pod along."""
-    owner = world.owner_of(pod)
-    if not owner or any("orphan" in moment.facts.finalizers for moment in owner.moments):
-        return False
-    asked = owner.asked_to_end
-    return (asked is not None and asked <= soon) or bool(getattr(owner.facts_at(soon), "terminal", False))
+    """Whether one of its owners had finished, wanted no Pods any more, or was asked to end and to take them along."""
+    track, seen = pod, {pod.key}
+    while (owner := world.owner_of(track)) and owner.key not in seen:
+        seen.add(owner.key)
+        track = owner
+        if any("orphan" in moment.facts.finalizers for moment in owner.moments):
+            return False
+        asked, held = owner.asked_to_end, owner.facts_at(soon)
+        stopped = getattr(held, "replicas", None) == 0 or getattr(held, "suspend", False)
+        if (asked is not None and asked <= soon) or stopped or getattr(held, "terminal", False):
+            return True
+    return False
 
 
 def _effect(pod: Track, gap: Gap) -> tuple[Effect, str]:
     if not pod.facts_at(gap.ended).started:
         return Effect.NONE, "no container of {names} was seen to start"
+    if not pod.told("hostname"):
+        return Effect.NONE, "{names} has no hostname, and so no DNS name to lose"
     limit = gap.ended + FAILURE_WITHIN
     for before, after in zip(pod.moments, pod.moments[1:], strict=False):
         if gap.went.time <= after.time <= limit and after.facts.failed_since(before.facts):

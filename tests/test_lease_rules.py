@@ -123,6 +123,13 @@ def test_contention_is_inconclusive_where_the_end_of_the_first_workload_may_be_m
     assert (contention.verdict, contention.severity) == (Verdict.INCONCLUSIVE, "info")
 
 
+@pytest.mark.parametrize("left_out", ["", "Deployment", "ReplicaSet", "Pod"])
+def test_a_lease_that_ran_out_after_its_holder_was_stopped_is_no_alarm(left_out: str) -> None:
+    entries = entries_of(FIXTURES / "lease-expired" / "fires-scaled-to-zero-and-back.jsonl")
+    (found,) = findings_of(world_of([entry for entry in entries if entry.ref.kind != left_out]))
+    assert (found.rule, found.severity) == ("lease-expired", "info")
+
+
 def test_two_schedulers_are_no_alarm_where_the_line_of_the_first_ones_deletion_may_be_lost() -> None:
     entries = entries_of(FIXTURES / "lease-shared-config" / "quiet-replaced.jsonl")
     (found,) = findings_of(world_of([entry for entry in entries if entry.change is not Change.DELETED]))

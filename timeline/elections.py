@@ -137,6 +137,23 @@ class Election:
             return False if pod_left else (pod.last.time > at.time and surely_live(pod, at.time, self.world)) or None
         return self.world.complete("", "Pod", self.write(term.taken).time, at.time) or None
 
+    def stopped(self, start: int, until: int) -> bool:
+        """Whether the holder as of a write was stopped by a drawn time: its Pod asked to end, its workload deleted or
+        scaled to zero."""
+        since = self.write(start).time
+        term = next((each for each in self.terms if each.taken <= start <= each.renewed), None)
+        if term is None:
+            return False
+        pod, name = self.pod(term), self.workload(term)
+        if pod and pod.asked_to_end is not None and pod.asked_to_end <= until:
+            return True
+        return any(
+            moment.change is Change.DELETED or moment.facts.deleting or moment.facts.replicas == 0
+            for life in (self.world.incarnations(name) if name else ())
+            for moment in life.moments
+            if since <= moment.time <= until
+        )
+
     def differ(self, old: Term, new: Term) -> bool:
         """Whether the two holders are of different workloads."""
         owners = self.workload(old), self.workload(new)

@@ -21,7 +21,7 @@ it is an info: the recorder may have stopped.
 A leader that was killed and replaced as soon as its duration ran out, some seconds late at most; a Lease that was
 released, or deleted, and so is held by nobody; a holder whose clock is off; a duration that was changed; a log with a
 hole, or one that stops; the heartbeats of nodes (in `kube-node-lease`) and of API servers (`apiserver-…` in
-`kube-system`).
+`kube-system`). A holder that was stopped on purpose, its Pod deleted or its workload scaled to zero: an info.
 
 ## What to do
 
@@ -92,6 +92,7 @@ def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
     if not (_silent(election, start, before) if end is None else election.unbroken(start, end)):
         return None
     length = max(0, (after.time if after else world.last) - before.time)
+    harm = after is not None and not election.stopped(start, before.time + length)
     proof = [Proof("last renewal", lease.ref, before)]
     if after:
         proof.append(Proof("next write", lease.ref, after))
@@ -101,11 +102,14 @@ def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
         headline=f"Lease {lease.ref.name} was not renewed for {duration(length)}, in a term of {term} s",
         plural="Leases",
         why=_why(before, after),
-        effect=Effect.POSSIBLE if after else Effect.NONE,
-        effect_text=f"{before.facts.holder} held it, and nobody led" if after else "its holder may have ended, too",
+        effect=Effect.POSSIBLE if harm else Effect.NONE,
+        effect_text=f"{before.facts.holder} held it, and nobody led" if harm else _EXCUSES[after is not None],
         proof=tuple(proof),
         hole=f"not renewed · {duration(length)}",
     )
+
+
+_EXCUSES = {True: "nobody led, for its holder had been stopped", False: "its holder may have ended, too"}
 
 
 def _why(before: Moment, after: Moment | None) -> str:

@@ -10,6 +10,7 @@ from timeline.entries import Facts
 from timeline.kinds import Kind, Shape
 
 _NAMES = 200  # of other objects that are kept of one object; of one with more nothing is judged by names
+_LISTED = 10  # so many entries that are all maps again are things by name, and not the fields of one
 _no_count = re.compile(
     r"port|seconds?|minutes?|hours?|days?|timeout|period|interval|ttl|deadline|delay|uid$|gid|runas|fsgroup|priority"
     r"|weight|mode|threshold|generation|version|percent|utilization|cpu|memory|storage|bytes",
@@ -52,7 +53,7 @@ def _decoded(raw: msgspec.Raw) -> Any:
 
 
 def _counts(value: Any, key: str = "") -> Iterator[int]:
-    """Every number that is not clearly of something else, and the length of every list."""
+    """Every number that is not clearly of something else, the length of every list and of maps as good as lists."""
     match value:
         case bool():
             return
@@ -63,6 +64,8 @@ def _counts(value: Any, key: str = "") -> Iterator[int]:
             for each in value:
                 yield from _counts(each, key)
         case dict():
+            if len(value) >= _LISTED and all(isinstance(each, dict) for each in value.values()):
+                yield len(value)
             for name, each in value.items():
                 yield from _counts(each, name)
 

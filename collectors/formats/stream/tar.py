@@ -37,7 +37,7 @@ def tar_members(content: Content, intake: Intake) -> Iterator[tuple[str, Content
                 yield member.name, "is a link" if member.issym() or member.islnk() else "is not a regular file"
             source.allowed = _HEADER
     except _DAMAGE as error:
-        raise Lost(f"the tar archive is damaged or cut near byte {content.tell()}: {error}") from None
+        raise Lost(f"the tar archive is damaged or cut near byte {content.tell()}{_why(error)}") from None
     if source.last.strip(b"\0"):
         raise Lost(f"the tar archive is damaged near byte {content.tell()}")
     if len(source.last) < tarfile.BLOCKSIZE:
@@ -53,7 +53,12 @@ def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, intake: Intake) -
             intake.unpacked(len(piece))
             yield piece
     except _DAMAGE as error:
-        raise Lost(f"the tar archive is damaged or cut: {error}") from None
+        raise Lost(f"the tar archive is damaged or cut{_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """In tarfile's own words; those of other errors quote what stands in the file."""
+    return f": {error}" if isinstance(error, tarfile.TarError) else ""
 
 
 class _Source:

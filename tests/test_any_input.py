@@ -1,0 +1,69 @@
+"""Whatever is handed over, in any mixture: entries, skipped pieces or a refusal, and a judgement of what there is."""
+
+import gzip
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from collectors.analysis import analyse
+from collectors.formats import Limits, NotARecording, Skipped, own, read
+from tests.events import entries_of
+from tests.events import real as real_lines
+from tests.objects import documents, listed, made, watch
+from tests.wrapping import WRAPPERS
+
+LIMITS = Limits(line_bytes=1 << 20, content_bytes=16 << 20, members=100)
+
+
+@cache
+def snippets() -> tuple[bytes, ...]:
+    """A few lines of every format, and of every way to pack one."""
+    lines = [line.decode() for line in real_lines("restart.jsonl")[:3]]
+    found = [wrap(lines).encode() for _, wrap in WRAPPERS.values()]
+    found += [listed(made("a", 1)), documents(made("b", 2)), watch(("ADDED", made("c", 3)))]
+    found.append(b"".join(own.write(entries_of(*real_lines("restart.jsonl")[:3]))))
+    found.append(gzip.compress(found[0]))
+    return tuple(found)
+
+
+NOISE = st.one_of(
+    st.binary(max_size=30),
+    st.sampled_from([b"\n", b"---\n", b"{", b"}", b"[", b'{"items":[', b"]}", b",", b'"', b"\0" * 600, b"items:\n- "]),
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=4), lambda inner: st.lists(inner, max_size=3), max_leaves=9
+    )
+    .map(json.dumps)
+    .map(str.encode),
+)
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> bytes:
+    parts = []
+    for _ in range(draw(st.integers(1, 4))):
+        whole = draw(st.sampled_from(snippets()))
+        start, end = sorted(draw(st.tuples(st.integers(0, len(whole)), st.integers(0, len(whole)))))
+        parts += [draw(st.sampled_from([whole, whole[start:], whole[start:end]])), draw(NOISE)]
+    return b"".join(parts)
+
+
+@settings(max_examples=200, deadline=5_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(content=mixtures(), packed=st.booleans())
+def test_any_mixture_is_read_and_judged_or_refused(content: bytes, packed: bool) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(gzip.compress(content, 1) if packed else content)
+        file.flush()
+        inputs = [(Path(file.name), "input")]
+        try:
+            for item in read(inputs, bodies=True, limits=LIMITS):
+                if isinstance(item, Skipped):
+                    assert item.reason and len(str(item)) < 1_000
+                else:
+                    assert item.ref.kind and item.place
+            analyse(inputs, LIMITS).document()
+        except NotARecording as refused:
+            assert str(refused).endswith(".")

@@ -232,6 +232,15 @@ def test_one_or_two_of_three_servers_files(name: str) -> None:
         assert not unexplained(name, files[0], mutations.shifted(files[1], 3))
 
 
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), ahead=st.sampled_from([-300, -3, 3, 300]))
+@recordings
+def test_servers_whose_clocks_are_far_apart_end_when_the_others_do(name: str, seed: int, ahead: float) -> None:
+    chance = random.Random(seed)
+    first, *others = mutations.over_servers(log(name)[: chance.randrange(100, len(log(name)))], chance)
+    assert not unexplained(name, mutations.shifted(first, ahead), *others)
+
+
 @recordings
 def test_namespaces_by_themselves(name: str) -> None:
     for each in {namespace(event) for event in log(name)}:

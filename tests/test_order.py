@@ -120,3 +120,9 @@ def test_two_servers_whose_clocks_agree_are_left_alone_and_one_that_is_ahead_is_
     assert offsets(agree) == {}
     assert offsets(ahead).keys() in ({"a"}, {"b"})
     assert all(abs(abs(offset) - 9_000) < 100 for offset in offsets(ahead).values())
+
+
+def test_of_three_servers_the_one_whose_clock_is_off_is_set_right_although_it_logs_the_most() -> None:
+    files = "abbcbacb"
+    lines = [(rv, file := files[rv % 8], rv * 100 + 9_000 * (file == "b"), 0) for rv in range(120)]
+    assert offsets((rv, file, at, at + 50) for rv, file, at, _ in lines).keys() == {"b"}

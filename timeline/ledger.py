@@ -80,7 +80,7 @@ class Ledger:
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._keeps = keeps
-        self._refused: dict[object, Stamped] = {}
+        self._refused: dict[object, tuple[str, Stamped]] = {}  # each with its file
         self._objects: dict[tuple[str, str, str, str, str], _Object] = {}
         self._lanes: dict[Name, list[_Object]] = {}
         self._lane_numbers: dict[Name, int] = {}
@@ -110,8 +110,10 @@ class Ledger:
             before = known.entries.get(change)
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
-            self._extend(now)
+            self._extend(now.received, now.staged, now.clock is Clock.AUDIT)
             known.seen.count(now, before)
+            if now.place and now.clock is Clock.AUDIT:
+                self._files.add(now.place.file)
             if before is None:
                 known.entries[change] = now
                 self._note(known, now)
@@ -124,8 +126,9 @@ class Ledger:
     def _refuse(self, entry: Entry) -> None:
         change = entry.identity or (entry.ref.uid, identity(entry))
         if change not in self._refused:
-            self._refused[change] = entry.resource_version, entry.received, entry.staged
-            self._extend(entry)
+            file = entry.place.file if entry.place and entry.clock is Clock.AUDIT else ""
+            self._refused[change] = file, (entry.resource_version, entry.received, entry.staged)
+            self._extend(entry.received, entry.staged, entry.clock is Clock.AUDIT)
             self.seen[entry.ref.group, entry.ref.kind].count(entry, None)
 
     def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
@@ -139,31 +142,41 @@ class Ledger:
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
         self._fresh.append(entry)
-        if entry.place and entry.clock is Clock.AUDIT:
-            self._files.add(entry.place.file)
 
-    def _extend(self, entry: Entry) -> None:
+    def _extend(self, received: int, staged: int, logged: bool) -> None:
         """The time that the source covers."""
-        received, end = entry.received, entry.staged
+        end = staged
         if end == FOREVER:
             end = received
         elif end < self.answered:
             self.answered = end
-        if entry.clock is Clock.AUDIT and (received < self.logged[0] or end > self.logged[1]):
+        if logged and (received < self.logged[0] or end > self.logged[1]):
             self.logged = min(received, self.logged[0]), max(end, self.logged[1])
         if received < self.first or not self.first:
             self.first = received
         if end > self.last:
             self.last = end
 
+    def _cover(self) -> None:
+        """The same by the clock that all follow: one that is ahead would make the source go on for longer."""
+        self.first, self.last, self.answered, self.logged = 0, 0, FOREVER, (FOREVER, 0)
+        for entry in self.entries():
+            self._extend(entry.received, entry.staged, entry.clock is Clock.AUDIT)
+        for file, (_, received, staged) in self._refused.values():
+            ahead = self._offsets.get(file, 0)
+            self._extend(received - ahead, _earlier(staged, ahead), file != "")
+
     def entries(self) -> Iterator[Entry]:
-        """Every change that is kept, in no order."""
-        return (entry for each in self._objects.values() for entry in each.entries.values())
+        """Every change that is kept, in no order, by the clock that all follow."""
+        kept = (entry for each in self._objects.values() for entry in each.entries.values())
+        return map(self._on_time, kept) if self._offsets else kept
 
     def stamps(self) -> Iterator[Stamped]:
         """Of every change that was seen, in no order."""
         yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
-        yield from self._refused.values()
+        for file, (revision, received, staged) in self._refused.values():
+            ahead = self._offsets.get(file, 0)
+            yield revision, received - ahead, _earlier(staged, ahead)
 
     def mixed(self) -> tuple[Entry, Entry] | None:
         """Two entries that cannot be of one cluster: two lives of the namespace kube-system, or, where it happens again
@@ -218,7 +231,9 @@ class Ledger:
     def _on_time(self, entry: Entry) -> Entry:
         """The entry by the clock that the others follow."""
         ahead = self._offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
-        return replace(entry, received=entry.received - ahead, staged=entry.staged - ahead) if ahead else entry
+        if not ahead:
+            return entry
+        return replace(entry, received=entry.received - ahead, staged=_earlier(entry.staged, ahead))
 
     def _grow(self) -> bool:
         """Whether what is new follows all that was known, so that the past stays as it is."""
@@ -244,6 +259,7 @@ class Ledger:
             )
             if self._offsets:
                 told = [(revision, self._on_time(entry)) for revision, entry in told]
+            self._cover()
         by_kind: dict[GroupKind, list[tuple[int, int, int]]] = defaultdict(list)
         timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
         for revision, entry in told:
@@ -287,6 +303,10 @@ def _told(entry: Entry) -> tuple[int, int, str, str, str]:
     """An order of entries that no order of lines changes."""
     file = entry.place.file if entry.place else ""
     return entry.received, entry.resource_version or 0, file, entry.ref.uid, entry.identity
+
+
+def _earlier(staged: int, ahead: int) -> int:
+    return staged if staged == FOREVER else staged - ahead
 
 
 def _shared(group: str, kind: str) -> bool:

@@ -84,10 +84,11 @@ class CommitClock:
 
 
 def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
-    """How far the clock of each file is ahead of the fullest one's, microseconds; files that agree are left out.
+    """How far the clock of each file is ahead of the middle one's, microseconds; files that agree are left out.
 
     From (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files, the
-    first was received before the second was answered: each such pair bounds the offset.
+    first was received before the second was answered: each such pair bounds the offset. Of two files the fullest one's
+    clock is taken for the middle.
     """
     ordered = sorted(stamps)
     counts: dict[str, int] = {}
@@ -99,9 +100,16 @@ def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
     for (_, a, received, _), (_, b, _, staged) in pairwise(ordered):
         if a != b:
             bounds.setdefault((a, b), []).append(received - staged)  # a's clock is ahead of b's by at least this
-    reference = max(sorted(counts), key=lambda file: counts[file])
+    fullest = max(sorted(counts), key=lambda file: counts[file])
+    found = _ahead_of(fullest, counts, bounds)
+    by_offset = sorted(counts, key=lambda file: (found.get(file, 0), file != fullest, file))
+    middle = by_offset[len(by_offset) // 2] if len(by_offset) > 2 else fullest
+    return _ahead_of(middle, counts, bounds) if found.get(middle) else found
+
+
+def _ahead_of(reference: str, files: Iterable[str], bounds: dict[tuple[str, str], list[int]]) -> dict[str, int]:
     found = {}
-    for file in counts:
+    for file in files:
         ahead, behind = bounds.get((file, reference)), bounds.get((reference, file))
         if file == reference or not ahead or not behind:
             continue

@@ -6,7 +6,7 @@ the whole of it. Watches lose nothing by themselves: one that did is thinned, an
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -50,18 +50,25 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
         born = track.told("created") or 0
         if born > ledger.seen[kind].streamed_since + _MARGIN:
             found.append(Loss(kind, born, first.time, True, streamed=True))
-    known = {moment.entry.resource_version for moment in track.moments}
-    before = None
+    return found + [
+        Loss(kind, earliest, earliest, False)
+        for replaced in _unseen(track)
+        if (earliest := clock.time_of(replaced)) > begins
+    ]
+
+
+def _unseen(track: Track) -> Iterator[int]:
+    """The revisions that writes of this life replaced, and that none of them made."""
+    known: set[int | None] = set()
+    before: int | None = 0
     for moment in track.moments:
-        replaced = moment.replaces
-        told = before is None or before.entry.resource_version is not None
-        if replaced is not None and told and replaced not in known and moment.clock is Clock.AUDIT:
-            earliest = clock.time_of(replaced)
-            after = before is None or replaced > (before.entry.resource_version or 0)
-            if earliest > begins and after:
-                found.append(Loss(kind, earliest, earliest, False))
-        before = moment
-    return found
+        entry = moment.entry
+        replaced = entry.replaces
+        if replaced is not None and replaced != before and before is not None and replaced > before:
+            known = known or {each.entry.resource_version for each in track.moments}
+            if replaced not in known and entry.clock is Clock.AUDIT:
+                yield replaced
+        before = entry.resource_version
 
 
 class Completeness:

@@ -36,12 +36,15 @@ class Seen:
 
     def count(self, entry: Entry, before: Entry | None) -> None:
         """Take note of an observation, and of what was known of the same change before it."""
-        self.changes += before is None
+        if before is None:
+            self.changes += 1
         if entry.clock is Clock.AUDIT:
             if before is None:
                 self.levels[entry.level] += 1
-            self.created = self.created or entry.change is Change.CREATED
-            self.statuses = self.statuses or (entry.action == "status" and entry.level is Level.FULL)
+            if entry.change is Change.CREATED:
+                self.created = True
+            elif entry.action == "status" and entry.level is Level.FULL:
+                self.statuses = True
         elif entry.change is Change.OBSERVED:
             self.listed = True
         else:
@@ -98,14 +101,14 @@ class Ledger:
 
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
         """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
-        keeps = self._keeps
+        keeps, objects = self._keeps, self._objects
         for entry in entries:
             if keeps and not keeps(entry):
                 self._refuse(entry)
                 continue
             ref = entry.ref
             key = (ref.uid, ref.name, ref.namespace, ref.kind, ref.group)
-            known = self._objects.get(key) or self._begin(key)
+            known = objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
             # The body is for the store; a world of a million entries keeps facts alone.
@@ -186,12 +189,16 @@ class Ledger:
         if len(named) > 1:
             first, second, *_ = sorted(named, key=_told)
             return first, second
+        shared = [each for each in self._objects.values() if each.uid and _shared(each.name.group, each.name.kind)]
+        told = [entry.resource_version for each in shared for entry in each.entries.values()]
+        if len(told) == len(set(told)) + max(0, told.count(None) - 1):
+            return None
         writers: dict[int, dict[str, Entry]] = defaultdict(dict)
-        for entry in self.entries():
-            revision = entry.resource_version
-            if revision is not None and entry.ref.uid and _shared(entry.ref.group, entry.ref.kind):
-                writers[revision][entry.ref.uid] = entry
-        clashes = [revision for revision, each in writers.items() if len(each) > 1]
+        for each in shared:
+            for entry in each.entries.values():
+                if entry.resource_version is not None:
+                    writers[entry.resource_version][each.uid] = entry
+        clashes = [revision for revision, by_uid in writers.items() if len(by_uid) > 1]
         if len(clashes) < _FEW:
             return None
         first, second, *_ = sorted(writers[min(clashes)].values(), key=_told)
@@ -237,8 +244,9 @@ class Ledger:
 
     def _grow(self) -> bool:
         """Whether what is new follows all that was known, so that the past stays as it is."""
-        known = {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys()
-        if not known or len(self._files) > 1:
+        if not self._spaces or len(self._files) > 1:
+            return False
+        if not {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys():
             return False
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for entry in self._fresh:
@@ -249,7 +257,12 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """Clocks, offsets and spaces from everything that is known."""
-        told = [(entry.resource_version, entry) for entry in self.entries() if entry.resource_version is not None]
+        told = [
+            (entry.resource_version, entry)
+            for each in self._objects.values()
+            for entry in each.entries.values()
+            if entry.resource_version is not None
+        ]
         self._offsets = {}
         if len(self._files) > 1:
             self._offsets = offsets(

@@ -1,12 +1,13 @@
 """Pure: the entries of one name become its lives, each a lifeline in commit order."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from timeline.entries import Change, Clock, Entry, Facts, ObjectRef, Owner, Place
-from timeline.kinds import Kind, kind_of
+from timeline.kinds import Kind, Reference, kind_of
 from timeline.order import SECOND, CommitClock, Stamp
 
 
@@ -155,16 +156,16 @@ class Track:
 
     def references(self) -> set[Name]:
         """The names this object needed at any time of its life."""
-        found = set()
-        seen: object = ()
-        for moment in self.moments:
-            told = self.kind.references(moment.facts)
-            if told is seen:
-                continue
-            seen = told
-            for group, kind, name, _, namespace in told:
-                found.add(Name(group, kind, self.ref.namespace if namespace is None else namespace, name))
-        return found
+        states = {id(moment.facts): moment.facts for moment in self.moments}
+        told = {reference for facts in states.values() for reference in self.kind.references(facts)}
+        return {_name(reference, self.ref.namespace) for reference in told}
+
+
+@lru_cache(10_000)
+def _name(reference: Reference, namespace: str) -> Name:
+    """What an object in a namespace means by it."""
+    group, kind, name, _, own = reference
+    return Name(group, kind, namespace if own is None else own, name)
 
 
 def identity(entry: Entry) -> object:

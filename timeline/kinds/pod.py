@@ -107,6 +107,9 @@ class PodShape(Shape):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
+_TERMINAL = {"Succeeded", "Failed"}
+
+
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     phase: str = ""
     node: str = ""
@@ -125,7 +128,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def terminal(self) -> bool:
-        return self.phase in {"Succeeded", "Failed"}
+        return self.phase in _TERMINAL
 
     def failed_since(self, before: "PodFacts") -> bool:
         """Whether a container failed or was restarted between two revisions, and not because the Pod was stopped."""
@@ -304,8 +307,10 @@ def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
 
 def _left(moment: Any) -> bool:
     """Whether the Pod is not active, or not its Job's any more."""
-    released = moment.entry.facts is not None and moment.entry.owner is None
-    return bool(moment.facts.terminal or moment.facts.deleting or moment.change is Change.DELETED or released)
+    facts, entry = moment.facts, moment.entry
+    if facts.deleting or facts.phase in _TERMINAL or entry.change is Change.DELETED:
+        return True
+    return entry.owner is None and entry.facts is not None
 
 
 def _let_go(moment: Any) -> bool:

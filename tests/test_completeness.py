@@ -75,7 +75,8 @@ def watched(kind: str, name: str, change: Change, second: int, revision: int, cr
     ref = ObjectRef("", "v1", kind, "n", name, f"uid-{name}")
     time = second * SECOND
     facts = kind_of("", kind).facts_type(created=created * SECOND)
-    return Entry(ref, change, revision, Clock.OBJECT, time, FOREVER, facts)
+    who = "" if change is Change.DELETED else "kubelet"  # as managedFields tell it, and when
+    return Entry(ref, change, revision, Clock.OBJECT, time, FOREVER, facts, user_agent=who)
 
 
 def test_a_watch_that_does_not_tell_of_a_creation_has_lost_it() -> None:
@@ -97,3 +98,11 @@ def test_watches_that_lost_several_lines_are_thinned_all_of_them() -> None:
     services = [watched("Service", "web", Change.MODIFIED, 101 + n, 30 + n, created=50) for n in range(20)]
     world = world_of([watched("Pod", "old", Change.MODIFIED, 100, 10, created=50), *lost, *services])
     assert not complete(world, "Service", end=120 * SECOND)
+
+
+def test_a_deletion_does_not_tell_since_when_a_watch_follows() -> None:
+    lines = [
+        watched("Pod", "old", Change.DELETED, 100, 10, created=50),  # changed for the last time an hour before
+        watched("Pod", "web", Change.MODIFIED, 3700, 20, created=1000),
+    ]
+    assert world_of(lines).completeness.losses == []

@@ -31,7 +31,7 @@ class Seen:
         self.statuses = False  # so does a write of the status, in full
         self.listed = False  # a list told what there was
         self.streamed = False  # a watch followed its changes, and loses none
-        self.streamed_since = FOREVER  # from its first change, as far as its lines tell, microseconds
+        self.streamed_since = FOREVER  # from its first change of which a line tells the time, microseconds
         self.streamed_until = 0
 
     def count(self, entry: Entry, before: Entry | None) -> None:
@@ -49,7 +49,8 @@ class Seen:
             self.listed = True
         else:
             self.streamed = True
-            self.streamed_since = min(self.streamed_since, entry.received)
+            if entry.change is Change.CREATED or (entry.change is Change.MODIFIED and entry.user_agent):
+                self.streamed_since = min(self.streamed_since, entry.received)  # others tell a time before it
             self.streamed_until = max(self.streamed_until, entry.received)
 
     def recount(self, before: Entry, now: Entry) -> None:

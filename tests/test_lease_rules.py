@@ -130,6 +130,11 @@ def test_a_lease_that_ran_out_after_its_holder_was_stopped_is_no_alarm(left_out:
     assert (found.rule, found.severity) == ("lease-expired", "info")
 
 
+def test_a_scheduler_that_replaces_another_at_once_is_no_alarm() -> None:
+    found = found_in("lease-shared-config/fires-replaced-at-once")["lease-shared-config"]
+    assert (found.verdict, found.severity) == (Verdict.EXACT, "info")
+
+
 def test_two_schedulers_are_no_alarm_where_the_line_of_the_first_ones_deletion_may_be_lost() -> None:
     entries = entries_of(FIXTURES / "lease-shared-config" / "quiet-replaced.jsonl")
     (found,) = findings_of(world_of([entry for entry in entries if entry.change is not Change.DELETED]))

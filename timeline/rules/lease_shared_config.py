@@ -21,8 +21,9 @@ of its deletion tells it, the finding is inconclusive.
 ## Looks alike but is benign
 
 Replicas of one workload; two workloads of one scheduler name; Leases of different names or namespaces; a program whose
-election is switched off (`--leader-elect=false`); one that was deleted or scaled to zero before the other came; a value
-that comes from a variable or a `--config` file, and so is not known; a program of which the default is not known.
+election is switched off (`--leader-elect=false`); one that was deleted or scaled to zero before the other came, or up
+to 30 s after (info); a value that comes from a variable or a `--config` file, and so is not known; a program of which
+the default is not known.
 
 ## What to do
 
@@ -37,9 +38,10 @@ from timeline.elections import WORKLOADS, known, runs
 from timeline.entries import Change
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, setting
 from timeline.world import World
 
+BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overlap with the one that it replaces.")
 Side = tuple[Track, Moment, Lock]
 
 
@@ -86,6 +88,8 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
 
 def _occurrence(lease: Name, clash: Clash) -> Occurrence:
     first, second = clash.sides
+    together = min((end for end in map(_until, clash.sides) if end is not None), default=None)
+    brief = together is not None and together - second[1].time <= BRIEF.microseconds
     sure = "Exact: what both are told by their arguments is in the recording, and they stood at one time."
     unsure = "Inconclusive: that the first still stood when the second came is told by the lack of its deletion alone."
     return Occurrence(
@@ -94,12 +98,22 @@ def _occurrence(lease: Name, clash: Clash) -> Occurrence:
         headline=f"{first[0].ref.name} and {second[0].ref.name} elect on Lease {lease.namespace}/{lease.name}",
         plural="workloads",
         why=sure if clash.sure else unsure,
-        effect=Effect.POSSIBLE,
-        effect_text="only one of the two can schedule",
+        effect=Effect.NONE if brief else Effect.POSSIBLE,
+        effect_text="one replaced the other at once" if brief else "only one of the two can schedule",
         proof=tuple(
             Proof(f"elects for {' and '.join(lock.schedulers)}", user.ref, moment) for user, moment, lock in clash.sides
         ),
     )
+
+
+def _until(side: Side) -> int | None:
+    """The drawn time from which a workload did not elect so any more; None where that was not seen."""
+    workload, since, lock = side
+    for moment in workload.moments:
+        ended = moment.change is Change.DELETED or moment.facts.deleting
+        if moment.time > since.time and (ended or lock not in moment.facts.locks or moment.facts.replicas == 0):
+            return moment.time
+    return None
 
 
 def _clash(lease: Name, one: Track, other: Track, world: World) -> Clash | None:

@@ -24,8 +24,8 @@ never shows the object, or where lines are missing in which it may have come and
 References that are `optional`; ephemeral volumes and claims of a StatefulSet, made before their Pod; a claim that waits
 for its first consumer: it is there; names that a controller writes back after it made the claims; an object that was
 there before the log began, or whose creation was not observed; kinds that the source does not show; a Pod that was
-running before the object came. ServiceAccount `default` and the ConfigMaps of root certificates come a moment after
-their namespace: waiting for them is an info at most.
+running before the object came, or of which nothing is seen since the object was deleted. ServiceAccount `default` and
+the ConfigMaps of root certificates come a moment after their namespace: waiting for them is an info at most.
 
 ## What to do
 
@@ -156,8 +156,8 @@ def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judge
         if whole and not denied:
             return Judgement(end, verdict, "An Event says so, and no creation of it follows in the log.", word)
         return Judgement(word[1].time, verdict, "An Event says so.", word)
-    stood = any(moment.time > start or moment is user.created for moment in user.moments if moment.time >= start)
-    if whole and stood and absence.went and _whole(name, absence.went[1].time, end, world):
+    seen_since = any(moment.time > start or moment is user.created for moment in user.moments if moment.time >= start)
+    if whole and seen_since and absence.went and _whole(name, absence.went[1].time, end, world):
         return Judgement(end, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.", None)
     if whole and _never_since_the_namespace(name, start, end, world):
         doubt = "Inconclusive: all that is known is that no line of the log shows it."

@@ -24,9 +24,9 @@ minute of the Service (error), it started first (warning), it started later (inf
 A Pod that was asked to end, was evicted, or had succeeded, before the Service came; a Pod of an earlier attempt of its
 Volcano job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced
 later (that is service-gap); a Service that is not headless, under which Pods have no names; a Pod without
-`spec.hostname`, which has no name to wait for (info); a Service or Pod whose creation was not observed. A container
-that ends because its Pod is deleted, evicted or preempted is no failure. A start told by a node whose clock contradicts
-the API server's decides nothing.
+`spec.hostname`, which has no name to wait for (info); a Service or Pod whose creation was not observed; one before
+which endpoints of an earlier Service tell of lines that are missing. A container that ends because its Pod is deleted,
+evicted or preempted is no failure. A start told by a node whose clock contradicts the API server's decides nothing.
 
 ## What to do
 
@@ -106,11 +106,12 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 
 def _stood(name: Name, earlier: list[Moment], born: Moment, world: World) -> bool:
-    """Whether endpoints tell that a Service stood before, of which no line shows that it went."""
+    """Whether endpoints tell that a Service stood before, of which lines are missing that show how it came and went."""
     since = earlier[-1].at if earlier else (0, 0)
     slices = [each for each in world.referrers(name) if each.owner and each.owner.kind == "Service"]
     pieces = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
-    return any(since < each.first.at < born.at for each in pieces)
+    told = [each.first.time for each in pieces if since < each.first.at < born.at]
+    return bool(told) and not world.complete("", "Service", min(told), born.time)
 
 
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:

@@ -12,9 +12,10 @@ import time
 from collections.abc import Iterator
 
 from timeline.entries import Change, Clock, Entry, ObjectRef, Owner
+from timeline.job_pods import TRACKING
 from timeline.judge import judge, touched
 from timeline.kinds.job import JobFacts
-from timeline.kinds.pod import TRACKING, PodFacts
+from timeline.kinds.pod import PodFacts
 from timeline.world import World
 
 _SECOND = 1_000_000

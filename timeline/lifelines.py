@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from timeline.entries import Change, Clock, Entry, Facts, ObjectRef, Owner, Place
 from timeline.kinds import Kind, Reference, kind_of
-from timeline.order import SECOND, CommitClock, Stamp
+from timeline.order import SECOND, At, CommitClock, Stamp
 
 
 class Name(NamedTuple):
@@ -29,7 +29,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     space: str = ""  # which counter its revision is of
 
     @property
-    def at(self) -> tuple[int, int]:
+    def at(self) -> At:
         """Its place in commit order, also among moments that are drawn at one time."""
         return self.time, self.entry.resource_version or 0
 

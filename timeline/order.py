@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from timeline.entries import FOREVER
 
+At = tuple[int, int]  # a place in commit order: drawn time, microseconds, and revision
 SECOND = 1_000_000  # µs; times that objects carry are whole seconds
 _OUTLIERS = 100  # one in so many bounds between two clocks is left out: a stale answer gives a wrong one
 

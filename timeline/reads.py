@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from timeline.kinds import At
 from timeline.lifelines import Name, Track
+from timeline.order import At
 
 Key = tuple[Name, str]
 What = tuple[object, ...]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef
-from timeline.kinds import At
 from timeline.ledger import GroupKind, Ledger, Seen
 from timeline.lifelines import Moment, Name, Track, public_uid
+from timeline.order import At
 from timeline.reads import LAST, SEEN, WRITES, Key, Reads
 
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
@@ -207,10 +207,6 @@ class World:
     def lane(self, track: Track) -> int:
         """A short key of the name within the source."""
         return self._ledger.lane_number(track.name)
-
-    def sees(self, group: str, kind: str) -> bool:
-        """Whether the source shows objects of this kind at all; one that it never shows is never judged absent."""
-        return (group, kind) in self.seen
 
     def complete(self, group: str, kind: str, start: int, end: int) -> bool:
         """Whether no write of this kind is known to be missing between two drawn times."""

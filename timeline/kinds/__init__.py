@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from timeline.entries import Facts, microseconds
+from timeline.order import At
 
 
 @lru_cache(10_000)
@@ -105,9 +106,6 @@ def _marks(before: Any, after: Any) -> Iterable[Mark]:
 
 def _references(facts: Any) -> Iterable[Reference]:
     return ()
-
-
-At = tuple[int, int]  # Moment.at
 
 
 def _spells(track: Any) -> Iterable[tuple[str, At, At | None]]:

@@ -4,7 +4,8 @@ from typing import Any
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import At, Kind, Mark, Phase, Shape
+from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.order import At
 
 
 class _Status(msgspec.Struct, gc=False):

@@ -12,7 +12,6 @@ class _Spec(msgspec.Struct, gc=False):
     selector: dict[str, str] | None = None
     externalTrafficPolicy: str | None = None
     loadBalancerClass: str | None = None
-    publishNotReadyAddresses: bool | None = None
 
 
 class _Ingress(msgspec.Struct, gc=False):
@@ -45,7 +44,6 @@ class ServiceShape(Shape):
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     headless: bool = False
     type: str = ""  # unknown where no body of it was logged
-    publishes_not_ready: bool = False
     selects: bool = False  # it has a selector: Kubernetes itself writes its endpoints
     local: bool = False  # externalTrafficPolicy Local: only nodes with an endpoint of their own announce it
     balancer_class: str = ""  # spec.loadBalancerClass; "" is the cluster's default
@@ -69,7 +67,6 @@ def _facts(service: ServiceShape) -> ServiceFacts:
         *service.metadata.common,
         headless=spec.clusterIP == "None",
         type=spec.type or "ClusterIP",
-        publishes_not_ready=bool(spec.publishNotReadyAddresses),
         selects=bool(spec.selector),
         local=spec.externalTrafficPolicy == "Local",
         balancer_class=spec.loadBalancerClass or "",

@@ -38,8 +38,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.entries import FOREVER, Change
+from timeline.job_pods import let_go
 from timeline.kinds.job import JobFacts
-from timeline.kinds.pod import TRACKING
 from timeline.lifelines import Moment, Track, public_uid
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, order_of, rule, why
 from timeline.world import World
@@ -123,14 +123,10 @@ _EFFECTS = {
 def _release(pod: Track) -> Release | None:
     moments = pod.moments
     end = next((at for at, moment in enumerate(moments) if moment.facts.terminal), None)
-    if end is None or _free(moments[end]):
+    if end is None or let_go(moments[end]):
         return None
-    gone = next((at for at in range(end, len(moments)) if _free(moments[at])), None)
+    gone = next((at for at in range(end, len(moments)) if let_go(moments[at])), None)
     return None if gone is None else Release(moments[end], moments[gone - 1], moments[gone])
-
-
-def _free(moment: Moment) -> bool:
-    return moment.change is Change.DELETED or TRACKING not in moment.facts.finalizers
 
 
 def _books(job: Track, release: Release) -> Books:

@@ -1,0 +1,72 @@
+"""Pure: what a Job's Pod is to its Job at each time of its life: active, ended, waiting to be counted."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from timeline.entries import Change
+from timeline.order import At
+
+TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer by which a Job holds its Pods
+TERMINAL = {"Succeeded", "Failed"}  # phases
+
+
+def let_go(moment: Any) -> bool:
+    """Whether nothing holds the Pod for its Job any more."""
+    return moment.change is Change.DELETED or TRACKING not in moment.facts.finalizers
+
+
+def spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
+    """Of a Job's Pod. A lost line shortens what is sure, and never lengthens it.
+
+    active: surely neither finished nor asked to end. open: not known to be either. ended: from then on. waiting:
+    succeeded, and surely held by its Job, which has not counted it.
+    """
+    if pod.owner and (pod.owner.group, pod.owner.kind) == ("batch", "Job"):
+        yield from _activity(pod)
+        yield from _waiting(pod)
+
+
+def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
+    moments = pod.moments
+    start = next(at for at, each in enumerate(moments) if each.entry.owner)  # an adopted one had none before
+    end = next((at for at in range(start, len(moments)) if _left(moments[at])), len(moments))
+    over = moments[end] if end < len(moments) else None
+    if over:
+        yield "ended", over.at, None
+    if end == start:
+        return
+    known = _after(moments[end - 1])
+    asked = over.facts.asked if over and over.facts.deleting else 0
+    limit = over and max(known, min(over.at, (asked, 0)) if asked else over.at)
+    if over and over.facts.terminal and over.actor and over.action != "status":
+        limit = known  # it ended by a line that was lost
+    yield "open", moments[start].at, limit
+    # Reported by the kubelet while the Job still holds the Pod, this is the end itself: no line before it was lost.
+    itself = over and over.action == "status" and not asked and TRACKING in over.facts.finalizers
+    yield "active", moments[start].at, limit if itself else known
+
+
+def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
+    moments = pod.moments
+    done = next((at for at, each in enumerate(moments) if each.facts.phase == "Succeeded"), None)
+    if done is None or let_go(moments[done]) or moments[done].facts.deleting:
+        return  # one that is being deleted is counted as failed
+    gone = next((at for at in range(done, len(moments)) if let_go(moments[at])), len(moments))
+    over = moments[gone] if gone < len(moments) else None
+    known = _after(moments[gone - 1])
+    # By somebody, to the Pod itself, and not its deletion: this is the removal, not a line after it.
+    itself = over and over.actor and not over.action and over.change is Change.MODIFIED and not over.facts.deleting
+    yield "waiting", moments[done].at, max(known, over.at) if over and itself else known
+
+
+def _left(moment: Any) -> bool:
+    """Whether the Pod is not active, or not its Job's any more."""
+    facts, entry = moment.facts, moment.entry
+    if facts.deleting or facts.phase in TERMINAL or entry.change is Change.DELETED:
+        return True
+    return entry.owner is None and entry.facts is not None
+
+
+def _after(moment: Any) -> At:
+    time, revision = moment.at
+    return time, revision + 1

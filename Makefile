@@ -28,8 +28,9 @@ check: .venv/dev ## lint, format, types, layers
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev ## measure reading and judging against a bare JSON loop (FILE=path of an audit log)
-	$(BIN)/python -m bench.reading $(FILE)
+bench: .venv/dev ## measure analyze against a bare JSON loop, and judging (FILE=path of an audit log)
+	$(BIN)/python -m bench.analysing $(FILE)
+	$(BIN)/python -m bench.judging
 
 docs: .venv/runtime ## write docs/rules.md anew from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md

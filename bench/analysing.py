@@ -1,0 +1,86 @@
+"""How fast `causeline analyze` is, and how much memory it takes, against a bare loop of `orjson.loads`.
+
+    python -m bench.analysing [FILE] [--runs 5]
+
+Whole processes are timed, each beside the others: the bare loop over the lines of FILE (an unpacked audit log; else one
+made of the sample), `analyze` on one processor, on two, and on a file with every line twice. Prints medians of the
+ratios of neighbours; greater than 1 is faster than the bare loop.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.larger import repeated
+
+SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+_ROUNDS = 60  # of the sample: about 100 000 lines
+_BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
+_ANALYZE = "import sys; from dashboard.cli import main; sys.exit(main())"
+
+
+class Run(NamedTuple):
+    seconds: float
+    peak: float  # MiB, of the larger of its processes
+
+
+def run(code: str, arguments: Sequence[str], processors: int) -> Run:
+    """One process of its own, on so many processors."""
+    start = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.execv(sys.executable, [sys.executable, "-c", code, *arguments])
+    _, status, usage = os.wait4(child, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise SystemExit(f"{arguments} ended with {status}")
+    return Run(time.perf_counter() - start, usage.ru_maxrss / 1024)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.file or Path(folder, "sample.jsonl")
+        if not options.file:
+            path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
+        measure(path, Path(folder, "twice.jsonl"), options.runs)
+
+
+def measure(path: Path, twice: Path, runs: int) -> None:
+    content = path.read_bytes()
+    lines = content.count(b"\n")
+    twice.write_bytes(content + content)
+    del content
+    analyze = ["analyze", str(path), "--output", "json"]
+    rows = [
+        (
+            run(_BARE, [str(path)], 1),
+            run(_ANALYZE, analyze, 1),
+            run(_ANALYZE, analyze, 2),
+            run(_ANALYZE, ["rules"], 1),
+        )
+        for _ in range(runs)
+    ]
+    print(f"{path.name}: {lines} lines")
+    for name, column in (("one processor", 1), ("two processors", 2)):
+        ratio = statistics.median(row[0].seconds / row[column].seconds for row in rows)
+        rate = lines / statistics.median(row[column].seconds for row in rows)
+        peak = max(row[column].peak for row in rows)
+        print(f"analyze on {name}: {ratio:.2f} of the bare loop, {rate:,.0f} lines/s, {peak:.0f} MiB at most")
+    doubled = run(_ANALYZE, ["analyze", str(twice), "--output", "json"], 2)
+    print(f"every line twice: {doubled.peak:.0f} MiB")
+    print(f"causeline rules: {statistics.median(row[3].seconds for row in rows):.2f} s")
+
+
+if __name__ == "__main__":
+    main()

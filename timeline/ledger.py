@@ -6,7 +6,7 @@ Between the two nothing is decided, so permutation, repetition and batching of t
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 
 from msgspec.structs import replace
@@ -258,38 +258,31 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """Clocks, offsets and spaces from everything that is known."""
-        told = [
-            (entry.resource_version, entry)
-            for each in self._objects.values()
-            for entry in each.entries.values()
-            if entry.resource_version is not None
-        ]
+        told: dict[GroupKind, list[Entry]] = defaultdict(list)
+        for each in self._objects.values():
+            told[each.name[:2]] += [entry for entry in each.entries.values() if entry.resource_version is not None]
         self._offsets = {}
         if len(self._files) > 1:
             self._offsets = offsets(
-                (revision, entry.place.file, entry.received, entry.staged)
-                for revision, entry in told
-                if entry.clock is Clock.AUDIT and entry.place and _shared(entry.ref.group, entry.ref.kind)
+                (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
+                for kind, entries in told.items()
+                if _shared(*kind)
+                for entry in entries
+                if entry.clock is Clock.AUDIT and entry.place
             )
             if self._offsets:
-                told = [(revision, self._on_time(entry)) for revision, entry in told]
+                told = {kind: [self._on_time(entry) for entry in entries] for kind, entries in told.items()}
             self._cover()
-        by_kind: dict[GroupKind, list[tuple[int, int, int]]] = defaultdict(list)
-        timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
-        for revision, entry in told:
-            kind = entry.ref.group, entry.ref.kind
-            by_kind[kind].append((revision, entry.received, entry.staged))
-            if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
-                timely[kind].append((revision, entry.received))
-        self._spaces = self._calibrated(timely)
-        self.clocks = defaultdict(CommitClock)
+        self._spaces = self._calibrated(told)
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for kind, commits in by_kind.items():
+        for kind, entries in told.items():
+            commits = [(entry.resource_version or 0, entry.received, entry.staged) for entry in entries]
             stamps[self._spaces[kind]] += commits
+        self.clocks = defaultdict(CommitClock)
         for space, commits in stamps.items():
             self.clocks[space] = CommitClock(commits)
 
-    def _calibrated(self, timely: dict[GroupKind, list[tuple[int, int]]]) -> dict[GroupKind, str]:
+    def _calibrated(self, told: Mapping[GroupKind, list[Entry]]) -> dict[GroupKind, str]:
         """Which counter the revisions of each kind are of; "" is the one that most share.
 
         One audit log vouches for all kinds in it. Of a kind that was only watched, the revisions must lie between
@@ -297,6 +290,13 @@ class Ledger:
         """
         spaces = {kind: "" if _shared(*kind) else kind[1] for kind in self.seen}
         watched = [kind for kind, seen in self.seen.items() if not seen.levels and not spaces[kind]]
+        if not watched:
+            return spaces
+        timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
+        for kind, entries in told.items():
+            for entry in entries:
+                if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
+                    timely[kind].append((entry.resource_version or 0, entry.received))
         watched.sort(key=lambda kind: (-len(timely[kind]), kind))
         vouched = [commit for kind in timely if self.seen[kind].levels and not spaces[kind] for commit in timely[kind]]
         if not vouched and watched:

@@ -26,12 +26,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     time: int
     facts: Any
     entry: Entry
+    at: At  # its place in commit order, also among moments that are drawn at one time
     space: str = ""  # which counter its revision is of
-
-    @property
-    def at(self) -> At:
-        """Its place in commit order, also among moments that are drawn at one time."""
-        return self.time, self.entry.resource_version or 0
 
     @property
     def stamp(self) -> Stamp:
@@ -74,7 +70,9 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 class Track:
     """One object's life: one UID, or one life of a name where the observations carry no UID."""
 
-    __slots__ = ("changed", "gone_by", "key", "kind", "moments", "name", "owner", "ref")
+    __slots__ = (
+        "changed", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
+    )  # fmt: skip
 
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
         self.ref = ref
@@ -82,6 +80,10 @@ class Track:
         self.key = (name, ref.uid)
         self.owner = owner
         self.moments = moments
+        self.first = first = moments[0]
+        self.last = last = moments[-1]
+        self.created = first if first.entry.change is Change.CREATED else None  # the creation, if it was observed
+        self.ended = last if last.entry.change is Change.DELETED else None  # the removal, if it was observed
         self.gone_by: int | None = None  # drawn time by which it had surely gone, where its removal was not observed
         self.changed = 0  # drawn time from which it differs from what was known of it before
         self.kind: Kind = kind_of(ref.group, ref.kind)
@@ -93,24 +95,6 @@ class Track:
     def family(self) -> str:
         """The colour and filter it belongs to; the heartbeats of nodes are noise."""
         return "Cluster" if self.ref.namespace == "kube-node-lease" else self.kind.family
-
-    @property
-    def first(self) -> Moment:
-        return self.moments[0]
-
-    @property
-    def last(self) -> Moment:
-        return self.moments[-1]
-
-    @property
-    def created(self) -> Moment | None:
-        """The creation, if it was observed."""
-        return self.first if self.first.change is Change.CREATED else None
-
-    @property
-    def ended(self) -> Moment | None:
-        """The removal, if it was observed."""
-        return self.last if self.last.change is Change.DELETED else None
 
     @property
     def until(self) -> int | None:
@@ -299,7 +283,7 @@ def _track(name: Name, number: int, timed: list[tuple[int, Entry]], space: str) 
         owner = owner or entry.owner
         if time > latest:
             latest = time
-        moments.append(Moment(latest, facts, entry, space))
+        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space))
     ref = timed[0][1].ref
     if not ref.uid:  # a stable stand-in, so that each life has a key of its own
         ref = replace(ref, uid=f"{ANONYMOUS}{number}")

@@ -170,7 +170,8 @@ class World:
     def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
         if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
             for spell, start, end in track.kind.spells(track):
-                yield *self._spells.setdefault((track.owner.uid, spell), ([], [])), start, end
+                key = (track.owner.uid, spell)
+                yield *(self._spells.get(key) or self._spells.setdefault(key, ([], []))), start, end
 
     def tracks(self) -> Iterator[Track]:
         for name in sorted(self._lanes):

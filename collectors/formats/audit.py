@@ -8,7 +8,9 @@ from msgspec.structs import replace
 from collectors.formats import Format
 from collectors.formats.json_items import outline
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
-from collectors.normalise.audit import AuditEvent, Shared, entries_of
+from collectors.normalise.audit import entries_of
+from collectors.normalise.audit_event import AuditEvent
+from collectors.normalise.shared import Shared
 from timeline.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)

@@ -1,53 +1,16 @@
 """Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from collectors.normalise import KINDS, NOT_OBJECTS, decoder, outcome, owner, revision, told
+from collectors.normalise import NOT_OBJECTS, decoder, outcome, revision, told
+from collectors.normalise.audit_event import AuditEvent, ObjectReference, date, instant, latest
+from collectors.normalise.shared import Shared
 from collectors.redact import redact_json
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place
-from timeline.kinds import Kind, Metadata, kind_of, seconds
-
-
-class _User(msgspec.Struct, gc=False):
-    username: str = ""
-
-
-class _ObjectReference(msgspec.Struct, gc=False):
-    resource: str = ""
-    apiGroup: str = ""
-    apiVersion: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    subresource: str = ""
-
-
-class _Code(msgspec.Struct, gc=False):
-    code: int | None = None
-
-
-class AuditEvent(msgspec.Struct, gc=False):
-    """The part of `audit.k8s.io/v1` Event that matters; bodies stay raw until a fact needs them."""
-
-    level: str = ""
-    auditID: str = ""
-    stage: str = ""
-    verb: str = ""
-    requestURI: str = ""
-    user: _User = msgspec.field(default_factory=_User)
-    userAgent: str = ""
-    objectRef: _ObjectReference | None = None
-    responseStatus: _Code | None = None
-    requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    requestReceivedTimestamp: str = ""
-    stageTimestamp: str = ""
-    timestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # v1alpha1 and v1beta1, whole seconds
-    metadata: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # of the same
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Level, Place
+from timeline.kinds import Kind, Metadata, kind_of
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -110,8 +73,6 @@ _binding = msgspec.json.Decoder(_Binding)
 _request = msgspec.json.Decoder(_Request)
 _list = msgspec.json.Decoder(_List)
 _delete_options = msgspec.json.Decoder(_DeleteOptions)
-_text = msgspec.json.Decoder(str)
-_stamp = msgspec.json.Decoder(Metadata)
 _CHANGES = {
     "create": Change.CREATED,
     "update": Change.MODIFIED,
@@ -122,90 +83,6 @@ _CHANGES = {
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
 _LEVELS = {level.value: level for level in Level}
 _METADATA = Metadata()
-_seconds: dict[str, int] = {}
-
-
-def instant(text: str) -> int:
-    """A time as the API server writes it into its log (RFC 3339, microseconds), since 1970. Raises ValueError."""
-    fraction = text[20:26]
-    if len(text) != 27 or text[26] != "Z" or not fraction.isdecimal():
-        return seconds(text)
-    whole = _seconds.get(text[:20])
-    if whole is None:
-        if text[19] != ".":
-            return seconds(text)
-        if len(_seconds) > 100_000:
-            _seconds.clear()
-        whole = _seconds[text[:20]] = seconds(text[:19] + "Z")
-    return whole + int(fraction)
-
-
-def latest(text: str) -> int:
-    """The last microsecond that a time may stand for: whoever ships a log may have cut its fraction off."""
-    if len(text) >= 27:
-        return instant(text)
-    fraction = _fraction.search(text)
-    return instant(text) + int("9" * (6 - len(fraction[1] if fraction else "")) or "0")
-
-
-_fraction = re.compile(r"\.(\d{1,6})")
-
-
-class Shared:
-    """What many events of a log tell alike, kept once: objects, their owners, clients, kinds."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self.text = self._texts.setdefault  # to be called with a text, twice
-        self._refs: dict[str, ObjectRef] = {}
-        self._owners: dict[str, Owner | None] = {}
-        self._kinds: dict[tuple[str, str], Kind] = {}
-        self.named: dict[tuple[str, str], str] = {}  # the kinds of resources that are not built in, as the log tells
-
-    def ref(self, ref: _ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
-        uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
-        known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}")
-        if (
-            known is None
-            or known.name != name
-            or known.kind != kind
-            or known.namespace != ref.namespace
-            or known.version != ref.apiVersion
-            or known.group != ref.apiGroup
-        ):
-            if "\0" in f"{ref.apiGroup}{ref.apiVersion}{kind}{ref.namespace}{name}{uid}":
-                raise ValueError("a NUL character stands in the object's name")
-            text = self.text
-            known = ObjectRef(
-                text(ref.apiGroup, ref.apiGroup),
-                text(ref.apiVersion, ref.apiVersion),
-                kind,
-                text(ref.namespace, ref.namespace),
-                name,
-                uid,
-            )
-            if kind != "Event":  # most are told of but once
-                self._refs[key] = known
-        return known
-
-    def owner(self, metadata: Metadata) -> Owner | None:
-        references = metadata.ownerReferences
-        if not references:
-            return None
-        uid = references[0].uid
-        if len(references) > 1 or not uid:
-            return owner(metadata)
-        known = self._owners.get(uid)
-        if known is None:
-            known = self._owners[uid] = owner(metadata)
-        return known
-
-    def kind(self, group: str, resource: str) -> Kind | None:
-        """The kind of a resource that is built in."""
-        found = self._kinds.get((group, resource))
-        if found is None and (name := KINDS.get((group, resource))):
-            found = self._kinds[group, resource] = kind_of(group, name)
-        return found
 
 
 def entries_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared) -> Sequence[Entry]:
@@ -220,7 +97,7 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared)
     if code is None or not 200 <= code < 300:
         return ()
     if not event.requestReceivedTimestamp or not event.stageTimestamp:
-        _date(event)
+        date(event)
     if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
         ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
@@ -237,22 +114,12 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, shared: Shared)
     return (entry,) if entry else ()
 
 
-def _date(event: AuditEvent) -> None:
-    """Before Kubernetes 1.9 events told whole seconds: of the request, and as their own creation that of the stage."""
-    if not event.requestReceivedTimestamp and told(event.timestamp):
-        event.requestReceivedTimestamp = _text.decode(event.timestamp)
-    if not event.stageTimestamp and told(event.metadata) and (stage := _stamp.decode(event.metadata).creationTimestamp):
-        event.stageTimestamp = stage.removesuffix("Z") + ".999999Z"
-    if not event.requestReceivedTimestamp or not (event.stageTimestamp or told(event.timestamp)):
-        raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
-
-
 class _Telling:
     """One event on its way to an entry."""
 
     __slots__ = ("_bodies", "_event", "_place", "_ref", "_shared")
 
-    def __init__(self, event: AuditEvent, ref: _ObjectReference, place: Place, bodies: bool, shared: Shared) -> None:
+    def __init__(self, event: AuditEvent, ref: ObjectReference, place: Place, bodies: bool, shared: Shared) -> None:
         self._event = event
         self._ref = ref
         self._place = place

@@ -6,9 +6,8 @@ from typing import Any
 from timeline.coverage import coverage, judgeable
 from timeline.entries import FOREVER, ObjectRef, moment
 from timeline.lifelines import public_uid
-from timeline.order import delay_bounds
 from timeline.payloads import DocumentPayload, FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
-from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
+from timeline.rulebook import Finding, Occurrence, Proof, Rule, bounds, digest
 from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")
@@ -129,7 +128,7 @@ def occurrence(found: Finding, each: Occurrence, world: World, ids: dict[tuple[i
         "effect_text": each.effect_text,
         "arrow": each.arrow,
         "hole": each.hole,
-        "bounds": delay_bounds(ends[0].stamp, ends[1].stamp) if len(each.proof) > 1 else None,
+        "bounds": bounds(ends[0], ends[1]) if len(each.proof) > 1 else None,
         "proof": proof,
     }
 

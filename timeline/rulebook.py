@@ -228,17 +228,39 @@ def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
     return any(each is not None and each <= until for each in asked)
 
 
+def bounds(a: Moment, b: Moment) -> tuple[float, float] | None:
+    """Seconds between two commits, a first, at least and at most; None where nothing tells the most."""
+    if not dated(b):
+        return None
+    least, most = delay_bounds(a.stamp, b.stamp)
+    if dated(a):
+        return least, most
+    return 0.0, max(0.0, most - (a.time - a.stamp.received) / 1e6)  # it was committed at its drawn time or later
+
+
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:
     """The sentence that says why the order is that sure, and within what the delay is known to lie."""
-    least, most = delay_bounds(a.stamp, b.stamp)
-    known = f" The delay is known to lie between {duration(round(least * 1e6))} and {duration(round(most * 1e6))}."
+    known = _known(bounds(a, b))
     if verdict is Verdict.INCONCLUSIVE:
-        return "Inconclusive: the two requests overlapped and no revision orders them." + known
+        if Clock.OBJECT in (a.clock, b.clock):
+            return f"Inconclusive: whole-second times do not tell the order, and no revisions do.{known}"
+        return f"Inconclusive: the two requests overlapped and no revision orders them.{known}"
     if verdict is Verdict.BOUNDED:
-        return "Bounded: only whole-second times tell the order, and they lie far enough apart." + known
+        return f"Bounded: only whole-second times tell the order, and they lie far enough apart.{known}"
     if by_revision(a.stamp, b.stamp):
-        return f"Exact: {_counted(a, b)}, and revisions count commits." + known
-    return "Exact: the first request was answered before the second was received." + known
+        return f"Exact: {_counted(a, b)}, and revisions count commits.{known}"
+    return f"Exact: the first request was answered before the second was received.{known}"
+
+
+def _known(within: tuple[float, float] | None) -> str:
+    if within is None:
+        return ""
+    least, most = (duration(round(each * 1e6)) for each in within)
+    if least == most:
+        return f" The delay is known to within {duration(round((within[1] - within[0]) * 1e6))}."
+    if within[0] == 0:
+        return f" The delay is at most {most}."
+    return f" The delay is known to lie between {least} and {most}."
 
 
 def _counted(a: Moment, b: Moment) -> str:
@@ -251,6 +273,8 @@ def _counted(a: Moment, b: Moment) -> str:
 
 def duration(microseconds: int) -> str:
     """A length of time as a person says it: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
+    if microseconds == 0:
+        return "less than 1 s"  # two times of a clock that counts whole seconds
     if microseconds < 1_000:
         return f"{microseconds} µs"
     if microseconds < 999_500:

@@ -40,13 +40,14 @@ from typing import NamedTuple
 
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND, delay_bounds
+from timeline.order import SECOND
 from timeline.rulebook import (
     Effect,
     Finding,
     Occurrence,
     Proof,
     Verdict,
+    bounds,
     dated,
     duration,
     order_of,
@@ -96,7 +97,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         return
     harm = list(Effect)
     worst = max(found, key=lambda case: (harm.index(case.occurrence.effect), case.occurrence.length))
-    ends = [proof.moment.stamp for proof in worst.occurrence.proof]
+    ends = [proof.moment for proof in worst.occurrence.proof]
     yield Finding(
         rule="endpoints-before-service",
         subject=ref,
@@ -106,7 +107,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
         advice=tuple(dict.fromkeys(case.advice for case in found)),
         delay=worst.occurrence.length,
-        bounds=delay_bounds(ends[0], ends[-1]) if worst.occurrence.arrow else None,
+        bounds=bounds(ends[0], ends[-1]) if worst.occurrence.arrow else None,
     )
 
 

@@ -39,8 +39,7 @@ from typing import NamedTuple
 
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
-from timeline.order import delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, order_of, rule, setting, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bounds, order_of, rule, setting, why
 from timeline.world import World
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
@@ -92,7 +91,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         ),
         advice=_advice(job),
         delay=max(0, born.time - since.time) if excess.late else None,
-        bounds=delay_bounds(since.stamp, born.stamp) if excess.late else None,
+        bounds=bounds(since, born) if excess.late else None,
     )
 
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from timeline.elections import Election, Term, heartbeat, sureness
 from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, duration, rule
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule
 from timeline.world import World
 
 
@@ -65,13 +65,14 @@ def _occurrence(election: Election, stretch: list[tuple[Term, Term]]) -> Occurre
     taken = [election.write(new.taken) for _, new in stretch]
     length = taken[-1].time - taken[0].time
     holders = len({term.holder for handover in stretch for term in handover})
+    sure = "Exact" if sureness(*taken) is Verdict.EXACT else "Bounded, by whole seconds"
     times = f"changed hands {len(stretch)} times in {duration(length)}"
     return Occurrence(
         first=taken[0].time,
         last=taken[-1].time,
         headline=f"Lease {election.lease.ref.name} {times}",
         plural="Leases",
-        why="The take-overs are revisions of one Lease, and the API server's clock tells when each came.",
+        why=f"{sure}: the take-overs are revisions of one Lease, and the API server's clock tells when each came.",
         effect=Effect.POSSIBLE,
         effect_text=f"{holders} holders led in turn",
         proof=tuple(Proof("taken over", election.lease.ref, moment) for moment in taken),

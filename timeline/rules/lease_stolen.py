@@ -36,7 +36,7 @@ from timeline.elections import Election, Term, heartbeat, sureness
 from timeline.entries import Change
 from timeline.lifelines import Track
 from timeline.order import delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bounds, duration, rule
 from timeline.world import World
 
 
@@ -64,7 +64,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             "Do not edit a Lease by hand: let its holder release it, or stop the holder and wait for the term's end.",
         ),
         delay=longest.length,
-        bounds=delay_bounds(longest.proof[0].moment.stamp, longest.proof[1].moment.stamp),
+        bounds=bounds(longest.proof[0].moment, longest.proof[1].moment),
     )
 
 
@@ -88,7 +88,7 @@ def _stolen(election: Election, old: Term, new: Term) -> bool:
 def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
     renewed, taken = election.write(old.renewed), election.write(new.taken)
     term, length = _term(election, old, new), max(0, taken.time - renewed.time)
-    sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded: the times are whole seconds"
+    sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded, by whole seconds"
     chained = taken.replaces is not None and taken.replaces == renewed.stamp.resource_version
     between = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
     return Occurrence(

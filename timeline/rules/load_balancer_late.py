@@ -43,7 +43,20 @@ from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
 from timeline.lifelines import Moment, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, Verdict, dated, duration, rule, setting, why
+from timeline.rulebook import (
+    Effect,
+    Finding,
+    Occurrence,
+    Proof,
+    Status,
+    Verdict,
+    bounds,
+    dated,
+    duration,
+    rule,
+    setting,
+    why,
+)
 from timeline.world import World
 
 LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")
@@ -111,6 +124,7 @@ def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Findin
     effect, text = _effect(wait, peers)
     proof = (wait.since, Proof("first address", service.ref, came)) if came else (wait.since,)
     late = f"had its first address {length} after" if came else f"has had no address in the {length} since"
+    all_late = f"had a first address {length} after" if came else f"had no address in the {length} since"
     return Finding(
         rule="load-balancer-late",
         subject=service.ref,
@@ -121,7 +135,7 @@ def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Findin
             Occurrence(
                 first=since.time,
                 last=wait.until,
-                headline=f"{{subjects}} {late} {_STARTS[wait.since.role]}",
+                headline=f"{{subjects}} {all_late} {_STARTS[wait.since.role].removeprefix('it had ')}",
                 plural="Services",
                 why=reason,
                 effect=effect,
@@ -132,7 +146,7 @@ def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Findin
         ),
         advice=_advice(wait),
         delay=wait.length,
-        bounds=delay_bounds(since.stamp, came.stamp) if came else None,
+        bounds=bounds(since, came) if came else None,
         status=status,
     )
 

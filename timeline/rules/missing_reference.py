@@ -40,8 +40,20 @@ from typing import NamedTuple
 from timeline.entries import Change, Clock, Level, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, setting, why
+from timeline.order import SECOND
+from timeline.rulebook import (
+    Effect,
+    Finding,
+    Occurrence,
+    Proof,
+    Verdict,
+    bounds,
+    duration,
+    order_of,
+    rule,
+    setting,
+    why,
+)
 from timeline.world import World
 
 GRACE = setting("missing-reference", "grace", 5, "s", "How long something may be missing without a warning.")
@@ -231,7 +243,7 @@ def _finding(user: Track, name: Name, absence: Absence, found: Judgement) -> Fin
         ),
         advice=_advice(user, name),
         delay=length,
-        bounds=delay_bounds(absence.start.stamp, absence.came[1].stamp) if absence.came else None,
+        bounds=bounds(absence.start, absence.came[1]) if absence.came else None,
     )
 
 

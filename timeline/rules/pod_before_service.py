@@ -38,8 +38,20 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 from collections.abc import Iterator
 
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, order_of, rule, surely_live, why
+from timeline.order import SECOND
+from timeline.rulebook import (
+    Effect,
+    Finding,
+    Occurrence,
+    Proof,
+    Verdict,
+    bounds,
+    duration,
+    order_of,
+    rule,
+    surely_live,
+    why,
+)
 from timeline.world import World
 
 FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
@@ -101,7 +113,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         ),
         advice=_advice(service, world),
         delay=delay,
-        bounds=delay_bounds(born.stamp, came.stamp),
+        bounds=bounds(born, came),
     )
 
 
@@ -141,21 +153,21 @@ def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
 def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
     reported = next((moment for moment in pod.moments if moment.facts.started), None)
     if reported is None:
-        return Effect.NONE, "no container of it was seen to start"
+        return Effect.NONE, "no container of {names} was seen to start"
     if not pod.told("hostname"):
-        return Effect.NONE, "it has no hostname, and so no DNS name"
+        return Effect.NONE, "{names} has no hostname, and so no DNS name"
     if reported.time >= came.time:  # the node's clock decides, as far as the API server's bears it out
         bound = next((moment for moment in pod.moments if moment.action == "binding"), born)
         started = reported.facts.started
         if bound.time < came.time and not bound.time - SECOND < started <= reported.time:
-            return Effect.NONE, "its node's clock is off: whether its container started first is not known"
+            return Effect.NONE, "its node's clock is off: whether {names} started first is not known"
         if bound.time >= came.time or started + SECOND > came.time:
-            return Effect.NONE, "its container started later"
+            return Effect.NONE, "{names} started later"
     for before, after in zip(pod.moments, pod.moments[1:], strict=False):
         in_time = reported.time <= after.time <= came.time + FAILURE_WITHIN
         if in_time and after.facts.failed_since(before.facts):
-            return Effect.OBSERVED, f"its container started first and failed {_from(came, after)}"
-    return Effect.POSSIBLE, "its container started first; no failure seen in the minute after"
+            return Effect.OBSERVED, f"{{names}} started first and failed {_from(came, after)}"
+    return Effect.POSSIBLE, "{names} started first; no failure seen in the minute after"
 
 
 def _from(came: Moment, failed: Moment) -> str:

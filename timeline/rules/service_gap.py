@@ -34,13 +34,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import delay_bounds
 from timeline.rulebook import (
     Effect,
     Finding,
     Occurrence,
     Proof,
     Verdict,
+    bounds,
     dated,
     duration,
     order_of,
@@ -81,7 +81,11 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         return
     longest = max(gaps, key=lambda gap: (gap.length, -gap.went.time))
     away = longest.length
-    times = f" {len(gaps)} times, for up to {duration(away)}," if len(gaps) > 1 else f" for {duration(away)}"
+    times = (
+        f" {len(gaps)} times, for {'up to ' if away else ''}{duration(away)},"
+        if len(gaps) > 1
+        else f" for {duration(away)}"
+    )
     yield Finding(
         rule="service-gap",
         subject=pod.ref,
@@ -91,7 +95,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(_occurrence(pod, gap, world) for gap in gaps),
         advice=_advice(gaps[0].service, world),
         delay=away,
-        bounds=delay_bounds(longest.went.stamp, longest.back[1].stamp) if longest.back else None,
+        bounds=bounds(longest.went, longest.back[1]) if longest.back else None,
     )
 
 

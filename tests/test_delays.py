@@ -1,0 +1,39 @@
+"""What is said of the time between two events: never more than their clocks tell."""
+
+from pathlib import Path
+
+import pytest
+
+from collectors.analysis import analyse
+from collectors.formats import Limits
+from tests.recordings import SAMPLE
+from timeline.rulebook import Finding
+
+WATCH = Path(__file__).parent / "data/objects/watch"
+
+
+def findings(path: Path) -> list[Finding]:
+    return analyse([(path, path.name)], Limits()).findings
+
+
+@pytest.mark.parametrize("path", [SAMPLE, WATCH])
+def test_the_delay_that_is_told_lies_where_it_is_known_to_lie(path: Path) -> None:
+    bounded = [found for found in findings(path) if found.bounds and found.delay is not None]
+    assert bounded
+    for found in bounded:
+        assert found.bounds and found.delay is not None
+        assert found.bounds[0] <= found.delay / 1e6 <= found.bounds[1]
+
+
+def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_carries() -> None:
+    # The audit log knows 53 and 52 ms; the watch shows the Service as it was created, 7 s before.
+    gaps = [found for found in findings(WATCH) if found.rule == "service-gap"]
+    assert gaps
+    assert {found.bounds for found in gaps} == {(0.0, 1.0)}
+    assert all("for less than 1 s, under Pod" in found.summary for found in gaps)
+    assert all("The delay is at most 1 s." in found.worst.why for found in gaps)
+
+
+def test_nothing_took_no_time() -> None:
+    told = [text for found in findings(WATCH) for text in (found.summary, found.worst.headline, found.worst.why)]
+    assert told and not [text for text in told if "0 µs" in text]

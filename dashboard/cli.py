@@ -79,12 +79,28 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("manage", parents=[shared], help="run a management command of Django")
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
     command.set_defaults(run=_manage)
-    command = commands.add_parser("analyze", help="judge recordings here and now; no server, no database")
+    command = commands.add_parser(
+        "analyze",
+        help="judge recordings here and now; no server, no database",
+        epilog="Exit status: 0 nothing at or above the threshold, 1 findings, 2 input or command not understood.",
+    )
     command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
-    command.add_argument("--output", choices=["table", "json"], default="table")
-    command.add_argument("--fail-on", choices=["error", "warning", "never"], default="warning", help="(%(default)s)")
+    command.add_argument(
+        "--output",
+        choices=["table", "json"],
+        default="table",
+        help="for a person, or the findings document (%(default)s)",
+    )
+    command.add_argument(
+        "--fail-on",
+        choices=["error", "warning", "never"],
+        default="warning",
+        help="the least severity for which the exit status is 1 (%(default)s)",
+    )
     command.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
-    command.add_argument("--namespace", action="append", default=[], metavar="NS", help="only here; may be repeated")
+    command.add_argument(
+        "--namespace", action="append", default=[], metavar="NS", help="only in this namespace; may be repeated"
+    )
     command.add_argument("--coverage", action="store_true", help="show what was seen, and what can be judged")
     command.set_defaults(run=judging.analyze)
     command = commands.add_parser("report", help="write what analyze finds, with its timeline, as one HTML file")
@@ -92,10 +108,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
     command.add_argument("--title", default="", help="what stands on top (the names of the files)")
     command.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
-    command.add_argument("--namespace", action="append", default=[], metavar="NS", help="only here; may be repeated")
+    command.add_argument(
+        "--namespace", action="append", default=[], metavar="NS", help="only in this namespace; may be repeated"
+    )
     command.set_defaults(run=judging.report)
     command = commands.add_parser("rules", help="list the rules, or show the page of one")
-    command.add_argument("id", nargs="?", metavar="ID")
+    command.add_argument("id", nargs="?", metavar="ID", help="such as service-gap; all where none is named")
     command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")
     command.set_defaults(run=judging.rules)
     command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")

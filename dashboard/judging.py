@@ -42,7 +42,7 @@ def analyze(options: argparse.Namespace) -> int:
             document = analysis._replace(findings=findings).document()
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
-            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage)
+            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
 
@@ -95,6 +95,10 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         progress.end()
     if analysis.nothing:
         say(analysis.nothing)
+    else:
+        seen = {track.ref.namespace for track in analysis.world.tracks()}
+        for name in sorted(set(options.namespace) - seen):
+            say(f"nothing that a rule looks at was seen in a namespace {name}")
     return analysis
 
 

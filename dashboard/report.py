@@ -123,7 +123,7 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
                 "verdict": "cannot judge" if each.verdict == "not" else each.verdict,
                 "can": each.verdict != "not",
                 "why": each.why,
-                "remedy": each.remedy,
+                "remedies": each.remedy.splitlines(),
             }
             for each in judgeable(rows, rulebook())
         ],

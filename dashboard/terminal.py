@@ -1,21 +1,26 @@
 """What an analysis found, as a person reads it in a terminal."""
 
 import os
+import re
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from collectors.analysis import Analysis
 from collectors.formats import Reading, Skipped
 from timeline import documents
-from timeline.coverage import coverage, judgeable
+from timeline.coverage import POLICY, CoverageRow, RuleCoverage, coverage, judgeable
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, ProofPayload
-from timeline.rulebook import Finding, Rule, settings
+from timeline.rulebook import DELAY, Finding, Occurrence, Rule, digest, duration, settings
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
 _SKIPPED = 5  # reasons shown; JSON has them all
+_EVENTS = 6  # of a row's proof shown, and the last; JSON has them all
+_INDENT = " " * 8
+_COMMAND = re.compile(r"`[^`]*`")
+_KEPT = "\0"  # stands for a space at which no line is broken
 
 
 class Terminal:
@@ -32,21 +37,51 @@ class Terminal:
     def line(self, text: str = "") -> None:
         print(text, file=self._stream)
 
-    def wrapped(self, text: str, indent: str) -> None:
+    def wrapped(self, text: str, indent: str, hanging: str = "", colour: str = "") -> None:
+        """In lines of the terminal's width; a command in backticks stays in one line, so that it can be copied."""
+        whole = _COMMAND.sub(lambda found: found[0].replace(" ", _KEPT), text)
         for line in textwrap.wrap(
-            text, self.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            whole,
+            self.width,
+            initial_indent=indent,
+            subsequent_indent=indent + hanging,
+            break_on_hyphens=False,
+            break_long_words=False,
         ):
-            self.line(line)
+            shown = line.replace(_KEPT, " ")
+            self.line(self.paint(shown, colour) if colour else shown)
 
 
-def show(analysis: Analysis, findings: Sequence[Finding], terminal: Terminal, *, with_coverage: bool) -> None:
-    """The findings, one row for all whom one befell alike, errors first; then what was read."""
-    for group in _groups(analysis, findings):
-        _show_group(group, terminal)
+def show(
+    analysis: Analysis,
+    findings: Sequence[Finding],
+    terminal: Terminal,
+    *,
+    with_coverage: bool,
+    only: Sequence[str] = (),
+) -> None:
+    """The findings, one row for all whom one befell alike, errors first; then what was read. `only`: of these rules."""
+    for group, proof in _groups(analysis, findings):
+        _show_group(group, proof, terminal)
+    rows = coverage(analysis.world)
+    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
     if with_coverage:
-        _show_coverage(analysis, terminal)
+        _show_coverage(rows, judged, terminal)
     _show_skipped(analysis, terminal)
-    terminal.line(_summary(analysis, findings))
+    terminal.wrapped(_summary(analysis, findings), "")
+    if not with_coverage and analysis.world.seen:
+        _show_lack(judged, terminal)
+
+
+def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
+    """That no finding may mean nothing is said before anybody asks."""
+    blind = sum(each.verdict == "not" for each in judged)
+    partly = sum(each.verdict != "not" and bool(each.remedy) for each in judged)
+    told = [f"{blind} of {len(judged)} rules cannot judge this recording"] if blind else []
+    if partly:
+        told.append(f"{partly} only in part" if blind else f"{partly} of {len(judged)} rules judge it only in part")
+    if told:
+        terminal.wrapped(f"{', '.join(told)}; --coverage says why, and what would help.", "")
 
 
 def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
@@ -63,58 +98,109 @@ def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
         terminal.line(f"skipped {more_skips} more; --output json tells them")
 
 
-def _groups(analysis: Analysis, findings: Sequence[Finding]) -> list[FindingGroupPayload]:
-    rows = [
-        (
-            documents.finding(found),
-            [documents.occurrence(found, each, analysis.world, {}) for each in found.occurrences],
-            0,
-        )
-        for found in findings
+def _groups(
+    analysis: Analysis, findings: Sequence[Finding]
+) -> Iterator[tuple[FindingGroupPayload, list[ProofPayload]]]:
+    """Rows with their proof. Those that one event ended alike for several make one row, whenever each began."""
+    rows = []
+    members: dict[str, list[Occurrence]] = {}
+    for found in findings:
+        told = [documents.occurrence(found, each, analysis.world, {}) for each in found.occurrences]
+        for each, one in zip(found.occurrences, told, strict=True):
+            alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
+            one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
+            members.setdefault(one["group"], []).append(each)
+        rows.append((documents.finding(found), told, 0))
+    for group in documents.finding_groups(rows, analysis.world.first, analysis.world.last):
+        alike_ones = members[group["key"]]
+        lengths = sorted(each.length for each in alike_ones)
+        if lengths[0] == lengths[-1]:
+            yield group, group["proof"]
+            continue
+        group["summary"] += f", by {duration(lengths[0])} to {duration(lengths[-1])}"
+        group["why"] = group["why"].partition(DELAY)[0]
+        yield group, _proof_of_all(alike_ones)
+
+
+def _proof_of_all(occurrences: Sequence[Occurrence]) -> list[ProofPayload]:
+    events = {(proof.moment.at, proof.ref.name, proof.role): proof for each in occurrences for proof in each.proof}
+    ordered = [events[key] for key in sorted(events)]
+    return [
+        {**documents.proof_payload(proof), "role": f"{proof.ref.name}: {proof.role}"}
+        for proof in [*ordered[:_EVENTS], *ordered[_EVENTS:][-1:]]
     ]
-    return documents.finding_groups(rows, analysis.world.first, analysis.world.last)
 
 
-def _show_group(group: FindingGroupPayload, terminal: Terminal) -> None:
-    severity = terminal.paint(f"{group['severity']:<7}", group["severity"])
+def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
     where = _plain(group["namespace"] or "cluster")
-    terminal.line(f"{severity} {terminal.paint(_plain(group['summary']), 'title')}")
-    terminal.line(terminal.paint(f"        {group['rule']} · {where} · {group['status']}", "quiet"))
-    terminal.wrapped(f"{group['why']} Effect: {_plain(group['effect_text'])}.", "        ")
-    for proof in group["proof"]:
-        terminal.line(f"        {_plain(_proof(proof))}")
+    head, *more = textwrap.wrap(_plain(group["summary"]), terminal.width - len(_INDENT), break_long_words=False)
+    severity = terminal.paint(f"{group['severity']:<{len(_INDENT)}}", group["severity"])
+    terminal.line(severity + terminal.paint(head, "title"))
+    for line in more:
+        terminal.line(_INDENT + terminal.paint(line, "title"))
+    terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
+    terminal.wrapped(f"{_plain(group['why'])} Effect: {_plain(group['effect_text'])}.", _INDENT)
+    for event in proof:
+        terminal.wrapped(_plain(_proof(event)), _INDENT, "  ")
     for advice in group["advice"]:
-        terminal.wrapped(f"→ {_plain(advice)}", "        ")
+        terminal.wrapped(f"→ {_plain(advice)}", _INDENT, "  ")
     terminal.line()
 
 
 def _proof(proof: ProofPayload) -> str:
     revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
-    return " · ".join(filter(None, [proof["time"], proof["role"], revision, proof["actor"] or "", place]))
+    return " · ".join(filter(None, [_time(proof["time"]), proof["role"], revision, proof["actor"] or "", place]))
 
 
-def _show_coverage(analysis: Analysis, terminal: Terminal) -> None:
-    rows = coverage(analysis.world)
-    terminal.line(terminal.paint("Seen", "title"))
-    for row in rows:
-        name = f"{row.resource}.{row.group}" if row.group else row.resource
-        state = "complete" if row.complete else "with gaps" if row.level != "list" else "one moment"
-        terminal.line(f"  {name:<55} {row.level:<16} {state:<10} {row.entries:>8}")
-    terminal.line(terminal.paint("Rules", "title"))
-    for each in judgeable(rows, rulebook()):
-        terminal.line(f"  {each.rule:<28} {'cannot judge' if each.verdict == 'not' else each.verdict}")
-        if each.remedy:
-            terminal.wrapped(f"{each.why}. {each.remedy}", "      ")
+def _time(told: str) -> str:
+    """Of a clock that counts whole seconds no more than those."""
+    return told.replace(".000000Z", "Z")
+
+
+def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
+    names = [f"{row.resource}.{row.group}" if row.group else row.resource for row in rows]
+    wide = max(10, min(max(map(len, names), default=0), terminal.width - 42))
+    terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'told by':<16} {'followed':<11}changes", "title"))
+    for name, row in zip(names, rows, strict=True):
+        short = _plain(name if len(name) <= wide else f"{name[: wide - 1]}…")
+        state = "one moment" if row.level == "list" else "complete" if row.complete else "with gaps"
+        lost = f", {row.holes} missing" if row.holes else ""
+        terminal.line(f"{short:<{wide}}  {row.level:<16} {state:<11}{row.entries}{lost}")
     terminal.line()
+    terminal.line(terminal.paint("Rules", "title"))
+    for each in judged:
+        terminal.line(f"{each.rule:<28}{'cannot judge' if each.verdict == 'not' else each.verdict}")
+        if each.remedy:
+            terminal.wrapped(f"{_plain(each.why)}.", "    ", colour="quiet")
+    terminal.line()
+    _show_remedies(dict.fromkeys(line for each in judged for line in each.remedy.splitlines()), terminal)
+
+
+def _show_remedies(remedies: Iterable[str], terminal: Terminal) -> None:
+    """Each once, in a line of its own to copy, however many rules lack it."""
+    headings: dict[str, list[str]] = {}
+    for remedy in remedies:
+        if remedy.startswith(POLICY):
+            heading = "In the audit policy, among its first rules"
+        elif remedy.startswith("kubectl"):
+            heading = "With kubectl, each into a file of its own, and all of them analysed together"
+        else:
+            heading = "With more files"
+        headings.setdefault(heading, []).append(remedy.removeprefix(POLICY))
+    for heading, lines in headings.items():
+        terminal.line(terminal.paint(heading, "title"))
+        for line in lines:
+            terminal.line(_plain(line))
+        terminal.line()
 
 
 def _summary(analysis: Analysis, findings: Sequence[Finding]) -> str:
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
     told = ", ".join(f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items())
     world = analysis.world
-    span = f" from {documents.timestamp(world.first)} to {documents.timestamp(world.last)}" if world.first else ""
-    return f"{told} in {analysis.entries} changes{span}; {analysis.skips} skipped."
+    span = f" from {_time(documents.timestamp(world.first))} to {_time(documents.timestamp(world.last))}"
+    return f"{told} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:
@@ -123,9 +209,14 @@ def show_rules(terminal: Terminal) -> None:
 
 
 def show_rule(rule: Rule, terminal: Terminal) -> None:
-    terminal.line(terminal.paint(rule.id, "title"))
-    for line in rule.page.splitlines():
-        terminal.line(terminal.paint(line.removeprefix("## "), "title") if line.startswith("## ") else line)
+    terminal.wrapped(f"{rule.id}: {rule.title}", "", colour="title")
+    for paragraph in rule.page.partition("\n")[2].split("\n\n"):
+        text = " ".join(paragraph.split())
+        if text.startswith("## "):
+            terminal.line()
+            terminal.line(terminal.paint(text.removeprefix("## "), "title"))
+        elif text:
+            terminal.wrapped(text, "")
     own = [setting for setting in settings.values() if setting.rule == rule.id]
     if own:
         terminal.line()

@@ -221,3 +221,47 @@ def test_a_terminal_that_does_not_speak_utf_8_gets_what_it_can_show() -> None:
     status, output, errors = causeline("analyze", SAMPLE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (status, errors) == (1, "")
     assert "Service ring was away for 53 ms under 3 running Pods" in output
+
+
+def test_a_namespace_that_is_not_there_is_said() -> None:
+    status, output, errors = causeline("analyze", SAMPLE, "--namespace", "vol-restrat")
+    assert (status, errors) == (0, "causeline: nothing that a rule looks at was seen in a namespace vol-restrat\n")
+    assert "0 errors, 0 warnings, 0 info" in output
+
+
+def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
+    dump = Path(__file__).parent / "data/objects/dump.txt.zst"
+    output = causeline("analyze", dump)[1]
+    assert "rules cannot judge this recording" in " ".join(output.split())
+    assert "cannot judge this recording" not in causeline("analyze", SAMPLE, "--rule", "service-gap")[1]
+
+
+def test_each_remedy_is_told_once_in_a_line_to_copy() -> None:
+    watch = Path(__file__).parent / "data/objects/watch"
+    output = causeline("analyze", watch, "--coverage", COLUMNS="60")[1]
+    lines = output.splitlines()
+    assert lines.count("kubectl get jobs.batch -A -w --output-watch-events --show-managed-fields -o json") == 1
+    policies = [line for line in lines if line.startswith("- {level: RequestResponse")]
+    assert policies and len(policies) == len(set(policies))
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith("Seen")) :]
+    assert max(map(len, table[: table.index("")])) <= 60
+    rules = {row["rule"]: row for row in document(watch)["source"]["rules"]}
+    assert rules["lease-stolen"]["verdict"] == "bounded"
+
+
+def test_pods_whose_service_came_late_are_one_row_with_the_proof_of_all() -> None:
+    late = RULES / "pod-before-service" / "fires-container-first.jsonl"
+    output = causeline("analyze", late, "--rule", "pod-before-service")[1]
+    assert output.count("pod-before-service ·") == 1
+    assert "3 Pods created before Service ring2, by 360 ms to 458 ms" in output
+    assert "The delay is" not in output  # it is another for each
+    for told in ("ring2-0: Pod created", "ring2-1: Pod created", "ring2-2: Pod created", "ring2: Service created"):
+        assert output.count(told) == 1
+
+
+def test_commands_are_not_broken_however_narrow_the_terminal() -> None:
+    leaks = RULES / "runaway-creation" / "fires-volcano-retries.jsonl"
+    lines = causeline("analyze", leaks, COLUMNS="60")[1].splitlines()
+    clean = next(line for line in lines if "delete persistentvolumeclaim" in line)
+    assert clean.lstrip().startswith("`kubectl") and "--dry-run=server`" in clean
+    assert all(len(line) <= 60 for line in lines if "`" not in line and str(leaks) not in line)

@@ -10,7 +10,7 @@ from timeline.rulebook import Rule
 from timeline.world import World
 
 Depth = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
-Judgement = Literal["exact", "inconclusive", "not"]
+Judgement = Literal["exact", "bounded", "inconclusive", "not"]
 
 
 class CoverageRow(NamedTuple):
@@ -33,7 +33,7 @@ class RuleCoverage(NamedTuple):
     rule: str
     verdict: Judgement  # at best
     why: str
-    remedy: str  # "" where nothing is lacking
+    remedy: str  # one a line: a line of an audit policy, a command, a sentence; "" where nothing is lacking
 
 
 def coverage(world: World) -> list[CoverageRow]:
@@ -54,42 +54,49 @@ def coverage(world: World) -> list[CoverageRow]:
 def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCoverage]:
     """For each rule, at what verdict it can judge, why, and what would fill the lack."""
     by_kind = {qualified(row.group, row.kind): row for row in rows}
-    return [_judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs]) for rule in rules]
+    watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
+    return [_judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs], watching) for rule in rules]
 
 
-def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]]) -> RuleCoverage:
+def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
+    """`watching`: no audit log is among the source, and so another watch is what it lacks."""
     unseen = [kind for kind, row in needs if row is None]
     listed = [row for _, row in needs if row and row.level == "list"]
     unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
     shallow = [row for _, row in needs if row and row.level in unordered]
     bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.needs)]
     broken = [row for _, row in needs if row and row.level != "list" and not row.complete]
+    watched = [row for _, row in needs if row and row.level == "watch" and rule.times]
+    best: Judgement = "bounded" if watched else "exact"
     if unseen:
         what = f"no change of {_and(unseen)} was seen: there was none, or the source does not tell of it"
-        return RuleCoverage(rule.id, "not", what, " ".join(_remedy(kind) for kind in unseen))
+        return RuleCoverage(rule.id, "not", what, "\n".join(_remedy(kind, watching) for kind in unseen))
     if listed and not rule.lists:
         what = (
             f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
         )
-        return RuleCoverage(rule.id, "not", what, " ".join(_watch(row) for row in listed))
+        return RuleCoverage(rule.id, "not", what, "\n".join(_watch(row) for row in listed))
     if bare:
         what = f"{_and(row.resource for row in bare)} were logged without bodies, in which stands what it looks at"
-        return RuleCoverage(rule.id, "not", what, " ".join(_policy(row.group, row.resource) for row in bare))
+        return RuleCoverage(rule.id, "not", what, "\n".join(_policy(row.group, row.resource) for row in bare))
     if shallow:
         names = _and(row.resource for row in shallow)
         what = f"{names} were logged without revisions, so overlapping requests have no order"
         return RuleCoverage(
-            rule.id, "inconclusive", what, " ".join(_policy(row.group, row.resource) for row in shallow)
+            rule.id, "inconclusive", what, "\n".join(_policy(row.group, row.resource) for row in shallow)
         )
     if broken:
         what = f"writes of {_and(row.resource for row in broken)} are missing: what rests on absence is not judged"
         remedies = [_watch(row) for row in broken if row.level == "watch"]
         if len(remedies) < len(broken):
             remedies.insert(0, "Add the other API servers' logs, or the rotated ones, to the same recording.")
-        return RuleCoverage(rule.id, "exact", what, " ".join(remedies))
+        return RuleCoverage(rule.id, best, what, "\n".join(remedies))
+    if watched:
+        what = f"{_and(row.resource for row in watched)} come from a watch, whose times are whole seconds"
+        return RuleCoverage(rule.id, best, what, "\n".join(_policy(row.group, row.resource) for row in watched))
     if listed:
         what = f"{_and(row.resource for row in listed)} come from a list: what stood then is judged, and nothing before"
-        return RuleCoverage(rule.id, "exact", what, " ".join(_watch(row) for row in listed))
+        return RuleCoverage(rule.id, "exact", what, "\n".join(_watch(row) for row in listed))
     return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
 
 
@@ -110,9 +117,10 @@ def _level(seen: Seen) -> Depth:
     return "watch" if seen.streamed else "list"
 
 
-def _remedy(kind: str) -> str:
+def _remedy(kind: str, watching: bool) -> str:
     name, _, group = kind.partition(".")
-    return _policy(group or _GROUPS.get(name, ""), plural(name))
+    advise = _command if watching else _policy
+    return advise(group or _GROUPS.get(name, ""), plural(name))
 
 
 _GROUPS = {
@@ -126,15 +134,22 @@ _GROUPS = {
 }
 
 
+POLICY = "In the audit policy: "
+
+
 def _policy(group: str, resource: str) -> str:
     resources = f'{{group: "{group}", resources: ["{resource}", "{resource}/*"]}}'
     verbs = "verbs: [create, update, patch, delete, deletecollection]"
-    return f"In the audit policy: - {{level: RequestResponse, {verbs}, resources: [{resources}]}}"
+    return f"{POLICY}- {{level: RequestResponse, {verbs}, resources: [{resources}]}}"
 
 
 def _watch(row: CoverageRow) -> str:
-    resource = f"{row.resource}.{row.group}" if row.group else row.resource
-    return f"kubectl get {resource} -A -w --output-watch-events --show-managed-fields -o json"
+    return _command(row.group, row.resource)
+
+
+def _command(group: str, resource: str) -> str:
+    name = f"{resource}.{group}" if group else resource
+    return f"kubectl get {name} -A -w --output-watch-events --show-managed-fields -o json"
 
 
 def _and(words: Iterable[str]) -> str:

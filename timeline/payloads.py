@@ -73,7 +73,7 @@ class RulePayload(TypedDict):
     """What one rule can say of the source."""
 
     rule: str
-    verdict: Literal["exact", "inconclusive", "not"]  # at best
+    verdict: Literal["exact", "bounded", "inconclusive", "not"]  # at best
     why: str
     remedy: str
 

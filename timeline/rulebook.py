@@ -130,17 +130,18 @@ class Rule(msgspec.Struct, frozen=True):
     page: str  # the docstring of its module: its page in the catalogue
     judge: Judge
     lists: bool = False  # what stands together in a list is enough for it; the others need an order
+    times: bool = False  # it measures how long something took, so whole seconds leave its findings bounded
 
 
 def rule(
-    identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...], lists: bool = False
+    identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...], lists: bool = False, times: bool = False
 ) -> Callable[[Judge], Judge]:
     """Enter a judge into the rulebook. Its module's docstring is its page; the first line is its title."""
 
     def enter(judge: Judge) -> Judge:
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
-        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge, lists)
+        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge, lists, times)
         return judge
 
     return enter
@@ -252,15 +253,18 @@ def why(verdict: Verdict, a: Moment, b: Moment) -> str:
     return f"Exact: the first request was answered before the second was received.{known}"
 
 
+DELAY = " The delay is "  # from here on, `why` tells of one delay, and no more of the order
+
+
 def _known(within: tuple[float, float] | None) -> str:
     if within is None:
         return ""
     least, most = (duration(round(each * 1e6)) for each in within)
     if least == most:
-        return f" The delay is known to within {duration(round((within[1] - within[0]) * 1e6))}."
+        return f"{DELAY}known to within {duration(round((within[1] - within[0]) * 1e6))}."
     if within[0] == 0:
-        return f" The delay is at most {most}."
-    return f" The delay is known to lie between {least} and {most}."
+        return f"{DELAY}at most {most}."
+    return f"{DELAY}known to lie between {least} and {most}."
 
 
 def _counted(a: Moment, b: Moment) -> str:

@@ -42,7 +42,7 @@ SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at 
 SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be, as a part of the Lease's duration.")
 
 
-@rule("lease-expired", judges=("Lease",), needs=("Lease",))
+@rule("lease-expired", judges=("Lease",), needs=("Lease",), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if heartbeat(lease):
         return

@@ -37,7 +37,7 @@ from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, durat
 from timeline.world import World
 
 
-@rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"))
+@rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if heartbeat(lease):
         return

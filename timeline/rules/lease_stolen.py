@@ -40,7 +40,7 @@ from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bound
 from timeline.world import World
 
 
-@rule("lease-stolen", judges=("Lease",), needs=("Lease",))
+@rule("lease-stolen", judges=("Lease",), needs=("Lease",), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if heartbeat(lease):
         return

@@ -103,7 +103,7 @@ class Peers(NamedTuple):
         return f"another of its class had its address {within}"
 
 
-@rule("load-balancer-late", judges=("Service",), needs=("Service", "EndpointSlice"))
+@rule("load-balancer-late", judges=("Service",), needs=("Service", "EndpointSlice"), times=True)
 def judge(service: Track, world: World) -> Iterator[Finding]:
     wait = _wait(service, world)
     if not wait:

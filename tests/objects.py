@@ -6,9 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import zstandard
 
-from collectors.formats import Limits, Skipped, read
+from collectors.formats import Limits, NotARecording, Skipped, read
 from timeline.entries import Entry
 
 OBJECTS = Path(__file__).parent / "data" / "objects"
@@ -37,6 +38,27 @@ def entries_of(content: bytes, bodies: bool = False) -> list[Entry]:
 
 def reasons_of(content: bytes, limits: Limits = Limits()) -> list[str]:  # noqa: B008
     return [str(item) for item in items_of(content, limits=limits) if isinstance(item, Skipped)]
+
+
+def refusal(content: bytes, name: str) -> str:
+    """The words with which a file is refused."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "7"
+        path.write_bytes(content)
+        with pytest.raises(NotARecording) as refused:
+            read([(path, name)], bodies=False)
+    return str(refused.value)
+
+
+def check_damaged(content: bytes, cut: tuple[float, float], noise: bytes, bodies: bool = True) -> None:
+    """Read it with a part, told in fractions of the whole, replaced by noise: it ends in words, never in an error."""
+    begin, end = sorted(int(part * len(content)) for part in cut)
+    try:
+        items = items_of(content[:begin] + noise + content[end:], bodies)
+    except NotARecording as refused:
+        assert str(refused).endswith(".")
+    else:
+        assert all(item.reason if isinstance(item, Skipped) else item.ref.name for item in items)
 
 
 def changes_of(items: Iterable[Entry | Skipped]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from collectors.formats import NotARecording, Skipped, read
+from collectors.formats import Skipped, read
 from tests.events import entries_of, event, items_of, pod, real, reasons_of
+from tests.objects import refusal
 from timeline.entries import Change
 
 KUBECONFIG = b"""apiVersion: v1
@@ -17,14 +18,6 @@ users:
 - name: admin
   user: {token: very-secret-token}
 """
-
-
-def refusal(tmp_path: Path, content: bytes) -> str:
-    path = tmp_path / "7"
-    path.write_bytes(content)
-    with pytest.raises(NotARecording) as refused:
-        read([(path, "chosen.bin")], bodies=False)
-    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -46,16 +39,16 @@ def refusal(tmp_path: Path, content: bytes) -> str:
         (b"\n\n\n", "it begins with nothing but blank lines"),
     ],
 )
-def test_what_is_no_recording_is_named(tmp_path: Path, content: bytes, words: str) -> None:
-    message = refusal(tmp_path, content)
+def test_what_is_no_recording_is_named(content: bytes, words: str) -> None:
+    message = refusal(content, "chosen.bin")
     assert message.startswith("chosen.bin is not a recording that Causeline knows: ")
     assert words in message
     assert "Causeline reads Kubernetes audit logs" in message
 
 
-def test_a_refusal_repeats_nothing_of_the_content(tmp_path: Path) -> None:
-    assert "very-secret" not in refusal(tmp_path, KUBECONFIG)
-    assert "very-secret" not in refusal(tmp_path, b"very-secret-token\n")
+def test_a_refusal_repeats_nothing_of_the_content() -> None:
+    assert "very-secret" not in refusal(KUBECONFIG, "chosen.bin")
+    assert "very-secret" not in refusal(b"very-secret-token\n", "chosen.bin")
 
 
 def read_file(tmp_path: Path, content: bytes) -> list[Any]:

@@ -11,8 +11,9 @@ import pytest
 import zstandard
 
 from collectors.formats import read
-from collectors.formats.stream import Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
+from collectors.formats.stream import Intake, Limits, Line, Recording, Skipped, open_all
 from tests.events import event
+from tests.objects import refusal
 
 Pack = Callable[[bytes], bytes]
 PACKINGS: list[Pack] = [bytes, gzip.compress, zstandard.compress]
@@ -43,14 +44,6 @@ def lines_of(tmp_path: Path, content: bytes, limits: Limits = LIMITS) -> tuple[l
         [(item.number, item.data) for item in items if isinstance(item, Line)],
         [str(item) for item in items if isinstance(item, Skipped)],
     )
-
-
-def refusal(tmp_path: Path, content: bytes) -> str:
-    path = tmp_path / "7"
-    path.write_bytes(content)
-    with pytest.raises(NotARecording) as refused:
-        read([(path, "audit.log")], bodies=False)
-    return str(refused.value)
 
 
 WHOLE: tuple[list[tuple[int, bytes]], list[str]] = ([(1, b'{"a":1}'), (2, b'{"b":2}'), (3, b'{"c":3}')], [])
@@ -115,12 +108,12 @@ def test_other_data_behind_the_compressed_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", PACKINGS)
-def test_an_empty_file_is_no_recording(tmp_path: Path, pack: Pack) -> None:
-    assert refusal(tmp_path, pack(b"")) == "audit.log is empty."
+def test_an_empty_file_is_no_recording(pack: Pack) -> None:
+    assert refusal(pack(b""), "audit.log") == "audit.log is empty."
 
 
-def test_a_file_cut_before_its_first_line_says_so(tmp_path: Path) -> None:
-    message = refusal(tmp_path, zstandard.compress(TEXT)[:8])
+def test_a_file_cut_before_its_first_line_says_so() -> None:
+    message = refusal(zstandard.compress(TEXT)[:8], "audit.log")
     assert message.startswith("audit.log cannot be read: ") and message.endswith("the file was cut.")
 
 

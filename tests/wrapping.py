@@ -19,6 +19,10 @@ def _json_lines(values: list[Any]) -> str:
     return "".join(_json(value) + "\n" for value in values)
 
 
+def _yaml(values: list[Any]) -> str:
+    return str(yaml.dump_all(values, Dumper=yaml.CSafeDumper, explicit_start=True))
+
+
 def _events(lines: Lines) -> list[Any]:
     return [json.loads(line) for line in lines]
 
@@ -94,7 +98,7 @@ WRAPPERS: dict[str, tuple[str, Callable[[Lines], str]]] = {
     "webhook bodies on lines": (LIST, lambda lines: _json_lines([_event_list([line]) for line in lines])),
     "an array": (LIST, lambda lines: _json(_events(lines))),
     "pretty-printed events": (LIST, lambda lines: "".join(_json(e, indent=4) + "\n" for e in _events(lines))),
-    "events in YAML": (YAML, lambda lines: str(yaml.safe_dump_all(_events(lines), explicit_start=True))),
+    "events in YAML": (YAML, lambda lines: _yaml(_events(lines))),
     "aws logs filter-log-events": (CLOUDWATCH, lambda lines: _json({"events": [*map(_log_event, lines)]}, indent=4)),
     "CloudWatch events on lines": (CLOUDWATCH, lambda lines: _json_lines([*map(_log_event, lines)])),
     "a CloudWatch subscription": (CLOUDWATCH, _firehose),

@@ -193,3 +193,22 @@ def test_a_field_of_another_type_is_told(tmp_path: Path) -> None:
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.text(max_size=8))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -> None:
     check_damaged(SAMPLE.read_bytes(), cut, noise.encode(), bodies=False)
+
+
+@pytest.mark.parametrize(
+    ("told", "change"),
+    [
+        ({}, Change.CREATED),
+        ({"creationTimestamp": "2026-11-21T07:51:00Z"}, Change.MODIFIED),  # it was there
+        ({"generation": 2}, Change.MODIFIED),  # applied once more
+        ({"managedFields": []}, Change.MODIFIED),  # nothing tells
+        ({"creationTimestamp": None}, Change.MODIFIED),
+    ],
+)
+def test_an_apply_that_made_its_object_is_a_creation(told: dict[str, Any], change: Change, tmp_path: Path) -> None:
+    made = pod()
+    at = "2026-11-21T07:52:00Z"
+    writers = [{"manager": "argocd", "operation": "Apply", "time": at}]
+    made["metadata"] |= {"creationTimestamp": at, "managedFields": writers, **told}
+    found = entry_of(tmp_path, methodName="io.k8s.core.v1.pods.patch", response=made)
+    assert found.change is change

@@ -11,6 +11,7 @@ import msgspec
 
 from timeline.entries import moment
 from timeline.kinds import seconds
+from timeline.order import SECOND
 
 _REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, where an entry does not say when it arrived
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
@@ -41,6 +42,21 @@ class _Payload(msgspec.Struct, gc=False):
     response: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
 
 
+class _Manager(msgspec.Struct, gc=False):
+    operation: str = ""
+    time: str = ""
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    creationTimestamp: str = ""
+    generation: int = 1
+    managedFields: list[_Manager] = []
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
 class _LogEntry(msgspec.Struct, gc=False):
     insertId: str = ""
     timestamp: str = ""
@@ -50,6 +66,7 @@ class _LogEntry(msgspec.Struct, gc=False):
 
 
 _entry = msgspec.json.Decoder(_LogEntry)
+_object = msgspec.json.Decoder(_Object)
 
 
 def event_in(record: bytes) -> bytes | None:
@@ -62,6 +79,7 @@ def event_in(record: bytes) -> bytes | None:
     answered, asked = (bytes(body) != b"null" for body in (payload.response, payload.request))
     dry_run = "?dryRun=All" if entry.labels.get("command.gke.io/dryRun") else ""
     failure = payload.status.code and _HTTP.get(payload.status.code, 500)
+    created = verb == "create" or (verb == "patch" and answered and _applied_first(payload.response, entry.timestamp))
     return msgspec.json.encode(
         {
             "level": "RequestResponse" if answered else "Request" if asked else "Metadata",
@@ -72,13 +90,25 @@ def event_in(record: bytes) -> bytes | None:
             "user": {"username": payload.authenticationInfo.principalEmail},
             "userAgent": payload.requestMetadata.callerSuppliedUserAgent,
             "objectRef": _reference(payload.methodName, payload.resourceName),
-            "responseStatus": {"code": failure or (201 if verb == "create" else 200)},
+            "responseStatus": {"code": failure or (201 if created else 200)},
             "requestObject": payload.request,
             "responseObject": payload.response,
             "requestReceivedTimestamp": entry.timestamp,
             "stageTimestamp": entry.receiveTimestamp or moment(seconds(entry.timestamp) + _REQUEST_TIMEOUT),
         }
     )
+
+
+def _applied_first(response: msgspec.Raw, timestamp: str) -> bool:
+    """Whether an apply created its object, which no status tells: it alone wrote it, in the second it was asked."""
+    try:
+        metadata = _object.decode(response).metadata
+        later = seconds(metadata.creationTimestamp) - seconds(timestamp)
+    except ValueError:
+        return False
+    writers = [(each.operation, each.time) for each in metadata.managedFields]
+    alone = writers == [("Apply", metadata.creationTimestamp)] and metadata.generation <= 1
+    return alone and -SECOND < later < 2 * SECOND
 
 
 def _reference(method: str, name: str) -> dict[str, str] | None:

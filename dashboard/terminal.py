@@ -77,7 +77,7 @@ def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
     """That no finding may mean nothing is said before anybody asks."""
     blind = sum(each.verdict == "not" for each in judged)
     partly = sum(each.verdict != "not" and bool(each.remedy) for each in judged)
-    told = [f"{blind} of {len(judged)} rules cannot judge this recording"] if blind else []
+    told = [f"{blind} of {len(judged)} rules have nothing to judge by in this recording"] if blind else []
     if partly:
         told.append(f"{partly} only in part" if blind else f"{partly} of {len(judged)} rules judge it only in part")
     if told:

@@ -83,7 +83,7 @@ class Completeness:
         streamed = [loss.kind for loss in found if loss.streamed]
         self._streams = set(streamed) if len(streamed) < _ALL_OVER else set(ledger.seen)
         logged = [loss for loss in found if not loss.streamed]
-        times = sorted({entry.received for entry in ledger.entries() if entry.clock is Clock.AUDIT}) if logged else []
+        times = sorted(ledger.logged_times()) if logged else []
         scattered = [loss for loss in logged if not any(_within(loss, hole) for hole in self.holes)]
         around = {_around(loss, times) for loss in scattered}
         if len(around) == 1:

@@ -12,6 +12,7 @@ from itertools import accumulate
 from msgspec.structs import replace
 
 from timeline.entries import FOREVER, Change, Clock, Entry, Level
+from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
 from timeline.lifelines import Name, Track, identity, lives_of, merged, reconciled
 from timeline.order import SECOND, CommitClock, offsets
@@ -69,7 +70,7 @@ class Seen:
 class _Object:
     """What was learned of one UID, or of one name where the observations carry no UID."""
 
-    __slots__ = ("entries", "name", "number", "seen", "uid")
+    __slots__ = ("entries", "folded", "name", "number", "room", "seen", "uid")
 
     def __init__(self, name: Name, uid: str, number: int, seen: Seen) -> None:
         self.name = name
@@ -77,10 +78,29 @@ class _Object:
         self.number = number
         self.seen = seen
         self.entries: dict[object, Entry] = {}
+        self.folded: Folded | None = None
+        self.room = MANY  # entries that it may have before some are left out
+
+    def fold(self) -> None:
+        """Leave out what says nothing new."""
+        if len(self.entries) + len(self.folded or ()) >= MANY:
+            self.folded = self.folded or Folded()
+            self.folded.add(fold(self.entries, kind_of(self.name.group, self.name.kind)))
+            self.room = max(MANY, 2 * len(self.entries))
+
+    def merged(self, before: Entry, now: Entry) -> Entry:
+        """What two observations of one change tell; writes that were left out before it stay so."""
+        after = merged(before, now)
+        if self.folded and after.replaces in self.folded:
+            return replace(after, replaces=before.replaces, facts=before.facts)
+        return after
 
 
 class Ledger:
-    """The entries of one source, by object. What `keeps` refuses is counted as seen, and not kept."""
+    """The entries of one source, by object.
+
+    What `keeps` refuses is counted as seen, and not kept; nor is then a write between two that say the same.
+    """
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._keeps = keeps
@@ -115,14 +135,19 @@ class Ledger:
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
             self._extend(now.received, now.staged, now.clock is Clock.AUDIT)
-            known.seen.count(now, before)
+            folded = before is None and known.folded is not None and change in known.folded
+            known.seen.count(now, now if folded else before)
             if now.place and now.clock is Clock.AUDIT:
                 self._files.add(now.place.file)
+            if folded:
+                continue
             if before is None:
                 known.entries[change] = now
                 self._note(known, now)
                 yield known.number, entry
-            elif (now := merged(before, now)) != before:
+                if keeps and len(known.entries) > known.room:
+                    known.fold()
+            elif (now := known.merged(before, now)) != before:
                 known.entries[change] = now
                 self._note(known, now)
                 known.seen.recount(before, now)
@@ -145,7 +170,8 @@ class Ledger:
 
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
-        self._fresh.append(entry)
+        if not self._keeps:  # else everything is judged at once
+            self._fresh.append(entry)
 
     def _extend(self, received: int, staged: int, logged: bool) -> None:
         """The time that the source covers."""
@@ -166,6 +192,8 @@ class Ledger:
         self.first, self.last, self.answered, self.logged = 0, 0, FOREVER, (FOREVER, 0)
         for entry in self.entries():
             self._extend(entry.received, entry.staged, entry.clock is Clock.AUDIT)
+        for _, received, staged in self._folded():
+            self._extend(received, staged, logged=True)
         for file, (_, received, staged) in self._refused.values():
             ahead = self._offsets.get(file, 0)
             self._extend(received - ahead, _earlier(staged, ahead), file != "")
@@ -178,9 +206,22 @@ class Ledger:
     def stamps(self) -> Iterator[Stamped]:
         """Of every change that was seen, in no order."""
         yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
+        yield from self._folded()
         for file, (revision, received, staged) in self._refused.values():
             ahead = self._offsets.get(file, 0)
             yield revision, received - ahead, _earlier(staged, ahead)
+
+    def _folded(self, objects: "Iterable[_Object] | None" = None) -> Iterator[tuple[int, int, int]]:
+        """The stamps of what was left out."""
+        for each in self._objects.values() if objects is None else objects:
+            for file, revision, received, staged in each.folded or ():
+                ahead = self._offsets.get(file, 0)
+                yield revision, received - ahead, _earlier(staged, ahead)
+
+    def logged_times(self) -> set[int]:
+        """When writes were received that audit logs tell, microseconds."""
+        times = {entry.received for entry in self.entries() if entry.clock is Clock.AUDIT}
+        return times.union(received for _, received, _ in self._folded())
 
     def mixed(self) -> tuple[Entry, Entry] | None:
         """Two entries that cannot be of one cluster: two lives of the namespace kube-system, or, where it happens again
@@ -216,7 +257,10 @@ class Ledger:
     def settle(self) -> dict[Name, list[Track]]:
         """The lives of each name of which something may have changed since the last time."""
         names: Iterable[Name] = self._unsettled
-        if self._fresh and not self._grow():
+        if self._keeps:
+            for each in self._objects.values():
+                each.fold()
+        if names and not self._grow():
             self._rebuild()
             names = self._lanes
         settled = {name: self._lives(name) for name in sorted(names)}
@@ -245,7 +289,7 @@ class Ledger:
 
     def _grow(self) -> bool:
         """Whether what is new follows all that was known, so that the past stays as it is."""
-        if not self._spaces or len(self._files) > 1:
+        if self._keeps or not self._spaces or len(self._files) > 1:
             return False
         if not {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys():
             return False
@@ -278,6 +322,9 @@ class Ledger:
         for kind, entries in told.items():
             commits = [(entry.resource_version or 0, entry.received, entry.staged) for entry in entries]
             stamps[self._spaces[kind]] += commits
+        for each in self._objects.values():
+            if each.folded:
+                stamps[self._spaces[each.name[:2]]] += self._folded([each])
         self.clocks = defaultdict(CommitClock)
         for space, commits in stamps.items():
             self.clocks[space] = CommitClock(commits)

@@ -112,6 +112,10 @@ def _spells(track: Any) -> Iterable[tuple[str, At, At | None]]:
     return ()
 
 
+def _again(before: Any, after: Any, apart: int) -> Any:
+    return after if before == after else None
+
+
 def _subtitle(facts: Any) -> str:
     return ""
 
@@ -131,6 +135,9 @@ class Kind(NamedTuple):
     references: Callable[[Any], Iterable[Reference]] = _references
     subtitle: Callable[[Any], str] = _subtitle
     spells: Callable[[Any], Iterable[tuple[str, At, At | None]]] = _spells  # named stretches of a track's life
+    again: Callable[[Any, Any, int], Any] = (
+        _again  # of a write so many µs later: its facts if it says the same, or None
+    )
 
 
 NOISE = ("Events", "Cluster")  # families folded until asked for

@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from timeline.entries import Facts
 from timeline.kinds import Kind, Mark, Phase, Shape
@@ -24,6 +25,7 @@ class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     renewed: str = (
         ""  # as the holder wrote it; it tells that a write renewed the Lease, never when: that clock is its own
     )
+    steady: bool = False  # writes before it are left out, and it never went without one for longer than its duration
 
 
 def _facts(lease: LeaseShape) -> LeaseFacts:
@@ -50,4 +52,23 @@ def _marks(before: LeaseFacts, after: LeaseFacts) -> Iterable[Mark]:
             yield Mark("released", f"released by {before.holder}")
 
 
-KIND = Kind("coordination.k8s.io", "Lease", "lease", "Leases", LeaseShape, LeaseFacts, _facts, _phase, _marks)
+def _again(before: LeaseFacts, after: LeaseFacts, apart: int) -> LeaseFacts | None:
+    """Renewed in time by the same holder."""
+    same = replace(before, renewed=after.renewed, steady=after.steady) == after
+    renewed = before.renewed != after.renewed or not after.renewed
+    in_time = after.steady or apart <= after.duration * 1_000_000
+    return replace(after, steady=True) if same and renewed and in_time else None
+
+
+KIND = Kind(
+    "coordination.k8s.io",
+    "Lease",
+    "lease",
+    "Leases",
+    LeaseShape,
+    LeaseFacts,
+    _facts,
+    _phase,
+    _marks,
+    again=_again,
+)

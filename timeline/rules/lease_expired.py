@@ -74,6 +74,9 @@ def _silences(lease: Track) -> Iterator[tuple[int, int | None]]:
         told = moment.entry.facts is not None and moment.change is not Change.DELETED
         if held is not None:
             before = lease.moments[held]
+            if told and moment.facts.steady:
+                held = place
+                continue
             if told and moment.facts.holder == before.facts.holder and not renews(before, moment):
                 continue
             yield held, place

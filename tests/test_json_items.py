@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.formats import Limits, Recording, Skipped
-from collectors.formats.json_items import Item, Pattern, items, outline
+from collectors.formats.json_items import Pattern, items, outline
+from collectors.formats.json_text import Item
 from collectors.formats.stream import TOO_DEEP
 
 ITEMS = ("items", "*")

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
+from collectors.formats.refusal import reason_of
+from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.shared import Shared
@@ -92,19 +93,6 @@ def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> En
     """The entry of a resource that is not built in, whose own answer told no kind."""
     kind = kinds.get((entry.ref.group, resource), resource)
     return replace(entry, ref=replace(entry.ref, kind=kind))
-
-
-def reason_of(error: Exception) -> str:
-    match error:
-        case RecursionError():
-            return TOO_DEEP
-        case UnicodeDecodeError():
-            return f"it is not UTF-8: {error}"
-        case msgspec.ValidationError():
-            return f"a field is not as Kubernetes writes it: {error}"
-        case msgspec.DecodeError():
-            return f"not JSON: {error}"
-    return str(error)
 
 
 FORMAT = Format("Kubernetes audit log", sniff, read)

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from collectors.formats.audit import reason_of
-from collectors.formats.stream import Skipped
+from collectors.formats.refusal import reason_of
+from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import revision, told
 from collectors.normalise.objects import failure, sighting_of
 from collectors.normalise.replay import Replay
@@ -52,8 +52,8 @@ class Listing:
             return
         self._size += len(piece.data)
         if self._size > self._limit:
-            limit = f"the list is longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
-            yield Skipped(self._file, piece.line, f"its kind stands behind the whole list, and {limit}")
+            why = f"its kind stands behind the whole list, and the list is {too_long(self._limit)}"
+            yield Skipped(self._file, piece.line, why)
         else:
             self._waiting.append(piece)
 

@@ -11,8 +11,9 @@ import msgspec
 
 from collectors.formats import Format, watch
 from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of, header_of
-from collectors.formats.json_items import Damaged, Text, outline
-from collectors.formats.stream import Recording, Skipped
+from collectors.formats.json_items import outline
+from collectors.formats.json_text import Damaged, Text
+from collectors.formats.stream import Recording, Skipped, too_long
 from timeline.entries import Entry
 
 _LOG_BEGINS = b"==== START logs for container "
@@ -67,7 +68,7 @@ class _Documents:
                 fields.append(b"%s:%s" % (msgspec.json.encode(key), self._text.value()))
                 size += len(fields[-1])
                 if size > self._limit:
-                    raise Damaged(f"longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit")
+                    raise Damaged(too_long(self._limit))
         except Damaged as error:
             if listing is None:
                 raise

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from collectors.formats import Format
-from collectors.formats.audit import reason_of
 from collectors.formats.json_items import outline
+from collectors.formats.refusal import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.normalise import revision, told
 from collectors.redact import redact_json

@@ -1,9 +1,11 @@
-"""What to say of files that are no recordings: what they are instead, never what stands in them."""
+"""What to say of files that are no recordings, and of what cannot be used in one: never what stands in them."""
 
 import re
 from collections.abc import Sequence
 
-from collectors.formats.stream import Skipped
+import msgspec
+
+from collectors.formats.stream import TOO_DEEP, Skipped
 
 WANTED = (
     "Causeline reads Kubernetes audit logs, also as clouds and log stores export them; what kubectl get, get -w,"
@@ -53,3 +55,17 @@ def looks_like(head: bytes) -> str:
     if b"\0" in head:
         return "it is not text"
     return "it is YAML, but no Kubernetes object begins in it" if _YAML.match(head) else "it is not JSON"
+
+
+def reason_of(error: Exception) -> str:
+    """Why a line, a record or a document cannot be used, by what reading it raised."""
+    match error:
+        case RecursionError():
+            return TOO_DEEP
+        case UnicodeDecodeError():
+            return f"it is not UTF-8: {error}"
+        case msgspec.ValidationError():
+            return f"a field is not as Kubernetes writes it: {error}"
+        case msgspec.DecodeError():
+            return f"not JSON: {error}"
+    return str(error)

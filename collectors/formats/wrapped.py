@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from collectors.formats import Format
-from collectors.formats.audit import read_lines, reason_of
-from collectors.formats.json_items import Item, Pattern, items, outline
+from collectors.formats.audit import read_lines
+from collectors.formats.json_items import Pattern, items, outline
+from collectors.formats.json_text import Item
+from collectors.formats.refusal import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from timeline.entries import Entry
 

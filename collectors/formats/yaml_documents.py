@@ -13,7 +13,7 @@ import yaml
 
 from collectors.formats import Format
 from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
-from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
+from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
 from timeline.entries import Entry
 
 _VALUES = 1_000_000  # of one object; etcd takes none that holds as many
@@ -45,7 +45,7 @@ class _Text:
         self.last = number
         self._size += len(data)
         if self._size > self._limit:
-            self.fault = f"longer than {self._limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+            self.fault = too_long(self._limit)
             self._lines.clear()
 
     @property

@@ -5,7 +5,18 @@ is ever unpacked to the disk.
 """
 
 from collectors.formats.stream.inputs import open_all
-from collectors.formats.stream.intake import TOO_DEEP, Intake, Limits
+from collectors.formats.stream.intake import TOO_DEEP, Intake, Limits, too_long
 from collectors.formats.stream.recording import Block, Line, NotARecording, Recording, Skipped
 
-__all__ = ["TOO_DEEP", "Block", "Intake", "Limits", "Line", "NotARecording", "Recording", "Skipped", "open_all"]
+__all__ = [
+    "TOO_DEEP",
+    "Block",
+    "Intake",
+    "Limits",
+    "Line",
+    "NotARecording",
+    "Recording",
+    "Skipped",
+    "open_all",
+    "too_long",
+]

@@ -17,6 +17,11 @@ class Limits(NamedTuple):
     objects: int = 5_000_000
 
 
+def too_long(limit: int) -> str:
+    """What is said of a line, or of one value, of more bytes than a limit."""
+    return f"longer than {limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
+
+
 class Lost(Exception):
     """The stream cannot be read further. The message says why, as the end of a sentence."""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from collectors.formats.stream.content import Content
-from collectors.formats.stream.intake import Limits, Lost
+from collectors.formats.stream.intake import Limits, Lost, too_long
 
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # white space and NUL are not above it
@@ -48,8 +48,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
             if data and data[0] > _SPACE and len(data) <= limit:
                 yield Line(file, number, data)
             elif len(data) > limit:
-                reason = f"longer than {limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
-                yield Skipped(file, number, reason)
+                yield Skipped(file, number, too_long(limit))
             else:
                 if data.startswith(b"\0"):
                     yield Skipped(file, number, "NUL bytes stand where text was, as a crash leaves them")

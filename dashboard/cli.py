@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)
+        if arguments is None and "analysis" in options:
+            judging.leave(status)
         return status
     except Stopped:
         return 0

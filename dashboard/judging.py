@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dashboard import environment
 
@@ -100,6 +100,13 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         for name in sorted(set(options.namespace) - seen):
             say(f"nothing that a rule looks at was seen in a namespace {name}")
     return analysis
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once, with all that was written: taking a large world apart takes a tenth of all its time."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 @contextmanager

@@ -9,9 +9,8 @@ from timeline import documents, outline
 from timeline.entries import ObjectRef
 from timeline.kinds import NOISE
 from timeline.lanes import Drawing, LaneRow, group_payload
-from timeline.lifelines import Name, Track
+from timeline.lifelines import Key, Name, Track
 from timeline.payloads import FindingGroupPayload, GroupPayload, OverviewPayload, WindowPayload
-from timeline.reads import Key
 from timeline.rulebook import Finding
 from timeline.world import World
 

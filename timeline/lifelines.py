@@ -20,6 +20,9 @@ class Name(NamedTuple):
     name: str
 
 
+Key = tuple[Name, str]  # of a life: its UID, or a stand-in
+
+
 class Moment(msgspec.Struct, frozen=True, gc=False):
     """One change in a lifeline. `time` is drawn, microseconds; `facts`, of the kind's type, is the state from here."""
 
@@ -77,7 +80,7 @@ class Track:
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
         self.ref = ref
         self.name = name
-        self.key = (name, ref.uid)
+        self.key: Key = (name, ref.uid)
         self.owner = owner
         self.moments = moments
         self.first = first = moments[0]

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from timeline.kinds import NOISE
-from timeline.lifelines import Name, Track
-from timeline.reads import Key
+from timeline.lifelines import Key, Name, Track
 from timeline.world import World
 
 SLICES = 240  # of a source's histogram

@@ -5,10 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from timeline.lifelines import Name, Track
+from timeline.lifelines import Key, Track
 from timeline.order import At
 
-Key = tuple[Name, str]
 What = tuple[object, ...]
 Answer = tuple[str, str, int, int, bool]  # of `World.complete`: group, kind, start, end, and what it said
 

@@ -3,16 +3,16 @@
 A `World` learns entries in any order; when it settles, its tracks and their indexes are those of everything learned.
 """
 
-from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef
+from timeline.index import Index
 from timeline.ledger import GroupKind, Ledger, Seen
-from timeline.lifelines import Moment, Name, Track, public_uid
+from timeline.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.order import At
-from timeline.reads import LAST, SEEN, WRITES, Key, Reads
+from timeline.reads import LAST, SEEN, WRITES, Reads
 
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
 
@@ -28,11 +28,7 @@ class World:
         self.reads = Reads() if remembers else None
         self._ledger = Ledger(keeps)
         self._lanes: dict[Name, list[Track]] = {}
-        self._by_uid: dict[str, Track] = {}
-        self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
-        self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
-        self._referrers: dict[Name, set[Key]] = defaultdict(set)
-        self._names: dict[GroupKind, set[Name]] = defaultdict(set)
+        self._index = Index()
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
@@ -71,7 +67,6 @@ class World:
         for name, tracks in settled.items():
             before = {track.key: track for track in self._lanes.get(name, ())}
             lane = self._lanes[name] = []
-            self._names[name[:2]].add(name)
             for track in tracks:
                 was = before.pop(track.key, None)
                 since = 0 if was is None else track.differs(was)
@@ -141,37 +136,13 @@ class World:
         return before != track.gone_by
 
     def _enter(self, track: Track) -> None:
-        if track.ref.uid:
-            self._by_uid[track.ref.uid] = track
-        if track.owner:
-            insort(self._children[track.owner.uid], (track.first.at, track.key))
-        for starts, ends, start, end in self._spells_of(track):
-            insort(starts, start)
-            if end is not None:
-                insort(ends, end)
-        for name in track.references():
-            self._referrers[name].add(track.key)
+        self._index.enter(track)
         if losses(track, self._ledger, begins=-1):
             self._suspects.add(track.key)
 
     def _forget(self, track: Track) -> None:
-        """Take a life, as it was known until now, out of the indexes."""
-        self._by_uid.pop(track.ref.uid, None)
-        if track.owner:
-            self._children[track.owner.uid].remove((track.first.at, track.key))
-        for starts, ends, start, end in self._spells_of(track):
-            del starts[bisect_left(starts, start)]
-            if end is not None:
-                del ends[bisect_left(ends, end)]
-        for name in track.references():
-            self._referrers[name].discard(track.key)
+        self._index.forget(track)
         self._suspects.discard(track.key)
-
-    def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
-        if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
-            for spell, start, end in track.kind.spells(track):
-                key = (track.owner.uid, spell)
-                yield *(self._spells.get(key) or self._spells.setdefault(key, ([], []))), start, end
 
     def tracks(self) -> Iterator[Track]:
         for name in sorted(self._lanes):
@@ -181,7 +152,7 @@ class World:
         """The tracks of one kind."""
         if self.reads:
             self.reads.look("kind", group, kind)
-        for name in sorted(self._names.get((group, kind), ())):
+        for name in self._index.names(group, kind):
             yield from self._lanes[name]
 
     def incarnations(self, name: Name) -> list[Track]:
@@ -196,7 +167,7 @@ class World:
     def of_uid(self, uid: str) -> Track | None:
         if self.reads:
             self.reads.look("uid", uid)
-        return self._by_uid.get(uid)
+        return self._index.of_uid(uid)
 
     def number(self, track: Track) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
@@ -270,21 +241,19 @@ class World:
         right after `at`, a `Moment.at`. Costs the logarithm of their number."""
         if self.reads:
             self.reads.count(owner_uid, at)
-        starts, ends = self._spells.get((owner_uid, spell), ((), ()))
-        return bisect_right(starts, at) - bisect_right(ends, at)
+        return self._index.tally(owner_uid, spell, at)
 
     def children(self, owner: Track) -> list[Track]:
         """In the order in which they began."""
         if self.reads:
             self.reads.look("children", owner.ref.uid)
-        born = self._children.get(owner.ref.uid, []) if owner.ref.uid else []
-        return self._resolve(key for _, key in born)
+        return self._resolve(self._index.children(owner.ref.uid))
 
     def referrers(self, name: Name) -> list[Track]:
         """The tracks that needed an object of this name at any time."""
         if self.reads:
             self.reads.look("referrers", name)
-        return self._resolve(sorted(self._referrers.get(name, ())))
+        return self._resolve(self._index.referrers(name))
 
     def _resolve(self, keys: Iterable[Key]) -> list[Track]:
         return [track for key in keys if (track := self.track(key))]

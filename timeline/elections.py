@@ -7,13 +7,13 @@ unknown: it is of no other workload.
 
 import re
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import delay_bounds
-from timeline.rulebook import Verdict, setting, surely_live
+from timeline.rulebook import Verdict, bounds, setting, surely_live
 from timeline.world import World
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")
@@ -190,7 +190,7 @@ class Election:
         """Seconds from one take-over to another, at most."""
         old, new = first
         seen = new.taken if self.unbroken(new.taken - 1, new.taken) else old.renewed
-        return delay_bounds(self.write(seen).stamp, self.write(last[1].taken).stamp)[1]
+        return at_most(self.write(seen), self.write(last[1].taken))
 
 
 def stays(track: Track, at: Moment, world: World) -> bool:
@@ -238,6 +238,12 @@ def heartbeat(lease: Track) -> bool:
 def renews(before: Moment, after: Moment) -> bool:
     """Whether a write of the same holder renewed the Lease; others only touch it."""
     return not after.facts.renewed or before.facts.renewed != after.facts.renewed
+
+
+def at_most(a: Moment, b: Moment) -> float:
+    """Seconds between two writes of one Lease; infinite where nothing tells when the second came."""
+    known = bounds(a, b)
+    return known[1] if known else inf
 
 
 def sureness(*moments: Moment) -> Verdict:

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from collectors.normalise.objects import Sighting
 from timeline.entries import Change, Entry
 
+_SIGNED = ("Lease",)  # every write leaves one: the same writer, in the same second
+
 
 class _Trace(NamedTuple):
     """By what an object is known when it comes again: hashes."""
@@ -57,7 +59,7 @@ class _Stream:
         before = self.living.pop(key, None)
         if entry.change is not Change.DELETED:
             self.living[key] = trace
-            if before and before.managers == trace.managers:
+            if before and before.managers == trace.managers and entry.ref.kind not in _SIGNED:
                 entry = replace(entry, user_agent="")  # as a binding does, it left no sign of who made it, and when
         yield entry
 

@@ -35,7 +35,7 @@ from timeline.elections import Election, heartbeat, renews, sureness
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
 from timeline.order import Stamp, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule, setting
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, dated, duration, rule, setting
 from timeline.world import World
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")
@@ -90,7 +90,11 @@ def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
     term = before.facts.duration
     after = None if end is None else election.write(end)
     until = after.stamp if after else Stamp(None, world.last, world.last)
-    if not term or delay_bounds(before.stamp, until)[0] <= term + max(SLACK.value, SHARE.value * term):
+    if (
+        not term
+        or not dated(before)
+        or delay_bounds(before.stamp, until)[0] <= term + max(SLACK.value, SHARE.value * term)
+    ):
         return None
     if not (_silent(election, start, before) if end is None else election.unbroken(start, end)):
         return None

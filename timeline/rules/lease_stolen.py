@@ -20,8 +20,9 @@ for the new holder.
 ## Looks alike but is benign
 
 A hand-over through release (an empty holder); a take-over after the duration ran out, as after a killed leader; a
-holder whose clock is off; a duration that was changed; a write that renews nothing, such as an annotation; a log in
-which the release may be missing; the heartbeats of nodes in `kube-node-lease`.
+holder whose clock is off; a duration that was changed; a write that renews nothing, such as an annotation; a watch
+that does not show `managedFields`, without which nothing tells when a Lease was written; a log in which the release may
+be missing; the heartbeats of nodes in `kube-node-lease`.
 
 ## What to do
 
@@ -32,10 +33,9 @@ the term's end or let the holder release it.
 
 from collections.abc import Iterator
 
-from timeline.elections import Election, Term, heartbeat, sureness
+from timeline.elections import Election, Term, at_most, heartbeat, sureness
 from timeline.entries import Change
 from timeline.lifelines import Track
-from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bounds, duration, rule
 from timeline.world import World
 
@@ -78,7 +78,7 @@ def _stolen(election: Election, old: Term, new: Term) -> bool:
     if old.left != new.taken:
         return False  # released, or not seen how it changed
     renewed, taken = election.write(old.renewed), election.write(new.taken)
-    if delay_bounds(renewed.stamp, taken.stamp)[1] >= _term(election, old, new):
+    if at_most(renewed, taken) >= _term(election, old, new):
         return False
     # The write before the renewal tells that it was one; a creation needs none.
     start = old.renewed if renewed.change is Change.CREATED else old.renewed - 1

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from timeline.entries import FOREVER, Change, Clock, Entry, Level
 from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
-from timeline.lifelines import Name, Track, identity, lives_of, merged, reconciled
+from timeline.lifelines import Name, Track, lives_of
+from timeline.observations import identity, merged, reconciled
 from timeline.order import SECOND, CommitClock, offsets
 
 GroupKind = tuple[str, str]

@@ -7,7 +7,7 @@ times in revision order: it never leaves a bracket and never shows a later revis
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from timeline.entries import FOREVER
@@ -44,28 +44,22 @@ class CommitClock:
 
     def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
         """Take in commits that all follow those known; False, and nothing taken, where one would change the past."""
-        commits: list[tuple[int, int, int]] = []
-        for stamp in sorted(stamps):
-            if not commits or stamp[0] != commits[-1][0]:  # a no-op write repeats the revision later on
-                commits.append(stamp)
+        # A no-op write repeats the revision later on: the first stamp of each counts. The latest revision stands first.
+        commits = list({stamp[0]: stamp for stamp in sorted(stamps, reverse=True)}.values())
         if not commits:
             return True
         highest = self._times[-1] if self._times else -1
-        if commits[0][0] <= self._last or min(staged for _, _, staged in commits) < highest:
+        if commits[-1][0] <= self._last or min(staged for _, _, staged in commits) < highest:
             return False
-        answered = FOREVER  # the soonest that a later revision was answered
-        own: list[tuple[int, int]] = []
-        for revision, received, staged in reversed(commits):
-            # Received only after a later one had been answered, it was written before the log says: a stale answer.
-            if received <= answered:
-                own.append((revision, received))
-            answered = min(answered, staged)
-        for revision, received in reversed(own):
+        # Received only after a later one had been answered, it was written before the log says: a stale answer.
+        answered = accumulate((staged for _, _, staged in commits), min, initial=FOREVER)
+        own = [commit for commit, soonest in zip(commits, answered, strict=False) if commit[1] <= soonest]
+        for revision, received, _ in reversed(own):
             if received > highest:
                 highest = received
                 self._revisions.append(revision)
                 self._times.append(received)
-        self._last = commits[-1][0]
+        self._last = commits[0][0]
         return True
 
     def drawn(self, resource_version: int | None, received: int, staged: int) -> int:

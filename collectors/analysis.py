@@ -63,7 +63,6 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
         world.settle()
         findings = judge(world, world.tracks())
     finally:
-        gc.freeze()  # nor has it to be walked later on
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen else _nothing(name, reading)

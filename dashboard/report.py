@@ -22,7 +22,8 @@ from timeline.coverage import coverage, judgeable
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, FindingPayload, ProofPayload
-from timeline.rulebook import Finding, Rule, duration, settings
+from timeline.rulebook import Finding, Rule, settings
+from timeline.verdicts import duration
 
 _HOME = Path(__file__).resolve().parent
 _SHEETS = ("palette", "base", "timeline", "findings", "report")

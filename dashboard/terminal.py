@@ -13,7 +13,8 @@ from timeline import documents
 from timeline.coverage import POLICY, CoverageRow, RuleCoverage, coverage, judgeable
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, ProofPayload
-from timeline.rulebook import DELAY, Finding, Occurrence, Rule, digest, duration, settings
+from timeline.rulebook import Finding, Occurrence, Rule, digest, settings
+from timeline.verdicts import DELAY, duration
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
 _SKIPPED = 5  # reasons shown; JSON has them all

@@ -7,7 +7,8 @@ import pytest
 from tests.recordings import entries_of, findings_of, world_of
 from timeline import documents
 from timeline.entries import Change, Entry
-from timeline.rulebook import Finding, Verdict, settings
+from timeline.rulebook import Finding, settings
+from timeline.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"
 

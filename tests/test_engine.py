@@ -21,7 +21,8 @@ from tests.recordings import SAMPLE, entries_of, findings_of, lines_of
 from timeline import documents
 from timeline.entries import FOREVER, Change, Clock, Entry
 from timeline.judge import judge, matters, rulebook
-from timeline.rulebook import Finding, Verdict
+from timeline.rulebook import Finding
+from timeline.verdicts import Verdict
 from timeline.world import World
 
 DATA = Path(__file__).parent / "data" / "engine"

@@ -9,7 +9,8 @@ from tests.recordings import entries_of, findings_of, world_of
 from tests.test_rules import FIXTURES, check_fires
 from timeline.entries import Entry
 from timeline.kinds.job import JobFacts
-from timeline.rulebook import Effect, Finding, Verdict
+from timeline.rulebook import Effect, Finding
+from timeline.verdicts import Verdict
 
 RULES = ("job-excess-pods", "job-finalizer-before-count", "job-double-count")
 RECORDINGS = sorted(path for rule in RULES for path in (FIXTURES / rule).glob("*.jsonl"))

@@ -13,7 +13,8 @@ from timeline.judge import rulebook
 from timeline.kinds import Kind, kind_of, qualified
 from timeline.kinds.deployment import Lock
 from timeline.kinds.lease import LeaseFacts
-from timeline.rulebook import Finding, Verdict
+from timeline.rulebook import Finding
+from timeline.verdicts import Verdict
 from timeline.world import World
 
 FIXTURES = Path(__file__).parent / "rules"

@@ -7,7 +7,8 @@ import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
 from timeline.judge import rulebook
-from timeline.rulebook import Effect, Finding, Verdict, duration
+from timeline.rulebook import Effect, Finding
+from timeline.verdicts import Verdict, duration
 
 FIXTURES = Path(__file__).parent / "rules"
 HEADINGS = ["What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"]

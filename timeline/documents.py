@@ -7,7 +7,8 @@ from timeline.coverage import coverage, judgeable
 from timeline.entries import FOREVER, ObjectRef, moment
 from timeline.lifelines import public_uid
 from timeline.payloads import DocumentPayload, FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
-from timeline.rulebook import Finding, Occurrence, Proof, Rule, bounds, digest
+from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
+from timeline.verdicts import bounds
 from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Verdict, bounds, setting, surely_live
+from timeline.rulebook import setting
+from timeline.verdicts import Verdict, bounds, surely_live
 from timeline.world import World
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")

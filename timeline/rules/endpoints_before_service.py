@@ -41,21 +41,8 @@ from typing import NamedTuple
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
-from timeline.rulebook import (
-    Effect,
-    Finding,
-    Occurrence,
-    Proof,
-    Verdict,
-    bounds,
-    dated,
-    duration,
-    order_of,
-    rule,
-    setting,
-    torn_down,
-    why,
-)
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, bounds, dated, duration, order_of, torn_down, why
 from timeline.world import World
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")

@@ -35,7 +35,8 @@ from typing import NamedTuple
 
 from timeline.entries import ObjectRef
 from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.verdicts import Verdict, why
 from timeline.world import World
 
 

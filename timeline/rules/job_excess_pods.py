@@ -39,7 +39,8 @@ from typing import NamedTuple
 
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bounds, order_of, rule, setting, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, bounds, order_of, why
 from timeline.world import World
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")

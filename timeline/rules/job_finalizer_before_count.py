@@ -41,7 +41,8 @@ from timeline.entries import FOREVER, Change
 from timeline.job_pods import let_go
 from timeline.kinds.job import JobFacts
 from timeline.lifelines import Moment, Track, public_uid
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, order_of, rule, why
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.verdicts import Verdict, order_of, why
 from timeline.world import World
 
 

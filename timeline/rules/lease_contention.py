@@ -38,7 +38,8 @@ from timeline.elections import Election, Term, heartbeat, known
 from timeline.entries import ObjectRef
 from timeline.lifelines import Track
 from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, setting
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict
 from timeline.world import World
 
 WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")

@@ -35,7 +35,8 @@ from timeline.elections import Election, heartbeat, renews, sureness
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
 from timeline.order import Stamp, delay_bounds
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, dated, duration, rule, setting
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, dated, duration
 from timeline.world import World
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")

@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from timeline.elections import Election, Term, heartbeat, sureness
 from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.verdicts import Verdict, duration
 from timeline.world import World
 
 

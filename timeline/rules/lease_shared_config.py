@@ -38,7 +38,8 @@ from timeline.elections import WORKLOADS, known, runs
 from timeline.entries import Change
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, rule, setting
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict
 from timeline.world import World
 
 BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overlap with the one that it replaces.")

@@ -36,7 +36,8 @@ from collections.abc import Iterator
 from timeline.elections import Election, Term, at_most, heartbeat, sureness
 from timeline.entries import Change
 from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, bounds, duration, rule
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.verdicts import Verdict, bounds, duration
 from timeline.world import World
 
 

@@ -43,20 +43,8 @@ from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
 from timeline.lifelines import Moment, Track
 from timeline.order import SECOND, delay_bounds
-from timeline.rulebook import (
-    Effect,
-    Finding,
-    Occurrence,
-    Proof,
-    Status,
-    Verdict,
-    bounds,
-    dated,
-    duration,
-    rule,
-    setting,
-    why,
-)
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
+from timeline.verdicts import Verdict, bounds, dated, duration, why
 from timeline.world import World
 
 LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")

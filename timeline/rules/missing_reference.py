@@ -41,19 +41,8 @@ from timeline.entries import Change, Clock, Level, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
-from timeline.rulebook import (
-    Effect,
-    Finding,
-    Occurrence,
-    Proof,
-    Verdict,
-    bounds,
-    duration,
-    order_of,
-    rule,
-    setting,
-    why,
-)
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, bounds, duration, order_of, why
 from timeline.world import World
 
 GRACE = setting("missing-reference", "grace", 5, "s", "How long something may be missing without a warning.")

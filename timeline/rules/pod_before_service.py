@@ -39,19 +39,8 @@ from collections.abc import Iterator
 
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
-from timeline.rulebook import (
-    Effect,
-    Finding,
-    Occurrence,
-    Proof,
-    Verdict,
-    bounds,
-    duration,
-    order_of,
-    rule,
-    surely_live,
-    why,
-)
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.verdicts import Verdict, bounds, duration, order_of, surely_live, why
 from timeline.world import World
 
 FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence

@@ -47,7 +47,8 @@ from timeline.entries import FOREVER, Level, ObjectRef
 from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Verdict, duration, rule, setting
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, duration
 from timeline.world import World
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")

@@ -34,22 +34,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import (
-    Effect,
-    Finding,
-    Occurrence,
-    Proof,
-    Verdict,
-    bounds,
-    dated,
-    duration,
-    order_of,
-    rule,
-    setting,
-    surely_live,
-    torn_down,
-    why,
-)
+from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.verdicts import Verdict, bounds, dated, duration, order_of, surely_live, torn_down, why
 from timeline.world import World
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")

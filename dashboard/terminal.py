@@ -62,14 +62,15 @@ def show(
     only: Sequence[str] = (),
 ) -> None:
     """The findings, one row for all whom one befell alike, errors first; then what was read. `only`: of these rules."""
-    for group, proof in _groups(analysis, findings):
+    groups = list(_groups(analysis, findings))
+    for group, proof in groups:
         _show_group(group, proof, terminal)
     rows = coverage(analysis.world)
     judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
     if with_coverage:
         _show_coverage(rows, judged, terminal)
     _show_skipped(analysis, terminal)
-    terminal.wrapped(_summary(analysis, findings), "")
+    terminal.wrapped(_summary(analysis, findings, len(groups)), "")
     if not with_coverage and analysis.world.seen:
         _show_lack(judged, terminal)
 
@@ -142,16 +143,20 @@ def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], termi
     terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
     terminal.wrapped(f"{_plain(group['why'])} Effect: {_plain(group['effect_text'])}.", _INDENT)
     for event in proof:
-        terminal.wrapped(_plain(_proof(event)), _INDENT, "  ")
+        terminal.wrapped(_proof(event), _INDENT, "  ")
     for advice in group["advice"]:
         terminal.wrapped(f"→ {_plain(advice)}", _INDENT, "  ")
     terminal.line()
 
 
 def _proof(proof: ProofPayload) -> str:
+    """Its parts stay whole where the line is broken."""
     revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
-    return " · ".join(filter(None, [_time(proof["time"]), proof["role"], revision, proof["actor"] or "", place]))
+    program = (proof["user_agent"] or "").partition(" ")[0]  # behind it stand its platform and its build
+    who = " with ".join(filter(None, [proof["actor"], program]))
+    parts = filter(None, [_time(proof["time"]), proof["role"], revision, who, place])
+    return f"{_KEPT}· ".join(_plain(part).replace(" ", _KEPT) for part in parts)
 
 
 def _time(told: str) -> str:
@@ -196,12 +201,13 @@ def _show_remedies(remedies: Iterable[str], terminal: Terminal) -> None:
         terminal.line()
 
 
-def _summary(analysis: Analysis, findings: Sequence[Finding]) -> str:
+def _summary(analysis: Analysis, findings: Sequence[Finding], shown: int) -> str:
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
     told = ", ".join(f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items())
+    rows = f", told in {shown} row{'s' if shown != 1 else ''}," if shown != len(findings) else ""
     world = analysis.world
     span = f" from {_time(documents.timestamp(world.first))} to {_time(documents.timestamp(world.last))}"
-    return f"{told} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
+    return f"{told}{rows} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:

@@ -267,3 +267,13 @@ def test_commands_are_not_broken_however_narrow_the_terminal() -> None:
     clean = next(line for line in lines if "delete persistentvolumeclaim" in line)
     assert clean.lstrip().startswith("`kubectl") and "--dry-run=server`" in clean
     assert all(len(line) <= 60 for line in lines if "`" not in line and str(leaks) not in line)
+
+
+def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -> None:
+    lines = causeline("analyze", SAMPLE, "--rule", "service-gap", COLUMNS="70")[1].splitlines()
+    assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
+    assert any(line.startswith("          admin with vc-cm-head/v0.0.0 ·") for line in lines)
+    assert "3 warnings, 0 info, told in 2 rows, in" in " ".join(lines)
+    watched = Path(__file__).parent / "data/objects/watch"
+    written = causeline("analyze", watched, "--rule", "pod-before-service", COLUMNS="200")[1]
+    assert "Service created · revision 592 · vc-cm-head ·" in written

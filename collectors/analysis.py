@@ -13,6 +13,7 @@ from timeline.entries import Entry
 from timeline.judge import judge, matters, rulebook
 from timeline.payloads import DocumentPayload
 from timeline.rulebook import Finding
+from timeline.verdicts import duration
 from timeline.world import World
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
@@ -30,6 +31,15 @@ class Analysis(NamedTuple):
     skips: int  # all that was skipped
     entries: int
     nothing: str  # why there is nothing to judge; "" where there is
+
+    @property
+    def clocks(self) -> list[str]:
+        """What was corrected in the times of whole files, in sentences."""
+        return [
+            f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
+            "others', as neighbouring revisions tell; its times are corrected by that."
+            for file, ahead in self.world.offsets.items()
+        ]
 
     def document(self) -> DocumentPayload:
         """The findings document `causeline.findings/v1`."""

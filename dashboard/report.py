@@ -97,6 +97,7 @@ def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[
         "name": analysis.name,
         "source": {"name": analysis.name, "skipped": _some(analysis.skips)},
         "nothing": analysis.nothing,
+        "clocks": analysis.clocks,
         "span": _span(first, last),
         "length": duration(last - first),
         "entries": f"{_count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",

@@ -70,6 +70,8 @@ def show(
     if with_coverage:
         _show_coverage(rows, judged, terminal)
     _show_skipped(analysis, terminal)
+    for clock in analysis.clocks:
+        terminal.wrapped(_plain(clock), "")
     terminal.wrapped(_summary(analysis, findings, len(groups)), "")
     if not with_coverage and analysis.world.seen:
         _show_lack(judged, terminal)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import zstandard
 
 from collectors import analysis
 from collectors.formats import Limits
+from tests import mutations
 from tests.events import event
 from tests.recordings import SAMPLE
 from timeline.judge import rulebook
@@ -277,3 +279,15 @@ def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -
     watched = Path(__file__).parent / "data/objects/watch"
     written = causeline("analyze", watched, "--rule", "pod-before-service", COLUMNS="200")[1]
     assert "Service created · revision 592 · vc-cm-head ·" in written
+
+
+def test_a_server_whose_clock_was_off_is_named_for_its_times_are_not_those_of_its_lines(tmp_path: Path) -> None:
+    with zstandard.open(SAMPLE, "rt") as log:
+        events = [json.loads(line) for line in log]
+    less, more = sorted(mutations.over_servers(events, random.Random(2), servers=2), key=len)
+    for name, told in (("a", mutations.shifted(less, 40)), ("b", more)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, told)))
+    output = " ".join(causeline("analyze", tmp_path)[1].split())
+    assert f"The clock behind {tmp_path}/a.jsonl was about 40" in output
+    assert "ahead of the others', as neighbouring revisions tell; its times are corrected by that." in output
+    assert "The clock behind" not in causeline("analyze", SAMPLE)[1]

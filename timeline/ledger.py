@@ -301,6 +301,11 @@ class Ledger:
                 stamps[space].append((entry.resource_version, entry.received, entry.staged))
         return all(self.clocks[space].extend(commits) for space, commits in stamps.items())
 
+    @property
+    def offsets(self) -> dict[str, int]:
+        """How far the clock behind each file is ahead of the others', microseconds; those that agree are left out."""
+        return dict(sorted(self._offsets.items()))
+
     def _rebuild(self) -> None:
         """Clocks, offsets and spaces from everything that is known."""
         told: dict[GroupKind, list[Entry]] = defaultdict(list)

@@ -51,6 +51,11 @@ class World:
             self.reads.look(*SEEN)
         return self._ledger.seen
 
+    @property
+    def offsets(self) -> dict[str, int]:
+        """By file: how far its clock is ahead of the others', microseconds, which is taken off its times."""
+        return self._ledger.offsets
+
     def mixed(self) -> tuple[Entry, Entry] | None:
         """Two entries that cannot be of one cluster, where there are such."""
         return self._ledger.mixed()

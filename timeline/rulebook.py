@@ -65,6 +65,11 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     def length(self) -> int:
         return self.last - self.first
 
+    @property
+    def weight(self) -> tuple[int, int]:
+        """The heavier one is told first: by its harm, then by its length."""
+        return list(Effect).index(self.effect), self.length
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One violation, however often it happened."""
@@ -85,8 +90,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def worst(self) -> Occurrence:
         """The occurrence with the most harm; the longest of them."""
-        harm = list(Effect)
-        return max(self.occurrences, key=lambda each: (harm.index(each.effect), each.length, -each.first))
+        return max(self.occurrences, key=lambda each: (*each.weight, -each.first))
 
     @property
     def severity(self) -> Severity:

@@ -82,8 +82,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     found = [case for case in found if case.verdict is not Verdict.INCONCLUSIVE] or found
     if not found:
         return
-    harm = list(Effect)
-    worst = max(found, key=lambda case: (harm.index(case.occurrence.effect), case.occurrence.length))
+    worst = max(found, key=lambda case: case.occurrence.weight)
     ends = [proof.moment for proof in worst.occurrence.proof]
     yield Finding(
         rule="endpoints-before-service",

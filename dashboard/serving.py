@@ -1,0 +1,113 @@
+"""The subcommands that start Causeline's servers, or join those that run.
+
+Django is never set up here: what needs it runs in a process of its own, so that a failing part cannot take the
+supervisor with it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+from dashboard.judging import say
+from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
+from dashboard.services import ServiceError, Supervisor
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+
+def up(options: argparse.Namespace, *, sample: bool = False) -> int:
+    host: str = options.host
+    public = not _is_loopback(host)
+    if public:
+        _refuse_open_door(host)
+    port = free_port(host, options.port)
+    data_dir = _data_dir(options)
+    with Supervisor(say) as supervisor, served(data_dir, supervisor) as variables:
+        if not public:
+            variables.setdefault("CAUSELINE_LOGIN", "off")
+        migrate(supervisor, variables, data_dir)
+        if public:
+            _refuse_without_users(variables["DATABASE_URL"])
+        supervisor.start(*programs(host, port, options.workers, variables, data_dir))
+        url = await_page(supervisor, host, port)
+        say(f"running, with logs in {data_dir / 'logs'}; Ctrl-C stops")
+        path = import_sample(supervisor, variables) if sample else ""
+        print(url + path, flush=True)
+        supervisor.run()
+    return 0
+
+
+def demo(options: argparse.Namespace) -> int:
+    return up(options, sample=True)
+
+
+def create_user(options: argparse.Namespace) -> int:
+    command = ["createsuperuser", "--username", options.name, "--email", ""]
+    if password := environment.text("CAUSELINE_PASSWORD", ""):
+        os.environ["DJANGO_SUPERUSER_PASSWORD"] = password
+        command.append("--noinput")
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+
+def manage(options: argparse.Namespace) -> int:
+    return _beside(_data_dir(options), options.command)
+
+
+def _beside(data_dir: Path, *commands: Sequence[str]) -> int:
+    """Run Django's commands with the servers of a running `up`, or with servers started for them.
+
+    Ctrl-C belongs to the command (a shell only drops its line), so the supervisor does not heed it.
+    """
+    with Supervisor(say, (signal.SIGTERM, signal.SIGHUP)) as supervisor:
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)
+        try:
+            with served(data_dir, supervisor, join=True) as variables:
+                for command in commands:
+                    status = finish(supervisor, subprocess.Popen(django_command(*command), env=variables))
+                    if status:
+                        return status
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return 0
+
+
+def _data_dir(options: argparse.Namespace) -> Path:
+    given = options.data_dir or environment.text("CAUSELINE_DATA_DIR", "")
+    return Path(given or Path.home() / ".local/share/causeline").absolute()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _refuse_open_door(host: str) -> None:
+    """Others can reach a public address, so nothing that is harmless on one's own machine may be left to chance."""
+    problems = []
+    if not environment.flag("CAUSELINE_LOGIN", True):
+        problems.append("CAUSELINE_LOGIN is off, so anybody could read everything: set it to on.")
+    if not environment.text("CAUSELINE_SECRET_KEY", ""):
+        problems.append("CAUSELINE_SECRET_KEY is not set: set it to a long random text that only you know.")
+    if not environment.text("CAUSELINE_HOSTS", ""):
+        problems.append("CAUSELINE_HOSTS is not set: set it to the names that browsers use for this machine.")
+    if problems:
+        raise ServiceError("\n  ".join([f"{host} can be reached by others, but", *problems]))
+
+
+def _refuse_without_users(database_url: str) -> None:
+    import psycopg  # late: only this check needs it here
+
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute("SELECT count(*) FROM auth_user WHERE is_active").fetchone()
+    if not row or not row[0]:
+        raise ServiceError("Nobody could log in: there is no user yet. Add one with `causeline createuser NAME`.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import contextmanager
@@ -99,6 +100,8 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         seen = {track.ref.namespace for track in analysis.world.tracks()}
         for name in sorted(set(options.namespace) - seen):
             say(f"nothing that a rule looks at was seen in a namespace {name}")
+    gc.freeze()  # what it holds forms no cycles, and would be walked again and again
+    options.analysis = analysis  # for as long as the command runs: see `leave`
     return analysis
 
 

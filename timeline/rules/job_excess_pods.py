@@ -40,7 +40,7 @@ from typing import NamedTuple
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, order_of, why
+from timeline.verdicts import Verdict, bounds, duration, order_of, why
 from timeline.world import World
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
@@ -69,16 +69,18 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         return
     ran = any(moment.facts.started or moment.facts.phase in {"Running", "Succeeded"} for moment in pod.moments)
     since = excess.since if excess.late else born
+    delay = max(0, born.time - since.time)
+    told = f"{duration(delay)} {excess.words}" if excess.words.startswith("after") else excess.words
     yield Finding(
         rule="job-excess-pods",
         subject=pod.ref,
         other=job.ref,
         verdict=excess.verdict,
-        summary=f"Pod {pod.ref.name} was created {excess.words}",
+        summary=f"Pod {pod.ref.name} was created {told}",
         occurrences=(
             Occurrence(
                 first=since.time,
-                last=max(since.time, born.time),
+                last=since.time + delay,
                 headline=f"{{subjects}} created {excess.words}",
                 plural="Pods",
                 why=excess.why,
@@ -91,7 +93,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
             ),
         ),
         advice=_advice(job),
-        delay=max(0, born.time - since.time) if excess.late else None,
+        delay=delay if excess.late else None,
         bounds=bounds(since, born) if excess.late else None,
     )
 

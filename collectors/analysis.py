@@ -41,6 +41,13 @@ class Analysis(NamedTuple):
             for file, ahead in self.world.offsets.items()
         ]
 
+    def skipped_alike(self) -> list[list[Skipped]]:
+        """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""
+        alike: dict[tuple[str, str], list[Skipped]] = {}
+        for skipped in sorted(self.skipped, key=lambda each: (each.line > 0, each)):
+            alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
+        return list(alike.values())
+
     def document(self) -> DocumentPayload:
         """The findings document `causeline.findings/v1`."""
         skipped = list(self.skipped)

@@ -113,16 +113,13 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
     """What was seen, what can be judged by it, and what was skipped."""
     rows = coverage(analysis.world)
     titles = {rule.id: rule.title for rule in rulebook()}
-    alike: dict[tuple[str, str], list[Skipped]] = {}
-    for skipped in sorted(analysis.skipped, key=lambda each: (each.line > 0, each)):
-        alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
-    shown = list(alike.values())[:_SKIPPED]
+    shown = analysis.skipped_alike()[:_SKIPPED]
     return {
         "judged": [
             {
                 "rule": each.rule,
                 "title": titles[each.rule],
-                "verdict": "cannot judge" if each.verdict == "not" else each.verdict,
+                "verdict": each.told,
                 "can": each.verdict != "not",
                 "why": each.why,
                 "remedies": each.remedy.splitlines(),
@@ -131,9 +128,9 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
         ],
         "coverage": [
             {
-                "name": f"{row.resource}.{row.group}" if row.group else row.resource,
+                "name": row.name,
                 "level": row.level,
-                "state": "one moment" if row.level == "list" else "complete" if row.complete else "with gaps",
+                "state": row.followed,
                 "holes": _some(row.holes),
                 "entries": _count(row.entries),
             }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from collectors.analysis import Analysis
-from collectors.formats import Reading, Skipped
+from collectors.formats import Reading
 from timeline import documents
 from timeline.coverage import POLICY, CoverageRow, RuleCoverage, coverage, judgeable
 from timeline.judge import rulebook
@@ -89,11 +89,7 @@ def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
 
 
 def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
-    """First what is more than a line; lines of one file that are skipped for one reason together."""
-    alike: dict[tuple[str, str], list[Skipped]] = {}
-    for skipped in sorted(analysis.skipped, key=lambda each: each.line > 0):
-        alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
-    shown = list(alike.values())[:_SKIPPED]
+    shown = analysis.skipped_alike()[:_SKIPPED]
     for first, *others in shown:
         more = f" and {len(others)} more" if others else ""
         where = f"{first.file} line {first.line}{more}" if first.line else first.file
@@ -167,18 +163,17 @@ def _time(told: str) -> str:
 
 
 def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
-    names = [f"{row.resource}.{row.group}" if row.group else row.resource for row in rows]
+    names = [row.name for row in rows]
     wide = max(10, min(max(map(len, names), default=0), terminal.width - 42))
     terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'told by':<16} {'followed':<11}changes", "title"))
     for name, row in zip(names, rows, strict=True):
         short = _plain(name if len(name) <= wide else f"{name[: wide - 1]}…")
-        state = "one moment" if row.level == "list" else "complete" if row.complete else "with gaps"
         lost = f", {row.holes} missing" if row.holes else ""
-        terminal.line(f"{short:<{wide}}  {row.level:<16} {state:<11}{row.entries}{lost}")
+        terminal.line(f"{short:<{wide}}  {row.level:<16} {row.followed:<11}{row.entries}{lost}")
     terminal.line()
     terminal.line(terminal.paint("Rules", "title"))
     for each in judged:
-        terminal.line(f"{each.rule:<28}{'cannot judge' if each.verdict == 'not' else each.verdict}")
+        terminal.line(f"{each.rule:<28}{each.told}")
         if each.remedy:
             terminal.wrapped(f"{_plain(each.why)}.", "    ", colour="quiet")
     terminal.line()

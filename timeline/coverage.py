@@ -26,6 +26,16 @@ class CoverageRow(NamedTuple):
     entries: int
     bodies: bool  # of some objects more was told than that they changed
 
+    @property
+    def name(self) -> str:
+        """The resource with its group, as kubectl takes it."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    @property
+    def followed(self) -> str:
+        """How well its changes were followed, in words."""
+        return "one moment" if self.level == "list" else "complete" if self.complete else "with gaps"
+
 
 class RuleCoverage(NamedTuple):
     """What one rule can say of the source."""
@@ -34,6 +44,11 @@ class RuleCoverage(NamedTuple):
     verdict: Judgement  # at best
     why: str
     remedy: str  # one a line: a line of an audit policy, a command, a sentence; "" where nothing is lacking
+
+    @property
+    def told(self) -> str:
+        """The verdict in words."""
+        return "cannot judge" if self.verdict == "not" else self.verdict
 
 
 def coverage(world: World) -> list[CoverageRow]:

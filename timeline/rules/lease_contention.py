@@ -67,7 +67,8 @@ def _finding(election: Election, rivals: list[tuple[Term, Term]], verdict: Verdi
     waiting = _waiting(election, rivals)
     flaps = election.flaps()
     effect = Effect.OBSERVED if waiting or flaps else Effect.POSSIBLE
-    text = f"{len(waiting)} Pods waited for a scheduler that did not lead" if waiting else ""
+    pods = f"{len(waiting)} Pods" if len(waiting) > 1 else "a Pod"
+    text = f"{pods} waited for a scheduler that did not lead" if waiting else ""
     text = text or ("the Lease changed hands again and again" if flaps else "no Pod was seen to wait for the other")
     workloads = {name for handover in rivals for term in handover if (name := election.workload(term))}
     return Finding(
@@ -86,7 +87,7 @@ def _finding(election: Election, rivals: list[tuple[Term, Term]], verdict: Verdi
 def _occurrence(election: Election, old: Term, new: Term, verdict: Verdict, effect: Effect, text: str) -> Occurrence:
     before, after = election.write(old.renewed), election.write(new.taken)
     titles = election.title(old), election.title(new)
-    whose = f"both are revisions of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of {titles[1]}"
+    whose = f"both are writes of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of {titles[1]}"
     sure = f"Exact: {whose}; the first was still wanted when the second took it."
     unsure = f"Inconclusive: {whose}; whether the first was still wanted is not told."
     return Occurrence(

@@ -73,7 +73,7 @@ def _occurrence(election: Election, stretch: list[tuple[Term, Term]]) -> Occurre
         last=taken[-1].time,
         headline=f"Lease {election.lease.ref.name} {times}",
         plural="Leases",
-        why=f"{sure}: the take-overs are revisions of one Lease, and the API server's clock tells when each came.",
+        why=f"{sure}: the take-overs are writes of one Lease, and the API server's clock tells when each came.",
         effect=Effect.POSSIBLE,
         effect_text=f"{holders} holders led in turn",
         proof=tuple(Proof("taken over", election.lease.ref, moment) for moment in taken),

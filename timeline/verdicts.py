@@ -56,10 +56,10 @@ def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
 
 
 def bounds(a: Moment, b: Moment) -> tuple[float, float] | None:
-    """Seconds between two commits, a first, at least and at most; None where nothing tells the most."""
-    if not dated(b):
-        return None
+    """Seconds between two commits, a first, at least and at most; None where no clock tells, or clocks contradict."""
     least, most = delay_bounds(a.stamp, b.stamp)
+    if not dated(b) or most <= 0:
+        return None
     if dated(a):
         return least, most
     return 0.0, max(0.0, most - (a.time - a.stamp.received) / 1e6)  # it was committed at its drawn time or later

@@ -121,9 +121,9 @@ _EXCUSES = {True: "nobody led, for its holder had been stopped", False: "its hol
 
 
 def _why(before: Moment, after: Moment | None) -> str:
+    sure = "Exact" if sureness(before, after or before) is Verdict.EXACT else "Bounded, by whole seconds"
     if after is None:
-        return "No write of it follows in the recording, which may have stopped to record it."
-    sure = "Exact" if sureness(before, after) is Verdict.EXACT else "Bounded, by whole seconds"
+        return f"{sure}: no write of it follows in the recording. The recorder may simply have stopped."
     return f"{sure}: no write of it lies between these two, and the API server's clock tells when they came."
 
 

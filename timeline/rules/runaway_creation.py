@@ -98,12 +98,15 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
     settled = [each for each in strays[attempts:] if each.first.time + SETTLE.microseconds <= world.last]
     sure = strays[:attempts] + [each for each in settled if _left_behind(each, job, world)]
     likely = [each for each in settled if each not in sure and _watched(job, each, world)]
-    reason = f"the job's volumes call for {makes} of these claims, and {len(claims)} were made"
+    made = "1 was made" if len(claims) == 1 else f"{len(claims)} were made"
+    reason = f"the job's volumes call for {makes} of these claims, and {made}"
     if len(sure) > 1:
         leaked = sorted(sure + likely, key=lambda each: each.first.at)
-        return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"Sure: {reason}.")
+        return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"{_verdict(leaked).capitalize()}: {reason}.")
     if sure and _stands(sure[0], world):
-        return Runaway(sure, _verdict(sure), Effect.POSSIBLE, f"Sure: {reason}; the attempt failed.")
+        return Runaway(
+            sure, _verdict(sure), Effect.POSSIBLE, f"{_verdict(sure).capitalize()}: {reason}; the attempt failed."
+        )
     if sure:
         doubt = f"Inconclusive: {reason}. Of one claim alone a line may be lost that tells that it was deleted again."
         return Runaway(sure, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
@@ -247,7 +250,9 @@ def _finding(owner: Track, found: Runaway) -> Finding:
                 plural=f"{owner.ref.kind}s",
                 why=found.why,
                 effect=found.effect,
-                effect_text=f"{len(standing)} of them still stand",
+                effect_text="it still stands"
+                if count == len(standing) == 1
+                else f"{len(standing)} of them still stand",
                 proof=tuple(proof),
             ),
         ),

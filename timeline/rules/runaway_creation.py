@@ -98,8 +98,8 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
     settled = [each for each in strays[attempts:] if each.first.time + SETTLE.microseconds <= world.last]
     sure = strays[:attempts] + [each for each in settled if _left_behind(each, job, world)]
     likely = [each for each in settled if each not in sure and _watched(job, each, world)]
-    made = "1 was made" if len(claims) == 1 else f"{len(claims)} were made"
-    reason = f"the job's volumes call for {makes} of these claims, and {made}"
+    told = "1 was made" if len(claims) == 1 else f"{len(claims)} were made"
+    reason = f"the job's volumes call for {makes} of these claims, and {told}"
     if len(sure) > 1:
         leaked = sorted(sure + likely, key=lambda each: each.first.at)
         return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"{_verdict(leaked).capitalize()}: {reason}.")

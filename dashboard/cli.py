@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment, judging, serving
-from dashboard.judging import say
 from dashboard.launcher import PORTS
 from dashboard.services import ServiceError, Stopped
+from dashboard.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from dashboard import environment
+from dashboard.terminal import Progress, Terminal, say
 
 if TYPE_CHECKING:
     import argparse
@@ -22,15 +23,10 @@ class Unwritten(Exception):
     """Standard output takes no more. The message says why."""
 
 
-def say(text: str) -> None:
-    """Tell the person at the terminal; standard output stays free for what a command produces."""
-    print(f"causeline: {text}", file=sys.stderr, flush=True)
-
-
 def analyze(options: argparse.Namespace) -> int:
     """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
     from collectors.analysis import choose  # late: serving needs none of it
-    from dashboard.terminal import Terminal, show
+    from dashboard.printing import show
 
     analysis = _analysis(options)
     if isinstance(analysis, int):
@@ -79,7 +75,6 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     """What the files record, judged; or the exit status, after the reason was told."""
     from collectors.analysis import analyse, choose
     from collectors.formats import NotARecording
-    from dashboard.terminal import Progress
 
     progress = Progress(sys.stderr)
     try:
@@ -126,7 +121,7 @@ def _while_it_is_read() -> Iterator[None]:
 
 def rules(options: argparse.Namespace) -> int:
     from dashboard.catalogue import catalogue
-    from dashboard.terminal import Terminal, show_rule, show_rules
+    from dashboard.printing import show_rule, show_rules
     from timeline.judge import rulebook
 
     if not options.markdown:  # which tells the defaults

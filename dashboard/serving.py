@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
-from dashboard.judging import say
 from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
 from dashboard.services import ServiceError, Supervisor
+from dashboard.terminal import say
 
 if TYPE_CHECKING:
     import argparse

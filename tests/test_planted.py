@@ -16,8 +16,9 @@ import yaml
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
+from dashboard.printing import show
 from dashboard.report import page
-from dashboard.terminal import Terminal, show
+from dashboard.terminal import Terminal
 from tests.events import event, pod
 from tests.objects import made
 from tests.test_redact import PLACES

@@ -449,7 +449,7 @@ def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_pat
     assert not Upload.objects.exists()
 
 
-def test_the_command_refuses_what_is_too_large(tmp_path: Path, settings: Settings) -> None:
+def test_the_command_refuses_what_is_too_large(settings: Settings) -> None:
     settings.UPLOAD_LIMIT_BYTES = 1_000
     with pytest.raises(CommandError, match=r"larger than 1000 bytes\. CAUSELINE_UPLOAD_LIMIT_BYTES"):
         call_command("import_recording", str(SAMPLE))

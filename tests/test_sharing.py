@@ -28,7 +28,7 @@ def in_order(items: list[Entry | Skipped]) -> list[str]:
     return sorted(map(repr, items))
 
 
-def test_both_read_the_same(tmp_path: Path) -> None:
+def test_both_read_the_same() -> None:
     helpers = []
 
     class Spied(sharing._Helper):

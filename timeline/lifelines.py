@@ -1,5 +1,6 @@
 """Pure: the entries of one name become its lives, each a lifeline in commit order."""
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -122,12 +123,12 @@ class Track:
 
     def facts_at(self, time: int) -> Any:
         """The facts that held at a drawn time; None before the first observation."""
-        held = None
-        for moment in self.moments:
-            if moment.time > time:
-                break
-            held = moment.facts
-        return held
+        known = bisect_right(self.moments, time, key=lambda moment: moment.time)
+        return self.moments[known - 1].facts if known else None
+
+    def count_until(self, at: At) -> int:
+        """How many of its moments lie no later than a place in commit order."""
+        return bisect_right(self.moments, at, key=lambda moment: moment.at)
 
     def differs(self, was: "Track") -> int | None:
         """The drawn time of the first moment that is not as it was; None where all is."""

@@ -32,7 +32,7 @@ Upgrade Kubernetes: 1.34 repairs the case of the issue, 1.36 makes controllers w
 Make the work idempotent, or let it take a lock.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -113,7 +113,7 @@ def _ended(job: Track, born: Moment) -> Excess | None:
 
 def _succeeded(job: Track, born: Moment, world: World) -> Excess | None:
     """It came after as many had succeeded as the Job needs."""
-    now = bisect_right(job.moments, born.at, key=_at)
+    now = job.count_until(born.at)
     held = job.moments[now - 1].facts if now else None
     if held is None or held.foreign or held.indexed or held.completions < 0:
         return None
@@ -150,9 +150,9 @@ def _waits(pod: Track | None, born: Moment) -> bool:
 def _active(job: Track, born: Moment, world: World) -> Excess | None:
     """It made more Pods active than the Job allows, or allowed a short while ago."""
     moments = job.moments
-    now = bisect_right(moments, born.at, key=_at)
+    now = job.count_until(born.at)
     since = born.time - NOTICE.microseconds
-    known = moments[max(0, bisect_right(moments, (since, 0), key=_at) - 1) : now]
+    known = moments[max(0, job.count_until((since, 0)) - 1) : now]
     if not known or min(moment.facts.parallelism for moment in known) < 0:
         return None
     later = next((moments[at] for at in range(now, len(moments)) if moments[at].entry.facts), None)
@@ -178,10 +178,6 @@ def _active(job: Track, born: Moment, world: World) -> Excess | None:
 def _too_many(job: Track, held: Moment, verdict: Verdict, active: int, allowed: int, reason: str) -> Excess:
     words = f"while Job {job.ref.name}, which allows {allowed} at a time, had {active - 1} active already"
     return Excess(held, verdict, f"parallelism {allowed}", words, reason, late=False)
-
-
-def _at(moment: Moment) -> tuple[int, int]:
-    return moment.at
 
 
 def _advice(job: Track) -> tuple[str, ...]:

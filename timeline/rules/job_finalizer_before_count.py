@@ -32,7 +32,6 @@ of the proof. If it was the Job controller, upgrade Kubernetes: 1.34 repairs kub
 wait for their own writes (KEP-5647).
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -133,7 +132,7 @@ def _release(pod: Track) -> Release | None:
 def _books(job: Track, release: Release) -> Books:
     moments, gone = job.moments, release.gone
     last = gone.at if gone.stamp.resource_version else (gone.stamp.staged, FOREVER)
-    first, since = (bisect_right(moments, at, key=lambda moment: moment.at) for at in (release.ended.at, last))
+    first, since = (job.count_until(at) for at in (release.ended.at, last))
     while since < len(moments) and order_of(gone, moments[since]) in (None, Verdict.INCONCLUSIVE):
         since += 1  # nothing tells that it came after the removal
     while first > 0 and moments[first - 1].entry.facts is None:

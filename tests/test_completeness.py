@@ -106,3 +106,23 @@ def test_a_deletion_does_not_tell_since_when_a_watch_follows() -> None:
         watched("Pod", "web", Change.MODIFIED, 3700, 20, created=1000),
     ]
     assert world_of(lines).completeness.losses == []
+
+
+def logged(name: str, change: Change, revision: int, received: int, staged: int) -> Entry:
+    ref = ObjectRef("", "v1", "Pod", "made", name, f"uid-{name}")
+    facts = kind_of("", "Pod").facts_type(created=received if change is Change.CREATED else SECOND)
+    return Entry(ref, change, revision, Clock.AUDIT, received, staged, facts, identity=f"{name} {change}")
+
+
+def batch(deletes: Change) -> World:
+    """A thousand Pods made one after the other; twelve of them written at once, 12 revisions after all that is told."""
+    #   … 1000 |··· 12 revisions that no answer tells ···| 1013 … 1024 | 1025 …
+    made = [logged(f"p{at}", Change.CREATED, at, at * SECOND, at * SECOND + 500) for at in range(1, 1001)]
+    at_once = [logged(f"p{at}", deletes, 1012 + at, 1001 * SECOND, 1003 * SECOND) for at in range(1, 13)]
+    after = [logged(f"q{at}", Change.CREATED, at, at * SECOND, at * SECOND + 500) for at in range(1025, 1100)]
+    return world_of(made + at_once + after)
+
+
+def test_pods_that_are_deleted_at_once_were_marked_first_and_no_answer_tells_of_that() -> None:
+    assert complete(batch(Change.DELETED), "Pod")
+    assert not complete(batch(Change.MODIFIED), "Pod")

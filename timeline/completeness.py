@@ -157,10 +157,14 @@ def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
             revisions[revision] = arrived, answered
     if len(revisions) < 2:
         return []
-    received.sort()
-    staged.sort()
     ordered = sorted(revisions)
     missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(received)
+    for entry in ledger.entries():
+        if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
+            received.append(entry.received)  # the API server may have marked it first, a write that no answer tells
+            staged.append(entry.staged)
+    received.sort()
+    staged.sort()
     holes = []
     for before, after in pairwise(ordered):
         if after - before > _JUMP:

@@ -1,11 +1,18 @@
-"""Pure: how sure it is that one change came before another, or that something still stood; and the words for it."""
+"""Pure: how sure it is that one change came before another, or that something still stood; and the words for it.
+
+And what rules ask of one life beside another: whether it failed meanwhile, or went with its namespace.
+"""
 
 from enum import StrEnum
+from itertools import pairwise
 
 from timeline.entries import Change, Clock
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import by_revision, delay_bounds, precedes
+from timeline.order import SECOND, by_revision, delay_bounds, precedes
 from timeline.world import World
+
+IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which a write may have been asked for and not yet answered
+FAILURE_WITHIN = 60 * SECOND  # µs after something came, in which a failure is laid to its absence
 
 
 class Verdict(StrEnum):
@@ -44,6 +51,14 @@ def surely_live(track: Track, time: int, world: World) -> bool:
         if not leaving or later.facts.asked > time:  # it tells itself that it was asked later
             return True
     return world.gapless(track, time, time + 1)
+
+
+def failure(pod: Track, since: int, until: int) -> Moment | None:
+    """When a container first failed, between the drawn times in which something was missing, or soon after."""
+    for before, after in pairwise(pod.moments):
+        if since <= after.time <= until + FAILURE_WITHIN and after.facts.failed_since(before.facts):
+            return after
+    return None
 
 
 def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:

@@ -40,13 +40,11 @@ from typing import NamedTuple
 
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, dated, duration, order_of, torn_down, why
+from timeline.verdicts import IN_FLIGHT, Verdict, bounds, dated, duration, order_of, torn_down, why
 from timeline.world import World
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
-IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which a deletion may have been asked for and not yet answered
 CONTROLLERS = {"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "endpoint-controller"}
 HANDS = {"", "staff", "cluster-admins"}  # https://kubernetes.io/docs/concepts/services-networking/endpoint-slices
 DOUBT = "Inconclusive: writes of Services are missing from this source, and among them may be one of that name."

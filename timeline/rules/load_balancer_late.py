@@ -42,13 +42,12 @@ from typing import Any, NamedTuple
 from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
 from timeline.lifelines import Moment, Track
-from timeline.order import SECOND, delay_bounds
+from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
-from timeline.verdicts import Verdict, bounds, dated, duration, why
+from timeline.verdicts import IN_FLIGHT, Verdict, bounds, dated, duration, why
 from timeline.world import World
 
 LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")
-IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which the address may have been written and not yet answered
 TAKEN_UP = "service.kubernetes.io/load-balancer-cleanup"  # https://kubernetes.io/docs/concepts/services-networking
 
 

@@ -40,10 +40,9 @@ from collections.abc import Iterator
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, bounds, duration, order_of, surely_live, why
+from timeline.verdicts import Verdict, bounds, duration, failure, order_of, surely_live, why
 from timeline.world import World
 
-FAILURE_WITHIN = 60_000_000  # µs after the Service came, in which a failure is laid to its absence
 _OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
 _LOST = "Inconclusive: writes are missing from this source, perhaps those of an earlier Service of that name."
 _ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod before the Service came."
@@ -152,10 +151,8 @@ def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
             return Effect.NONE, "its node's clock is off: whether {names} started first is not known"
         if bound.time >= came.time or started + SECOND > came.time:
             return Effect.NONE, "{names} started later"
-    for before, after in zip(pod.moments, pod.moments[1:], strict=False):
-        in_time = reported.time <= after.time <= came.time + FAILURE_WITHIN
-        if in_time and after.facts.failed_since(before.facts):
-            return Effect.OBSERVED, f"{{names}} started first and failed {_from(came, after)}"
+    if failed := failure(pod, reported.time, came.time):
+        return Effect.OBSERVED, f"{{names}} started first and failed {_from(came, failed)}"
     return Effect.POSSIBLE, "{names} started first; no failure seen in the minute after"
 
 

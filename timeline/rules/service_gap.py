@@ -35,11 +35,10 @@ from typing import NamedTuple
 
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, dated, duration, order_of, surely_live, torn_down, why
+from timeline.verdicts import Verdict, bounds, dated, duration, failure, order_of, surely_live, torn_down, why
 from timeline.world import World
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
-FAILURE_WITHIN = 60_000_000  # µs after a gap, in which a failure is laid to it
 
 
 class Gap(NamedTuple):
@@ -192,10 +191,8 @@ def _effect(pod: Track, gap: Gap) -> tuple[Effect, str]:
         return Effect.NONE, "no container of {names} was seen to start"
     if not pod.told("hostname"):
         return Effect.NONE, "{names} has no hostname, and so no DNS name to lose"
-    limit = gap.ended + FAILURE_WITHIN
-    for before, after in zip(pod.moments, pod.moments[1:], strict=False):
-        if gap.went.time <= after.time <= limit and after.facts.failed_since(before.facts):
-            return Effect.OBSERVED, f"{{names}} failed {duration(after.time - gap.went.time)} after it went"
+    if failed := failure(pod, gap.went.time, gap.ended):
+        return Effect.OBSERVED, f"{{names}} failed {duration(failed.time - gap.went.time)} after it went"
     return Effect.POSSIBLE, "{names} ran meanwhile; no failure seen in the minute after"
 
 

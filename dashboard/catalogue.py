@@ -25,7 +25,8 @@ def catalogue() -> str:
 def _page(rule: Rule) -> Iterator[str]:
     yield f"## {rule.id}"
     yield rule.page.replace("\n## ", "\n### ")
-    yield f"### What it needs\n\nChanges of {', '.join(f'`{kind}`' for kind in rule.needs)}, with their bodies."
+    kinds = [*rule.needs, "` or `".join(rule.any_of)] if rule.any_of else rule.needs
+    yield f"### What it needs\n\nChanges of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
     own = [setting for setting in settings.values() if setting.rule == rule.id]
     if own:
         rows = [f"| `{each.variable}` | {each.default:g} | {each.unit} | {each.meaning} |" for each in own]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import zstandard
 
 from collectors.analysis import Analysis, analyse
@@ -77,3 +78,13 @@ def test_of_lists_rules_judge_what_stands_together_and_no_order() -> None:
     assert told["service-gap"][0] == "not"
     for finding in listed.findings:
         assert told[finding.rule][0] != "not"
+
+
+@pytest.mark.parametrize("fixture", sorted((Path(__file__).parent / "rules/missing-reference").glob("fires-*.jsonl")))
+def test_a_rule_that_finds_something_is_not_said_to_be_unable_to(fixture: Path) -> None:
+    """Of what its Pods wait for, not every kind has to be in the source."""
+    analysis = analysed(fixture)
+    told = verdicts(analysis)["missing-reference"]
+    assert any(finding.rule == "missing-reference" for finding in analysis.findings)
+    assert told[0] in ("exact", "inconclusive")
+    assert "no change of" in told[1] or told[1] == "everything it looks at was seen in full" or "logged" in told[1]

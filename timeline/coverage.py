@@ -70,22 +70,27 @@ def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCo
     """For each rule, at what verdict it can judge, why, and what would fill the lack."""
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
-    return [_judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs], watching) for rule in rules]
+    return [
+        _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching) for rule in rules
+    ]
 
 
 def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
     """`watching`: no audit log is among the source, and so another watch is what it lacks."""
     unseen = [kind for kind, row in needs if row is None]
+    spared = len(unseen) < len(needs) and not set(unseen) - set(rule.any_of)
     listed = [row for _, row in needs if row and row.level == "list"]
     unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
     shallow = [row for _, row in needs if row and row.level in unordered]
-    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.needs)]
+    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.needs + rule.any_of)]
     broken = [row for _, row in needs if row and row.level != "list" and not row.complete]
     watched = [row for _, row in needs if row and row.level == "watch" and rule.times]
     best: Judgement = "bounded" if watched else "exact"
     if unseen:
         what = f"no change of {_and(unseen)} was seen: there was none, or the source does not tell of it"
-        return RuleCoverage(rule.id, "not", what, "\n".join(_remedy(kind, watching) for kind in unseen))
+        unseen_told = RuleCoverage(rule.id, "not", what, "\n".join(_remedy(kind, watching) for kind in unseen))
+        if not spared:
+            return unseen_told
     if listed and not rule.lists:
         what = (
             f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
@@ -112,6 +117,8 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
     if listed:
         what = f"{_and(row.resource for row in listed)} come from a list: what stood then is judged, and nothing before"
         return RuleCoverage(rule.id, "exact", what, "\n".join(_watch(row) for row in listed))
+    if unseen:
+        return unseen_told._replace(verdict="exact")
     return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
 
 

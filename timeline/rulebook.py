@@ -126,18 +126,26 @@ class Rule(msgspec.Struct, frozen=True):
     page: str  # the docstring of its module: its page in the catalogue
     judge: Judge
     lists: bool = False  # what stands together in a list is enough for it; the others need an order
+    any_of: tuple[str, ...] = ()  # and one of these; of those that were not seen it says nothing
     times: bool = False  # it measures how long something took, so whole seconds leave its findings bounded
 
 
 def rule(
-    identity: str, *, judges: tuple[str, ...], needs: tuple[str, ...], lists: bool = False, times: bool = False
+    identity: str,
+    *,
+    judges: tuple[str, ...],
+    needs: tuple[str, ...] = (),
+    any_of: tuple[str, ...] = (),
+    lists: bool = False,
+    times: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Enter a judge into the rulebook. Its module's docstring is its page; the first line is its title."""
 
     def enter(judge: Judge) -> Judge:
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
-        _rules[identity] = Rule(identity, judges, needs, page.partition("\n")[0].rstrip("."), page, judge, lists, times)
+        title = page.partition("\n")[0].rstrip(".")
+        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, times)
         return judge
 
     return enter

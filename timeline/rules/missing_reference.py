@@ -68,7 +68,7 @@ class Judgement(NamedTuple):
     word: tuple[Track, Moment] | None  # the last Event that says that it was not found
 
 
-@rule("missing-reference", judges=("Pod", "Job.batch.volcano.sh"), needs=("Pod", "PersistentVolumeClaim"), lists=True)
+@rule("missing-reference", judges=("Pod", "Job.batch.volcano.sh"), any_of=("Pod", "PersistentVolumeClaim"), lists=True)
 def judge(user: Track, world: World) -> Iterator[Finding]:
     for name, since in _needed(user):
         found = None

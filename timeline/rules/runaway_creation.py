@@ -70,7 +70,7 @@ class Runaway(NamedTuple):
     why: str
 
 
-@rule("runaway-creation", judges=(), needs=("PersistentVolumeClaim",), lists=True)
+@rule("runaway-creation", judges=(), any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"), lists=True)
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
     if kind == _VOLCANO:

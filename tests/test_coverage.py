@@ -88,3 +88,14 @@ def test_a_rule_that_finds_something_is_not_said_to_be_unable_to(fixture: Path) 
     assert any(finding.rule == "missing-reference" for finding in analysis.findings)
     assert told[0] in ("exact", "inconclusive")
     assert "no change of" in told[1] or told[1] == "everything it looks at was seen in full" or "logged" in told[1]
+
+
+def test_a_watch_that_was_recorded_without_managed_fields_tells_no_times() -> None:
+    bare = analysed(Path(__file__).parent / "rules/lease-stolen/quiet-in-a-watch-without-managed-fields.jsonl")
+    told = next(each for each in judgeable(coverage(bare.world), rulebook()) if each.rule == "lease-stolen")
+    assert (told.verdict, told.why) == (
+        "inconclusive",
+        "leases come from a watch without managedFields, which tell the times",
+    )
+    assert "--show-managed-fields" in told.remedy
+    assert verdicts(analysed(OBJECTS / "watch"))["lease-stolen"][0] == "bounded"

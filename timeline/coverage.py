@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from timeline.entries import Level
+from timeline.entries import Change, Level
 from timeline.kinds import qualified
 from timeline.ledger import Seen
 from timeline.rulebook import Rule
@@ -25,6 +25,7 @@ class CoverageRow(NamedTuple):
     from_list: bool  # what stood at the beginning is known
     entries: int
     bodies: bool  # of some objects more was told than that they changed
+    dated: bool  # something tells when its objects were changed; a watch does so by their managedFields
 
     @property
     def name(self) -> str:
@@ -60,10 +61,17 @@ def coverage(world: World) -> list[CoverageRow]:
         followed_until = world.last if seen.levels else seen.streamed_until  # a watch tells until its last line
         complete = world.complete(group, kind, world.first, followed_until)
         bodies = seen.streamed or seen.listed or bool(seen.levels.keys() - {Level.METADATA})
+        level = _level(seen)
+        dated = level != "watch" or _dated(group, kind, world)
         rows.append(
-            CoverageRow(group, kind, plural(kind), _level(seen), complete, holes, seen.listed, seen.changes, bodies)
+            CoverageRow(group, kind, plural(kind), level, complete, holes, seen.listed, seen.changes, bodies, dated)
         )
     return rows
+
+
+def _dated(group: str, kind: str, world: World) -> bool:
+    changes = [each for track in world.of_kind(group, kind) for each in track.moments if each.change is Change.MODIFIED]
+    return not changes or any(each.user_agent for each in changes)
 
 
 def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCoverage]:
@@ -105,8 +113,12 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
         return RuleCoverage(
             rule.id, "inconclusive", what, "\n".join(_policy(row.group, row.resource) for row in shallow)
         )
+    if undated := [row for row in watched if not row.dated]:
+        what = f"{_and(row.resource for row in undated)} come from a watch without managedFields, which tell the times"
+        return RuleCoverage(rule.id, "inconclusive", what, "\n".join(_watch(row) for row in undated))
     if broken:
-        what = f"writes of {_and(row.resource for row in broken)} are missing: what rests on absence is not judged"
+        names = _and(row.resource for row in broken)
+        what = f"writes of {names} are missing, or may be: what rests on absence is not judged"
         remedies = [_watch(row) for row in broken if row.level == "watch"]
         if len(remedies) < len(broken):
             remedies.insert(0, "Add the other API servers' logs, or the rotated ones, to the same recording.")

@@ -40,6 +40,7 @@ from timeline.entries import FOREVER, Change
 from timeline.job_pods import let_go
 from timeline.kinds.job import JobFacts
 from timeline.lifelines import Moment, Track, public_uid
+from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
 from timeline.verdicts import Verdict, order_of, why
 from timeline.world import World
@@ -75,7 +76,7 @@ class Books(NamedTuple):
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     job = world.owner_of(pod)
     release = _release(pod) if job and job.name[:2] == ("batch", "Job") else None
-    if job is None or release is None or job.first.space != pod.first.space or not public_uid(pod.ref):
+    if job is None or release is None or not public_uid(pod.ref):
         return
     books = _books(job, release)
     if not books.before or _excused(books, release) or any(_counted(pod, each.facts) for each in books.before):
@@ -167,19 +168,21 @@ def _proof(pod: Track, job: Track, books: Books, release: Release, world: World)
     if order is None:
         return Verdict.INCONCLUSIVE, ""
     sure = why(order, release.held, release.gone)
-    if books.next and not books.next.closing and _left_out(pod, books.told, release):
+    comparable = job.first.space == pod.first.space
+    if comparable and books.next and not books.next.closing and _left_out(pod, books.told, release):
         return order, f"{sure} The Job's next state counts none but those that it was seen to list, and not this one."
-    until = books.after[0].time if books.after else world.last
+    until = books.after[0].time if books.after else min(world.last, release.gone.time + SECOND)
     if world.strays(job, books.before[0].time, until):
         return Verdict.INCONCLUSIVE, ""
     run = list(pairwise((*books.before, *books.after)))
-    if all(moment.entry.facts for moment in books.before):
+    if comparable and all(moment.entry.facts for moment in books.before):
         if books.next and all(after.replaces == before.entry.resource_version for before, after in run):
             return order, f"{sure} Each write of the Job names the one before it, and none before that lists the Pod."
         if world.completeness.accounts_for(books.before[0], release.gone):
             return order, f"{sure} Every revision from the Job's state to the removal is known, and none lists the Pod."
     whole = world.seen["batch", "Job"].tells_status and world.complete("batch", "Job", books.before[0].time, until)
-    if whole and release.gone.actor == pod.first.actor and all(world.unbroken(*each, job) for each in run):
+    by_controller = release.gone.actor in ("", pod.first.actor)  # a watch may not tell who it was
+    if whole and by_controller and all(world.unbroken(*each, job) for each in run):
         return Verdict.INCONCLUSIVE, "Inconclusive: no write of the Job lists the Pod, and none is known to be missing."
     return Verdict.INCONCLUSIVE, ""
 

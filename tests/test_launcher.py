@@ -47,7 +47,7 @@ def empty_database() -> Iterator[str]:
 
 @contextlib.contextmanager
 def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """The running command; it is ended when a test fails, instead of being waited for."""
+    """The running command; when a test fails, it is ended and what it said is shown."""
     with subprocess.Popen(
         [sys.executable, "-m", "dashboard.cli", *arguments],
         cwd=CHECKOUT,
@@ -60,8 +60,11 @@ def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[st
     ) as process:
         try:
             yield process
-        finally:
+        except BaseException:
             process.terminate()
+            print(*process.communicate(timeout=60), sep="\n")  # pytest shows it: what it said tells what went wrong
+            raise
+        process.terminate()
 
 
 def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:

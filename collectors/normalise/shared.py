@@ -1,6 +1,6 @@
 """Pure: what many events of one log tell alike, kept once."""
 
-from collectors.normalise import KINDS, owner
+from collectors.normalise import owner
 from collectors.normalise.audit_event import ObjectReference
 from timeline.entries import ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
@@ -58,6 +58,45 @@ class Shared:
     def kind(self, group: str, resource: str) -> Kind | None:
         """The kind of a resource that is built in."""
         found = self._kinds.get((group, resource))
-        if found is None and (name := KINDS.get((group, resource))):
+        if found is None and (name := _KINDS.get((group, resource))):
             found = self._kinds[group, resource] = kind_of(group, name)
         return found
+
+
+_KINDS = {
+    ("", "pods"): "Pod",
+    ("", "services"): "Service",
+    ("", "endpoints"): "Endpoints",
+    ("", "events"): "Event",
+    ("", "configmaps"): "ConfigMap",
+    ("", "secrets"): "Secret",
+    ("", "serviceaccounts"): "ServiceAccount",
+    ("", "namespaces"): "Namespace",
+    ("", "nodes"): "Node",
+    ("", "persistentvolumes"): "PersistentVolume",
+    ("", "persistentvolumeclaims"): "PersistentVolumeClaim",
+    ("", "replicationcontrollers"): "ReplicationController",
+    ("", "resourcequotas"): "ResourceQuota",
+    ("apps", "deployments"): "Deployment",
+    ("apps", "replicasets"): "ReplicaSet",
+    ("apps", "statefulsets"): "StatefulSet",
+    ("apps", "daemonsets"): "DaemonSet",
+    ("apps", "controllerrevisions"): "ControllerRevision",
+    ("batch", "jobs"): "Job",
+    ("batch", "cronjobs"): "CronJob",
+    ("batch.volcano.sh", "jobs"): "Job",
+    ("scheduling.volcano.sh", "podgroups"): "PodGroup",
+    ("scheduling.volcano.sh", "queues"): "Queue",
+    ("coordination.k8s.io", "leases"): "Lease",
+    ("discovery.k8s.io", "endpointslices"): "EndpointSlice",
+    ("events.k8s.io", "events"): "Event",
+    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
+    ("networking.k8s.io", "ingresses"): "Ingress",
+    ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
+    ("storage.k8s.io", "storageclasses"): "StorageClass",
+    ("rbac.authorization.k8s.io", "roles"): "Role",
+    ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
+    ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): "ClusterRoleBinding",
+}
+"""The kinds of resources whose writes may answer without naming a kind (deletions, level Metadata)."""

@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.entries import Change, Clock
-from timeline.ledger import GroupKind, Ledger
+from timeline.ledger import Ledger
 from timeline.lifelines import Moment, Track
 from timeline.order import SECOND, by_revision
+from timeline.seen import GroupKind
 
 _JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
 _SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing

@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple
 
 from timeline.entries import Change, Level
 from timeline.kinds import qualified
-from timeline.ledger import Seen
 from timeline.rulebook import Rule
+from timeline.seen import Seen
 from timeline.world import World
 
 Depth = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]

@@ -4,68 +4,21 @@ A `Ledger` takes entries of one source (`learn`), and when asked (`settle`) give
 Between the two nothing is decided, so permutation, repetition and batching of the entries leave no trace.
 """
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import accumulate
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from timeline.entries import FOREVER, Change, Clock, Entry, Level
+from timeline.entries import FOREVER, Clock, Entry
 from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
 from timeline.lifelines import Name, Track, lives_of
 from timeline.observations import identity, merged, reconciled
-from timeline.order import SECOND, CommitClock, offsets
+from timeline.order import CommitClock, offsets
+from timeline.seen import GroupKind, Seen
+from timeline.spaces import FEW, calibrated, shared
 
-GroupKind = tuple[str, str]
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
-_FEW = 3  # so many revisions must agree before two counters are taken for one, or clash before one is taken for two
-
-
-class Seen:
-    """How much of one kind was observed; the same whatever the order of the observations."""
-
-    def __init__(self) -> None:
-        self.changes = 0
-        self.levels: Counter[Level] = Counter()  # of the writes in audit logs
-        self.created = False  # a creation stands in an audit log
-        self.statuses = False  # so does a write of the status, in full
-        self.listed = False  # a list told what there was
-        self.streamed = False  # a watch followed its changes, and loses none
-        self.streamed_since = FOREVER  # from its first change of which a line tells the time, microseconds
-        self.streamed_until = 0
-
-    def count(self, entry: Entry, before: Entry | None) -> None:
-        """Take note of an observation, and of what was known of the same change before it."""
-        if before is None:
-            self.changes += 1
-        if entry.clock is Clock.AUDIT:
-            if before is None:
-                self.levels[entry.level] += 1
-            if entry.change is Change.CREATED:
-                self.created = True
-            elif entry.action == "status" and entry.level is Level.FULL:
-                self.statuses = True
-        elif entry.change is Change.OBSERVED:
-            self.listed = True
-        else:
-            self.streamed = True
-            if entry.change is Change.CREATED or (entry.change is Change.MODIFIED and entry.user_agent):
-                self.streamed_since = min(self.streamed_since, entry.received)  # others tell a time before it
-            self.streamed_until = max(self.streamed_until, entry.received)
-
-    def recount(self, before: Entry, now: Entry) -> None:
-        """Take note that another observation of a change, or the first of an audit log, stands for it now."""
-        if now.clock is Clock.AUDIT and (before.clock is not Clock.AUDIT or before.level is not now.level):
-            self.levels[now.level] += 1
-            if before.clock is Clock.AUDIT:
-                self.levels -= Counter([before.level])
-
-    @property
-    def tells_status(self) -> bool:
-        """Whether writes of the status are shown, and all in full: many audit policies leave them out."""
-        return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})
 
 
 class _Object:
@@ -232,17 +185,17 @@ class Ledger:
         if len(named) > 1:
             first, second, *_ = sorted(named, key=_told)
             return first, second
-        shared = [each for each in self._objects.values() if each.uid and _shared(each.name.group, each.name.kind)]
-        told = [entry.resource_version for each in shared for entry in each.entries.values()]
+        alike = [each for each in self._objects.values() if each.uid and shared(each.name.group, each.name.kind)]
+        told = [entry.resource_version for each in alike for entry in each.entries.values()]
         if len(told) == len(set(told)) + max(0, told.count(None) - 1):
             return None
         writers: dict[int, dict[str, Entry]] = defaultdict(dict)
-        for each in shared:
+        for each in alike:
             for entry in each.entries.values():
                 if entry.resource_version is not None:
                     writers[entry.resource_version][each.uid] = entry
         clashes = [revision for revision, by_uid in writers.items() if len(by_uid) > 1]
-        if len(clashes) < _FEW:
+        if len(clashes) < FEW:
             return None
         first, second, *_ = sorted(writers[min(clashes)].values(), key=_told)
         return first, second
@@ -316,14 +269,14 @@ class Ledger:
             self._offsets = offsets(
                 (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
                 for kind, entries in told.items()
-                if _shared(*kind)
+                if shared(*kind)
                 for entry in entries
                 if entry.clock is Clock.AUDIT and entry.place
             )
             if self._offsets:
                 told = {kind: [self._on_time(entry) for entry in entries] for kind, entries in told.items()}
             self._cover()
-        self._spaces = self._calibrated(told)
+        self._spaces = calibrated(self.seen, told)
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for kind, entries in told.items():
             commits = [(entry.resource_version or 0, entry.received, entry.staged) for entry in entries]
@@ -335,36 +288,6 @@ class Ledger:
         for space, commits in stamps.items():
             self.clocks[space] = CommitClock(commits)
 
-    def _calibrated(self, told: Mapping[GroupKind, list[Entry]]) -> dict[GroupKind, str]:
-        """Which counter the revisions of each kind are of; "" is the one that most share.
-
-        One audit log vouches for all kinds in it. Of a kind that was only watched, the revisions must lie between
-        those of others as the whole-second times of both do; where one does not, or too few tell, it has its own.
-        """
-        spaces = {kind: "" if _shared(*kind) else kind[1] for kind in self.seen}
-        watched = [kind for kind, seen in self.seen.items() if not seen.levels and not spaces[kind]]
-        if not watched:
-            return spaces
-        timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
-        for kind, entries in told.items():
-            for entry in entries:
-                if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
-                    timely[kind].append((entry.resource_version or 0, entry.received))
-        watched.sort(key=lambda kind: (-len(timely[kind]), kind))
-        vouched = [commit for kind in timely if self.seen[kind].levels and not spaces[kind] for commit in timely[kind]]
-        if not vouched and watched:
-            vouched = list(timely[watched.pop(0)])
-        space = ""
-        while watched:
-            joined = next((kind for kind in watched if _agree(vouched, timely[kind])), None)
-            if joined is None:  # the others may share another one
-                joined = watched[0]
-                space, vouched = kind_of(*joined).kind, []
-            watched.remove(joined)
-            spaces[joined] = space
-            vouched += timely[joined]
-        return spaces
-
 
 def _told(entry: Entry) -> tuple[int, int, str, str, str]:
     """An order of entries that no order of lines changes."""
@@ -374,23 +297,3 @@ def _told(entry: Entry) -> tuple[int, int, str, str, str]:
 
 def _earlier(staged: int, ahead: int) -> int:
     return staged if staged == FOREVER else staged - ahead
-
-
-def _shared(group: str, kind: str) -> bool:
-    """Events often live in an etcd of their own, and aggregated APIs (metrics) always do."""
-    return kind != "Event" and not group.endswith("metrics.k8s.io")
-
-
-def _agree(shared: list[tuple[int, int]], own: list[tuple[int, int]]) -> bool:
-    """Whether (revision, time) of both tell one story, as far as they interleave."""
-    times = sorted(shared)
-    latest = list(accumulate((time for _, time in times), max))
-    soonest = list(accumulate((time for _, time in reversed(times)), min))[::-1]
-    between = 0
-    for revision, time in own:
-        at = bisect_left(times, (revision, 0))
-        if 0 < at < len(times):
-            between += 1
-            if latest[at - 1] > time + 2 * SECOND or soonest[at] < time - 2 * SECOND:
-                return False
-    return between >= _FEW

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef
 from timeline.index import Index
-from timeline.ledger import GroupKind, Ledger, Seen
+from timeline.ledger import Ledger
 from timeline.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.order import At
 from timeline.reads import LAST, SEEN, WRITES, Reads
+from timeline.seen import GroupKind, Seen
 
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
 

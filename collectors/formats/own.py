@@ -1,4 +1,4 @@
-"""Causeline's own recordings: what `record` and export write, and what upload and analyze read again.
+"""Causeline's own recordings: entries written down so that nothing is lost when they are read again.
 
 JSON, one document a line. The first is the header, {"schema": "causeline.recording/v1"}; each other is an entry. Times
 are microseconds since 1970, UTC; one that nothing bounds is left out. Revisions are text, as they may exceed 64 bits.

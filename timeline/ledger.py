@@ -185,15 +185,18 @@ class Ledger:
         if len(named) > 1:
             first, second, *_ = sorted(named, key=_told)
             return first, second
-        alike = [each for each in self._objects.values() if each.uid and shared(each.name.group, each.name.kind)]
-        told = [entry.resource_version for each in alike for entry in each.entries.values()]
-        if len(told) == len(set(told)) + max(0, told.count(None) - 1):
+        told = [
+            (entry.resource_version, entry)
+            for each in self._objects.values()
+            if each.uid and shared(each.name.group, each.name.kind)
+            for entry in each.entries.values()
+            if entry.resource_version is not None
+        ]
+        if len({revision for revision, _ in told}) == len(told):
             return None
         writers: dict[int, dict[str, Entry]] = defaultdict(dict)
-        for each in alike:
-            for entry in each.entries.values():
-                if entry.resource_version is not None:
-                    writers[entry.resource_version][each.uid] = entry
+        for revision, entry in told:
+            writers[revision][entry.ref.uid] = entry
         clashes = [revision for revision, by_uid in writers.items() if len(by_uid) > 1]
         if len(clashes) < FEW:
             return None

@@ -122,7 +122,8 @@ class _Helper:
         try:
             self._pipe.send((block.number, start, start + len(data)))
         except OSError:
-            return False  # `answers` finds out
+            self._ended = True
+            return False
         self._given.append((self._free.pop(), block))
         return True
 

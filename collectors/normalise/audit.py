@@ -142,10 +142,7 @@ class _Telling:
         if shape.kind in NOT_OBJECTS:
             return self._no_object(change, kind)
         metadata: Metadata = shape.metadata
-        if metadata.deletionTimestamp is None:
-            own = revision(metadata.resourceVersion)
-        else:
-            change, own = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
+        change, own = outcome(change, metadata, kind.kind == "Namespace" and _awaits_emptying(event))
         body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
         return self._entry(kind, change, own, metadata, facts=kind.facts(shape), body=body)
 
@@ -230,7 +227,7 @@ class _Telling:
             latest(event.stageTimestamp) if event.stageTimestamp else FOREVER,
             facts,
             sets,
-            shared.owner(metadata) if metadata.ownerReferences else None,
+            shared.owner(metadata),
             self._replaces(own) if event.verb == "update" else None,
             level,
             text(ref.subresource, ref.subresource),

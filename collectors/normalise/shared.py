@@ -14,7 +14,6 @@ class Shared:
         self.text = self._texts.setdefault  # to be called with a text, twice
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
-        self._kinds: dict[tuple[str, str], Kind] = {}
         self.named: dict[tuple[str, str], str] = {}  # the kinds of resources that are not built in, as the log tells
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
@@ -57,10 +56,8 @@ class Shared:
 
     def kind(self, group: str, resource: str) -> Kind | None:
         """The kind of a resource that is built in."""
-        found = self._kinds.get((group, resource))
-        if found is None and (name := _KINDS.get((group, resource))):
-            found = self._kinds[group, resource] = kind_of(group, name)
-        return found
+        name = _KINDS.get((group, resource))
+        return kind_of(group, name) if name else None
 
 
 _KINDS = {

@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "csp",
+    "ninja",  # the scripts of /api/docs
     "timeline",
     "collectors",
     "dashboard",

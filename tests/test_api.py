@@ -53,6 +53,21 @@ def test_a_window_is_json(client: Client, sample: Source) -> None:
     assert "service-gap" in {row["rule"] for row in told["findings"]}
 
 
+def test_what_was_fetched_before_is_not_sent_again(client: Client, sample: Source) -> None:
+    where = f"/api/sources/{sample.pk}/window?limit=5"
+    etag = client.get(where)["ETag"]
+    again = client.get(where, headers={"If-None-Match": etag})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", etag)
+    assert client.get(f"{where}&offset=1", headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_the_api_documents_itself(client: Client) -> None:
+    assert b"ninja/swagger-ui-bundle.js" in client.get("/api/docs").content
+    told = client.get("/api/openapi.json").json()
+    answer = told["paths"]["/api/sources/{source_id}/window"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/WindowPayload")
+
+
 def test_parameters_of_a_window_are_handed_on(client: Client, sample: Source) -> None:
     where = f"/api/sources/{sample.pk}/window"
     shown = client.get(f"{where}?kinds=Pods,Services&group=kind&offset=2&limit=3").json()

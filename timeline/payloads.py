@@ -1,6 +1,8 @@
 """The shapes of everything that leaves Causeline as JSON. Times in columns are whole microseconds since 1970, UTC."""
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
 
 Severity = Literal["error", "warning", "info"]
 UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]

@@ -1,0 +1,55 @@
+"""The HTTP API. Answers have the shapes of `timeline.payloads`; errors are problem documents (RFC 9457)."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.utils import check_csrf
+
+from dashboard.api import sources, uploads, windows
+from dashboard.api.answers import problem
+from timeline.models import Source, Upload
+
+_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
+def _allowed(request: HttpRequest) -> bool:
+    """Signed in, where that is asked for; and what changes something comes from our own pages, login or not."""
+    if settings.LOGIN_REQUIRED and not request.user.is_authenticated:
+        return False
+    if request.content_type in _FORMS:
+        raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
+    if check_csrf(request):
+        raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
+    return True
+
+
+api = NinjaAPI(title="Causeline", docs_url="/docs", auth=_allowed)
+for router in (sources.router, windows.router, uploads.router):
+    api.add_router("", router)
+
+
+@api.exception_handler(HttpError)
+def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(error.status_code, "Not possible", str(error))
+
+
+@api.exception_handler(AuthenticationError)
+def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    return problem(401, "You are signed out", "Load the page again to sign in.")
+
+
+@api.exception_handler(ValidationError)
+def _not_understood(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    where = "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors)
+    return problem(422, "A parameter is not as it should be", where)
+
+
+@api.exception_handler(Source.DoesNotExist)
+def _no_source(request: HttpRequest, error: Source.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such recording", "It was deleted, or the link is wrong.")
+
+
+@api.exception_handler(Upload.DoesNotExist)
+def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such upload", "It was deleted, or the link is wrong.")

@@ -1,6 +1,8 @@
-"""The catalogue of rules as Markdown, from their own pages and settings: docs/rules.md."""
+"""The catalogue of rules from their own pages and settings: as Markdown for docs/rules.md, and in pieces for pages."""
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from timeline.judge import rulebook
 from timeline.rulebook import Rule, settings
@@ -10,6 +12,34 @@ _BEGINNING = """\
 
 The catalogue, written by `make docs` from the rules themselves (`timeline/rules/`): change a page there. `causeline
 rules` lists them, and `causeline rules ID` shows one page with the settings that are in force."""
+BENIGN = "Looks alike but is benign"
+
+
+class Piece(NamedTuple):
+    """Part of a text in which `backticks` stand for code."""
+
+    text: str
+    code: bool
+
+
+class Section(NamedTuple):
+    heading: str
+    paragraphs: list[list[Piece]]
+
+
+def words(text: str) -> list[Piece]:
+    pieces = re.split(r"`([^`\n]+)`", text)
+    return [Piece(piece, bool(index % 2)) for index, piece in enumerate(pieces) if piece]
+
+
+def sections(rule: Rule) -> list[Section]:
+    """A rule's page: its headings with their paragraphs."""
+    found = []
+    for section in rule.page.split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body)]
+        found.append(Section(heading, [words(each) for each in paragraphs if each]))
+    return found
 
 
 def catalogue() -> str:

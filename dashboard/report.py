@@ -4,7 +4,6 @@ Django's template engine alone is used, without its settings, which is why all v
 """
 
 import importlib.metadata
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -17,16 +16,17 @@ from django.utils.safestring import mark_safe
 from collectors.analysis import Analysis
 from collectors.formats import Skipped
 from dashboard import figures, inlining
+from dashboard.catalogue import sections, words
 from timeline import documents
 from timeline.coverage import coverage, judgeable
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, FindingPayload, ProofPayload
-from timeline.rulebook import Finding, Rule, settings
+from timeline.rulebook import Finding, settings
 from timeline.verdicts import duration
 
 _HOME = Path(__file__).resolve().parent
-_SHEETS = ("palette", "base", "timeline", "findings", "report")
+_SHEETS = ("palette", "base", "timeline", "findings", "document", "report")
 _STAND_INS = {"js/api.js": "js/report/api.js", "js/address.js": "js/report/address.js"}
 _SKIPPED = 200  # reasons shown
 _LINES = 8  # lines told of each
@@ -63,7 +63,11 @@ def page(
         "findings_shown": _count(len(groups)),
         "findings_more": _some(len(every) - len(groups)),
         "groups": [_group(group, folder, index < _OPEN) for index, group in enumerate(groups)],
-        "rules": [_rule(rule) for rule in rulebook() if any(group["rule"] == rule.id for group in groups)],
+        "rules": [
+            {"id": rule.id, "title": rule.title, "sections": sections(rule)}
+            for rule in rulebook()
+            if any(group["rule"] == rule.id for group in groups)
+        ],
         "held": {"overview": drawn.overview, "window": drawn.window},
     }
     engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
@@ -202,12 +206,12 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "namespace": group["namespace"],
         "effect": group["effect"],
         "effect_text": group["effect_text"],
-        "why": _words(group["why"]),
+        "why": words(group["why"]),
         "proof": [_proof(proof, folder) for proof in group["proof"]],
         "objects": [each["subject"]["name"] for each in several],
         "count": _count(len(several)) if several else "",
         "often": [_often(each) for each in group["findings"] if each["count"] > 1 and not several],
-        "advice": [_words(line) for line in group["advice"]],
+        "advice": [words(line) for line in group["advice"]],
     }
 
 
@@ -240,19 +244,3 @@ def _interval(earliest: str, latest: str) -> str:
 
 def _clock(iso: str) -> str:
     return iso[11:-1]
-
-
-def _words(text: str) -> list[dict[str, Any]]:
-    """Text in which `backticks` stand for code, in pieces."""
-    pieces = re.split(r"`([^`\n]+)`", text)
-    return [{"text": piece, "code": bool(index % 2)} for index, piece in enumerate(pieces) if piece]
-
-
-def _rule(rule: Rule) -> dict[str, Any]:
-    """A rule's page: its headings with their paragraphs."""
-    sections = []
-    for section in rule.page.split("\n## ")[1:]:
-        heading, _, body = section.partition("\n")
-        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body)]
-        sections.append({"heading": heading, "paragraphs": [_words(each) for each in paragraphs if each]})
-    return {"id": rule.id, "title": rule.title, "sections": sections}

@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 from dashboard.api import api
 from dashboard.views.health import health
 from dashboard.views.home import home
+from dashboard.views.rules import rule, rules
 from dashboard.views.timeline import timeline
 
 endpoints = api.urls
@@ -17,6 +18,8 @@ for each in endpoints[0]:
 urlpatterns = [
     path("", home, name="home"),
     path("sources/<int:source_id>/", timeline, name="timeline"),
+    path("rules/", rules, name="rules"),
+    path("rules/<slug:rule_id>/", rule, name="rule"),
     path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health, name="health"),

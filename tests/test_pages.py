@@ -43,8 +43,20 @@ def test_errors_have_pages_of_their_own(client: Client) -> None:
     missing = client.get("/sources/999999/")
     assert missing.status_code == 404
     assert b"There is nothing here" in missing.content
+    assert b"No such recording" in missing.content and b"404" in missing.content
+    assert b"No page has this address" in client.get("/nowhere").content
+    strange = client.get("/", headers={"host": "elsewhere.example"})
+    assert strange.status_code == 400
+    assert b"CAUSELINE_HOSTS" in strange.content
     client.raise_request_exception = False
     with mock.patch("timeline.queries.recent_sources", side_effect=RuntimeError):
         broken = client.get("/")
     assert broken.status_code == 500
     assert b"Something went wrong" in broken.content
+
+
+def test_a_form_from_elsewhere_is_refused_in_words() -> None:
+    answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
+    assert answer.status_code == 403
+    assert b"The form was too old" in answer.content
+    assert b"CAUSELINE_ORIGINS" in answer.content

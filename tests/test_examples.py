@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from django.test import Client
 
 from dashboard.examples import example
 from tests.test_rules import FIXTURES
@@ -32,21 +31,3 @@ def test_the_rule_finds_something_in_it_that_can_be_drawn(rule: Rule) -> None:
     assert picture.bars and picture.lanes and picture.ticks
     assert drawn.finding["proof"][0]["role"]
     assert all(0 <= float(bar.at.rstrip("%")) <= 100 for bar in picture.bars)
-
-
-@RULES
-def test_a_page_tells_all_of_a_rule(client: Client, rule: Rule) -> None:
-    answer = client.get(f"/rules/{rule.id}/")
-    told = answer.content.decode()
-    assert answer.status_code == 200
-    for heading in ("What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"):
-        assert f"<h2>{heading}</h2>" in told
-    assert '<figure class="picture">' in told
-    listed = client.get("/rules/").content.decode()
-    assert f'href="/rules/{rule.id}/"' in listed
-
-
-def test_there_is_no_page_for_no_rule(client: Client) -> None:
-    answer = client.get("/rules/no-such/")
-    assert answer.status_code == 404
-    assert "There is no rule no-such." in answer.content.decode()

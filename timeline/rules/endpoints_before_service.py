@@ -38,6 +38,7 @@ consumer, so that it looks again.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.advice import kubectl, ordered
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
@@ -55,7 +56,7 @@ class Case(NamedTuple):
     service: Track | None
     verdict: Verdict
     occurrence: Occurrence
-    advice: str
+    advice: tuple[str, ...]
 
 
 class Absence(NamedTuple):
@@ -89,7 +90,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         verdict=worst.verdict,
         summary=worst.summary,
         occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
-        advice=tuple(dict.fromkeys(case.advice for case in found)),
+        advice=ordered(line for case in found for line in case.advice),
         delay=worst.occurrence.length,
         bounds=bounds(ends[0], ends[-1]) if worst.occurrence.arrow else None,
     )
@@ -135,7 +136,13 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
         service,
         Verdict.INCONCLUSIVE if doubt else verdict,
         occurrence,
-        "Create the Service first. kube-vip looks again by itself from v0.9.1 on; before, touch the EndpointSlice.",
+        (
+            "Clean: touch them, so that whoever dropped them looks again: "
+            f"{kubectl(endpoints.ref.namespace, f'annotate {kind.lower()} {{}} looked-at=again', endpoints.ref.name)}.",
+            "Prevent: create the Service first. kube-vip looks again by itself from v0.9.1 on.",
+            f"Verify: {kubectl(endpoints.ref.namespace, 'get service,endpointslices')} shows them together, and the "
+            "Service can be reached.",
+        ),
     )
 
 
@@ -194,7 +201,11 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
         absence.service,
         Verdict.INCONCLUSIVE if doubt else Verdict.EXACT,
         occurrence,
-        "Delete the slice; let slices name their Service as owner, so that the garbage collector takes them along.",
+        (
+            f"Clean: {kubectl(piece.ref.namespace, 'delete endpointslice {}', piece.ref.name)}.",
+            "Prevent: let slices name their Service as owner, so that the garbage collector takes them along.",
+            f"Verify: {kubectl(piece.ref.namespace, 'get endpointslice {}', piece.ref.name)} finds none.",
+        ),
     )
 
 

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from timeline.advice import kubectl
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
@@ -181,10 +182,17 @@ def _too_many(job: Track, held: Moment, verdict: Verdict, active: int, allowed: 
 
 
 def _advice(job: Track) -> tuple[str, ...]:
-    idempotent = "Make the work idempotent, or let each run take a lock: a Job promises at least once, not once."
+    idempotent = (
+        "Prevent: make the work idempotent, or let each run take a lock: a Job promises at least once, not once."
+    )
+    verify = (
+        f"Verify: {kubectl(job.ref.namespace, 'get pods -l job-name={}', job.ref.name)} shows no more than it allows."
+    )
     if job.last.facts.foreign:
-        return ("Look into the controller that spec.managedBy names: it created the Pod.", idempotent)
+        return ("Stop: look into the controller that spec.managedBy names: it created the Pod.", idempotent, verify)
     return (
-        "Upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind (KEP-5647).",
+        "Prevent: upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind "
+        "(KEP-5647).",
         idempotent,
+        verify,
     )

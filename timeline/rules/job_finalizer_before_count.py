@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from timeline.advice import kubectl
 from timeline.entries import FOREVER, Change
 from timeline.job_pods import let_go
 from timeline.kinds.job import JobFacts
@@ -107,14 +108,17 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
             ),
         ),
         advice=(
-            f"See whether Job {job.ref.name} ran the work again, and whether that did harm.",
-            f"Find out who removed the finalizer: {release.gone.actor or 'the recording does not name the writer'}.",
-            "If the Job controller did, upgrade: Kubernetes 1.34 repairs kubernetes#130103, 1.36 its cause (KEP-5647).",
+            f"Stop: find out who removed the finalizer: {release.gone.actor or 'the recording names no writer'}.",
+            f"Clean: see whether Job {job.ref.name} ran the work again, and whether that did harm.",
+            "Prevent: if the Job controller removed it, upgrade: Kubernetes 1.34 repairs kubernetes#130103, 1.36 its "
+            "cause (KEP-5647).",
+            f"Verify: {kubectl(job.ref.namespace, _STATUS, job.ref.name)} counts each of its Pods.",
         ),
         delay=None,
     )
 
 
+_STATUS = "get job {} -o jsonpath='{{.status}}'"
 _EFFECTS = {
     "Succeeded": "the Job could not know that {names} succeeded, and may run the work again",
     "Failed": "the Job could not know that {names} failed, and may retry beyond backoffLimit",

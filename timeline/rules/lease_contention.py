@@ -34,6 +34,7 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 from collections import defaultdict
 from collections.abc import Iterator
 
+from timeline.advice import kubectl
 from timeline.elections import Election, Term, heartbeat, known
 from timeline.entries import ObjectRef
 from timeline.lifelines import Track
@@ -78,7 +79,7 @@ def _finding(election: Election, rivals: list[tuple[Term, Term]], verdict: Verdi
         verdict=verdict,
         summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
         occurrences=tuple(_occurrence(election, old, new, verdict, effect, text) for old, new in rivals),
-        advice=_advice(names),
+        advice=_advice(lease, names),
         delay=None,
         affects=(*(known(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
     )
@@ -137,8 +138,10 @@ def _looked_at(pod: Track, world: World) -> int:
     return world.last if pod.until is None else pod.until
 
 
-def _advice(names: list[str]) -> tuple[str, ...]:
+def _advice(lease: Track, names: list[str]) -> tuple[str, ...]:
     return (
-        "Give each its own Lease: for schedulers `--leader-elect-resource-name` with the name of the scheduler.",
-        f"Restart {' and '.join(names)} afterwards, and look that each has become leader of its own.",
+        "Stop: give each its own Lease: for schedulers `--leader-elect-resource-name` with the name of the scheduler.",
+        f"Clean: restart {' and '.join(names)} afterwards.",
+        "Prevent: let whatever installs them, such as a chart, name the Lease after the release.",
+        f"Verify: {kubectl(lease.ref.namespace, 'get leases -w')} shows a Lease for each, and none changes hands.",
     )

@@ -31,6 +31,7 @@ server? Run two replicas where the pause matters, so that another takes over as 
 
 from collections.abc import Iterator
 
+from timeline.advice import kubectl
 from timeline.elections import Election, heartbeat, renews, sureness
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
@@ -61,8 +62,10 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         summary=worst.headline + others,
         occurrences=tuple(holes),
         advice=(
-            "Look at the holder at that time: its node, its container's last state, how long its requests took.",
-            "Run a second replica where the pause matters: it takes over as soon as the duration has run out.",
+            "Stop: look at the holder at that time: its node, its container's last state, how long its requests took.",
+            "Prevent: run a second replica where the pause matters: it takes over when the duration has run out.",
+            f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -o yaml', lease.ref.name)} names a holder, and its "
+            "`renewTime` moves on.",
         ),
         delay=worst.length,
     )

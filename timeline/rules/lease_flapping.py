@@ -31,6 +31,7 @@ different workloads, see lease-contention.
 
 from collections.abc import Iterator
 
+from timeline.advice import kubectl
 from timeline.elections import Election, Term, heartbeat, sureness
 from timeline.lifelines import Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
@@ -55,8 +56,9 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         summary=f"Lease {lease.ref.name} changed hands {times} times in {duration(worst.length)}",
         occurrences=tuple(each for each, _ in stretches),
         advice=(
-            "Look at why each holder lost it: its container's last state, and its log.",
-            "Look at how long the API server takes to answer: a holder that cannot renew in time has to give up.",
+            "Stop: look at why each holder lost it: its container's last state, and its log.",
+            "Prevent: look at how long the API server takes to answer: who cannot renew in time has to give up.",
+            f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
         delay=worst.length,
     )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
+from timeline.advice import kubectl
 from timeline.elections import WORKLOADS, known, runs
 from timeline.entries import Change
 from timeline.kinds.deployment import Lock
@@ -81,7 +82,10 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
         verdict=clashes[0].verdict,
         summary=f"{titles} elect on one Lease {lease.name}, but schedule for {' and for '.join(names)}",
         occurrences=tuple(_occurrence(lease, clash) for clash in clashes),
-        advice=("Give each a Lease of its own: `--leader-elect-resource-name` with the name of its scheduler.",),
+        advice=(
+            "Prevent: give each a Lease of its own: `--leader-elect-resource-name` with the name of its scheduler.",
+            f"Verify: {kubectl(lease.namespace, 'get leases')} shows one for each.",
+        ),
         delay=None,
         affects=tuple(user.ref for user in shared.values()),
     )

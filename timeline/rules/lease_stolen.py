@@ -33,6 +33,7 @@ the term's end or let the holder release it.
 
 from collections.abc import Iterator
 
+from timeline.advice import kubectl
 from timeline.elections import Election, Term, at_most, heartbeat, sureness
 from timeline.entries import Change
 from timeline.lifelines import Track
@@ -60,9 +61,10 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         summary=f"Lease {lease.ref.name} was taken over {times}, while its term was running",
         occurrences=tuple(thefts),
         advice=(
-            "Look at who wrote the take-over: the actor and the user agent of the proof.",
-            "Give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
+            "Stop: look at who wrote the take-over: the actor and the user agent of the proof.",
+            "Prevent: give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
             "Do not edit a Lease by hand: let its holder release it, or stop the holder and wait for the term's end.",
+            f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
         delay=longest.length,
         bounds=bounds(longest.proof[0].moment, longest.proof[1].moment),

@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from timeline.advice import kubectl
 from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
 from timeline.lifelines import Moment, Track
@@ -131,7 +132,7 @@ def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Findin
                 arrow=f"address {length} late" if came else "",
             ),
         ),
-        advice=_advice(wait),
+        advice=_advice(service, wait),
         delay=wait.length,
         bounds=bounds(since, came) if came else None,
         status=status,
@@ -275,10 +276,13 @@ def _effect(wait: Wait, peers: Peers) -> tuple[Effect, str]:
     return Effect.POSSIBLE, peers.told
 
 
-def _advice(wait: Wait) -> tuple[str, ...]:
+def _advice(service: Track, wait: Wait) -> tuple[str, ...]:
+    ref = service.ref
+    verify = f"Verify: {kubectl(ref.namespace, 'get service {}', ref.name)} shows its external address."
     if "kube-vip" in f"{wait.facts.balancer_class} {wait.came.user_agent if wait.came else ''}":
         return (
-            "Upgrade kube-vip to v0.9.1 or later.",
-            "Until then touch the EndpointSlice of the Service, or restart the kube-vip Pod, so that it looks again.",
+            "Stop: touch the EndpointSlice of the Service, or restart the kube-vip Pod, so that it looks again.",
+            "Prevent: upgrade kube-vip to v0.9.1 or later.",
+            verify,
         )
-    return ("Look for the Service in the log of the controller that serves its class, and restart it.",)
+    return ("Stop: look for the Service in the log of the controller that serves its class, and restart it.", verify)

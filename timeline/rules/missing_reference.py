@@ -37,6 +37,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.advice import kubectl
 from timeline.entries import Change, Clock, Level, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Moment, Name, Track
@@ -255,13 +256,12 @@ def _proof(user: Track, name: Name, absence: Absence, word: tuple[Track, Moment]
 
 
 def _advice(user: Track, name: Name) -> tuple[str, ...]:
-    kubectl = f"kubectl -n {name.namespace}" if name.namespace else "kubectl"
     what = f"{name.kind} {name.name}"
     yours = f"{user.ref.kind} {user.ref.name}"
-    see = f"See whether it is there: `{kubectl} get {name.kind.lower()} {name.name}`."
+    see = f"Verify: {kubectl(name.namespace, f'get {name.kind.lower()} {{}}', name.name)} shows it."
     if user.ref.kind != "Pod":
-        return see, f"Create {what} before {yours}, or correct the name in its volumes."
-    create = f"Create {what} before {yours}, or correct the name in its template."
+        return f"Prevent: create {what} before {yours}, or correct the name in its volumes.", see
+    create = f"Prevent: create {what} before {yours}, or correct the name in its template."
     if name.kind in {"ConfigMap", "Secret"}:
         create += " Mark it `optional: true` where the container can do without."
-    return see, create
+    return create, see

@@ -37,6 +37,7 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 
 from collections.abc import Iterator
 
+from timeline.advice import kubectl
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
@@ -164,7 +165,9 @@ def _from(came: Moment, failed: Moment) -> str:
 def _advice(service: Track, world: World) -> tuple[str, ...]:
     owner = world.owner_of(service)
     if owner and owner.ref.group == "batch.volcano.sh":
-        publish = 'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.'
+        publish = 'Prevent: give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.'
     else:
-        publish = "Set `publishNotReadyAddresses: true` in the Service, and create it before the Pods."
-    return ("Let the workload retry its DNS lookups when it starts, or wait for them in an init container.", publish)
+        publish = "Prevent: set `publishNotReadyAddresses: true` in the Service, and create it before the Pods."
+    retry = "Let the workload retry its DNS lookups when it starts, or wait for them in an init container."
+    addresses = kubectl(service.ref.namespace, "get endpointslices -l kubernetes.io/service-name={}", service.ref.name)
+    return (publish, retry, f"Verify: {addresses} names the Pods, and the log of none tells of a failed lookup.")

@@ -301,7 +301,7 @@ def _advice(owner: Track, leaked: list[ObjectRef], standing: list[ObjectRef]) ->
         )
     else:
         yield "Prevent: find out from the controller's log why it starts anew; the proof names it as the actor."
-    yield f'Verify that the count stands still: `watch -n 10 "{kubectl} get {resource} -o name | wc -l"`.'
+    yield f'Verify: the count stands still: `watch -n 10 "{kubectl} get {resource} -o name | wc -l"`.'
 
 
 def _resource(ref: ObjectRef) -> str:

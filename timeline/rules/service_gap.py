@@ -33,6 +33,7 @@ a job with the svc plugin, or let the workload retry DNS.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.advice import kubectl
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
 from timeline.verdicts import Verdict, bounds, dated, duration, failure, order_of, surely_live, torn_down, why
@@ -199,10 +200,14 @@ def _effect(pod: Track, gap: Gap) -> tuple[Effect, str]:
 def _advice(service: Track, world: World) -> tuple[str, ...]:
     owner = world.owner_of(service)
     retry = "Let the workload retry its DNS lookups: a running Pod has lost its name meanwhile."
+    watch = kubectl(service.ref.namespace, "get service {} -w --output-watch-events", service.ref.name)
+    verify = f"Verify: {watch} shows no DELETED while the Pods run."
     if owner and owner.ref.group == "batch.volcano.sh":
         return (
-            "The job's restart policy deletes and re-creates the Service: restart the whole job, or none of its Pods.",
+            "Stop: the job's restart policy deletes and re-creates the Service: restart the whole job, or none of its "
+            "Pods.",
+            'Prevent: give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
             retry,
-            'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
+            verify,
         )
-    return ("Change the Service in place instead of deleting and creating it.", retry)
+    return ("Prevent: change the Service in place instead of deleting and creating it.", retry, verify)

@@ -1,0 +1,43 @@
+"""What to do: in the order in which it is done, with commands that can be copied."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.test_rules import FIRES, found_in, named
+from timeline.advice import STEPS, kubectl, ordered, steps
+
+
+def test_lines_belong_to_the_step_that_is_named_before_them() -> None:
+    told = steps(["Clean: delete `x`.", "Or leave it.", "Verify: look.", "Stop: the controller."])
+    assert [(step.name, step.lines) for step in told] == [
+        ("Stop", ["The controller."]),
+        ("Clean", ["Delete `x`.", "Or leave it."]),
+        ("Verify", ["Look."]),
+    ]
+
+
+def test_advice_that_names_no_step_is_refused() -> None:
+    with pytest.raises(ValueError, match="no step"):
+        steps(["Do something."])
+
+
+def test_the_advice_of_several_cases_is_put_in_order() -> None:
+    assert ordered(["Verify: b", "Clean: a", "Verify: b", "Stop: c"]) == ("Stop: c", "Clean: a", "Verify: b")
+
+
+def test_a_name_is_no_part_of_a_command() -> None:
+    assert kubectl("n", "get pod {}", "ring-0") == "`kubectl -n n get pod ring-0`"
+    assert kubectl("", "get pod {}", "x; rm -rf /") == "`kubectl get pod 'x; rm -rf /'`"
+
+
+@pytest.mark.parametrize("path", FIRES, ids=named)
+def test_every_finding_says_what_to_do_in_order_and_how_to_verify_it(path: Path) -> None:
+    for finding in found_in(path):
+        told = steps(finding.advice)
+        begun = [line.partition(":")[0] for line in finding.advice if line.partition(":")[0] in STEPS]
+        assert begun == sorted(begun, key=STEPS.index)
+        assert told[-1].name == "Verify"
+        for command in "".join(line for step in told for line in step.lines).split("`")[1::2]:
+            shlex.split(command)

@@ -3,11 +3,10 @@
 import json
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path, PurePath
-from typing import Any, Protocol
+from pathlib import PurePath
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, DataError, OperationalError, connections, transaction
@@ -15,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from collectors import receiving
 from collectors.formats import NotARecording, Reading, Skipped, read
 from timeline import push, store
 from timeline.entries import Entry
@@ -28,47 +28,11 @@ EXAMPLES = 20  # skipped pieces that are kept with their reasons
 REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # at the same upload, when workers die or the database fails
 State = Upload.State
-_CHUNK = 1024 * 1024
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
-
-
-class Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class TooLarge(Exception):
-    """A file exceeds the limit; the message says which and how to raise it."""
 
 
 class Stopped(Exception):
     """The upload was cancelled, or another worker has taken it over."""
-
-
-def path_of(upload: Upload) -> Path:
-    """Where the file lies until it is imported."""
-    return settings.UPLOAD_DIR / f"{upload.pk}"
-
-
-def check(path: Path, name: str) -> None:
-    """Raises NotARecording for a file that cannot be understood, before a worker is asked to read it."""
-    read([(path, name)], bodies=False, limits=settings.LIMITS).close()
-
-
-def keep(upload: Upload, stream: Readable) -> None:
-    """Write to the disk what arrives, with a sign of life each second. Raises TooLarge and OSError."""
-    settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept, told = 0, time.monotonic()
-    with path_of(upload).open("wb") as file:
-        while chunk := stream.read(_CHUNK):
-            kept += len(chunk)
-            if kept > settings.UPLOAD_LIMIT_BYTES:
-                limit = f"larger than {settings.UPLOAD_LIMIT_BYTES} bytes"
-                raise TooLarge(f"{upload.name} is {limit}. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit.")
-            file.write(chunk)
-            if time.monotonic() - told > 1:
-                told = time.monotonic()
-                Upload.objects.filter(pk=upload.pk).update(seen=timezone.now())
-    Upload.objects.filter(pk=upload.pk).update(bytes_total=kept)
 
 
 def take_up(upload_id: int) -> Upload | None:
@@ -80,11 +44,10 @@ def take_up(upload_id: int) -> Upload | None:
 
 
 def run(upload: Upload) -> None:
-    """Import a claimed upload. Whatever happens is written down in it; its file goes when it has ended."""
-    path = path_of(upload)
+    """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
     source = store.open_source(_title(upload.name))
     _mine(upload).update(source=source)
-    progress = Progress(upload, path)
+    progress = Progress(upload)
     try:
         with progress, transaction.atomic():
             entries = ingest(source, World(), progress.entries())
@@ -94,7 +57,7 @@ def run(upload: Upload) -> None:
             if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:
-        store.discard_source(source)  # the file is another attempt's now; one that was cancelled has gone
+        store.discard_source(source)  # the files are another attempt's now; one that was cancelled has gone
     except (NotARecording, OSError) as error:
         _fail(upload, progress, source, str(error))
     except Exception as error:
@@ -105,7 +68,7 @@ def run(upload: Upload) -> None:
         who = "The database" if isinstance(error, DatabaseError) else "Causeline"
         _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
     else:
-        path.unlink(missing_ok=True)
+        receiving.discard(upload)
     push.notify(upload=upload.pk)
 
 
@@ -113,7 +76,7 @@ def cancel(upload: Upload) -> None:
     """Stop an upload that has not ended. Its worker notices within a second; nothing of it stays."""
     open_states = [State.RECEIVING, State.WAITING, State.IMPORTING]
     if Upload.objects.filter(pk=upload.pk, state__in=open_states).update(state=State.CANCELLED, source=None):
-        path_of(upload).unlink(missing_ok=True)
+        receiving.discard(upload)
         push.notify(upload=upload.pk)
 
 
@@ -140,7 +103,7 @@ def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> b
 
 def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
     if _end(upload, progress, State.FAILED, error=error, source=None):
-        path_of(upload).unlink(missing_ok=True)
+        receiving.discard(upload)
     store.discard_source(source)
 
 
@@ -168,16 +131,17 @@ def _nothing_in_it(name: str, progress: "Progress") -> str:
 class Progress:
     """Counts what is read and writes it to the upload's row on a connection of its own, beside the transaction."""
 
-    def __init__(self, upload: Upload, path: Path) -> None:
+    def __init__(self, upload: Upload) -> None:
         self._upload = upload
-        self._path = path
         self._reading: Reading | None = None
         self._over = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._report_often, name=f"progress of upload {upload.pk}", daemon=True)
         self.read = 0
-        self.skipped = 0
-        self.examples: list[str] = []
+        self._inputs = receiving.inputs_of(upload)  # now: while entries are copied, the connection is busy
+        left_out = receiving.refused_of(upload)
+        self.skipped = len(left_out)
+        self.examples = left_out[:EXAMPLES]
 
     def __enter__(self) -> "Progress":
         self._thread.start()
@@ -188,7 +152,7 @@ class Progress:
         self._thread.join()
 
     def entries(self) -> Iterator[Entry]:
-        self._reading = read([(self._path, self._upload.name)], bodies=True, limits=settings.LIMITS)
+        self._reading = read(self._inputs, bodies=True, limits=settings.LIMITS)
         for item in self._reading:
             if isinstance(item, Skipped):
                 self.skipped += 1

@@ -4,10 +4,11 @@ import logging
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from collectors import importing
+from collectors import importing, receiving
 from timeline import push
 from timeline.models import Upload
 
@@ -23,12 +24,12 @@ def import_upload(upload_id: int) -> None:
 
 
 def queue(upload: Upload) -> None:
-    """The file has arrived: hand it to a worker. Should the broker lose or refuse the message, beat queues it again."""
+    """All has arrived: hand it to a worker. Should the broker lose or refuse the message, beat queues it again."""
     arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
     waits = arrived.update(state=State.WAITING, seen=timezone.now())
     upload.refresh_from_db()
     if not waits:
-        importing.path_of(upload).unlink(missing_ok=True)  # cancelled meanwhile
+        receiving.discard(upload)  # cancelled meanwhile
         return
     try:
         import_upload.delay(upload.pk)
@@ -47,13 +48,15 @@ def take_up_uploads() -> None:
     for upload in silent.filter(state=State.WAITING):
         Upload.objects.filter(pk=upload.pk).update(seen=timezone.now())
         import_upload.delay(upload.pk)
-    for upload in silent.filter(state=State.RECEIVING):
-        _give_up(upload, "The connection broke before the whole file had arrived. Upload it again.")
+    for upload in Upload.objects.filter(state=State.RECEIVING, seen__lt=timezone.now() - settings.UPLOAD_PATIENCE):
+        hours = settings.UPLOAD_PATIENCE.total_seconds() / 3600
+        _give_up(upload, f"Nothing more of it has arrived for {hours:g} hours. Upload it again.")
     importing.discard_abandoned()
+    receiving.discard_leftovers()
 
 
 def _give_up(upload: Upload, error: str) -> None:
     unchanged = Upload.objects.filter(pk=upload.pk, state=upload.state, attempt=upload.attempt)
     if unchanged.update(state=State.FAILED, error=error, source=None):
-        importing.path_of(upload).unlink(missing_ok=True)
+        receiving.discard(upload)
         push.notify(upload=upload.pk)

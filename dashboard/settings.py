@@ -1,5 +1,6 @@
 """Django's settings. Every variable read here stands in docs/settings.md; a test holds the two together."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
@@ -17,6 +18,7 @@ HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
+UPLOAD_PATIENCE = timedelta(hours=environment.number("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24))
 LIMITS = environment.limits()
 environment.rule_settings()
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()

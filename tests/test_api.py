@@ -1,6 +1,7 @@
 """The HTTP API: what it answers, what it refuses, and in which words."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from collectors import importing, tasks
+from collectors import receiving, tasks
 from tests import stored
 from tests.recordings import SAMPLE
 from timeline import store
@@ -24,7 +25,7 @@ OCTETS = "application/octet-stream"
 def clean() -> Iterator[None]:
     yield
     for file in django_settings.UPLOAD_DIR.glob("*"):
-        file.unlink()
+        shutil.rmtree(file)
 
 
 def problem(answer: Any, status: int) -> str:
@@ -127,7 +128,7 @@ def test_a_recording_is_accepted_and_waits(client: Client) -> None:
     told = answer.json()
     assert (told["name"], told["state"], told["bytes_total"]) == ("audit.zst", "waiting", SAMPLE.stat().st_size)
     upload = Upload.objects.get(pk=told["id"])
-    assert importing.path_of(upload).read_bytes() == SAMPLE.read_bytes()
+    assert receiving.path_of(upload).read_bytes() == SAMPLE.read_bytes()
     assert client.get(f"/api/uploads/{upload.pk}").json() == told
 
 

@@ -1,6 +1,7 @@
 """An upload becomes a recording: whole, once, and whatever happens to its worker."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from django.db import OperationalError, connection, connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from collectors import importing, tasks
+from collectors import importing, receiving, tasks
 from collectors.formats import Limits, NotARecording
 from tests import stored
 from tests.recordings import SAMPLE
@@ -35,15 +36,15 @@ ENTRIES = 775  # of the sample
 def clean() -> Iterator[None]:
     yield
     for file in settings.UPLOAD_DIR.glob("*"):
-        file.unlink()
+        shutil.rmtree(file)
 
 
 def received(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upload:
     """An upload whose file has arrived; of the sample if nothing else is given."""
-    upload = Upload.objects.create(name=name)
-    importing.path_of(upload).parent.mkdir(parents=True, exist_ok=True)
-    importing.path_of(upload).write_bytes(SAMPLE.read_bytes() if content is None else content)
-    Upload.objects.filter(pk=upload.pk).update(state="waiting", bytes_total=importing.path_of(upload).stat().st_size)
+    content = SAMPLE.read_bytes() if content is None else content
+    upload = receiving.begin(name, [receiving.Announced(name, len(content))])
+    receiving.path_of(upload).write_bytes(content)
+    Upload.objects.filter(pk=upload.pk).update(state="waiting")
     return upload
 
 
@@ -125,7 +126,7 @@ def test_a_recording_is_imported_whole() -> None:
     severities = sorted(row["severity"] + " " + row["document"]["rule"] for row in stored.findings_of(source))
     assert "warning service-gap" in severities
     assert any("pod-before-service" in each for each in severities)
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_a_log_that_changes_no_object_fails_and_says_what_to_log() -> None:
     assert upload.error.startswith("audit.log is an audit log, but none of its events changes an object.")
     assert "RequestResponse" in upload.error
     assert nothing_is_left()
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
 def test_a_log_of_which_nothing_can_be_used_fails_with_the_first_reason() -> None:
@@ -193,7 +194,7 @@ def test_a_log_of_which_nothing_can_be_used_fails_with_the_first_reason() -> Non
 
 def test_a_file_that_has_gone_fails_clearly() -> None:
     upload = received()
-    importing.path_of(upload).unlink()
+    receiving.path_of(upload).unlink()
     importing.run(taken_up(upload))
     upload.refresh_from_db()
     assert (upload.state, upload.source) == ("failed", None)
@@ -226,7 +227,7 @@ def test_a_cancelled_import_stops_within_a_second_and_leaves_nothing(
     upload.refresh_from_db()
     assert (upload.state, upload.source, upload.error) == ("cancelled", None, "")
     assert nothing_is_left()
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
 def test_an_upload_that_has_ended_cannot_be_cancelled() -> None:
@@ -350,7 +351,7 @@ def test_an_import_whose_database_went_away_is_taken_up_again(
     connection.close()
     upload.refresh_from_db()
     assert (upload.state, upload.error) == ("importing", "")
-    assert importing.path_of(upload).exists()
+    assert receiving.path_of(upload).exists()
     grow_old(upload)
     tasks.take_up_uploads()
     tasks.import_upload(upload.pk)
@@ -374,7 +375,7 @@ def test_an_error_nobody_foresaw_ends_the_upload_instead_of_repeating_it(
     assert upload.error == "Causeline could not take it; the worker's log says more. TypeError: a mistake"
     assert "with details" in caplog.text
     assert nothing_is_left()
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
 def test_an_upload_whose_workers_keep_dying_is_given_up() -> None:
@@ -385,17 +386,39 @@ def test_an_upload_whose_workers_keep_dying_is_given_up() -> None:
     upload.refresh_from_db()
     assert upload.state == "failed"
     assert upload.error.startswith("Its import was cut off 5 times.")
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
-def test_a_connection_that_broke_while_receiving_is_given_up() -> None:
+def test_an_upload_waits_for_more_until_nothing_has_come_for_long() -> None:
     upload = received()
     Upload.objects.filter(pk=upload.pk).update(state="receiving")
     grow_old(upload)
     tasks.take_up_uploads()
     upload.refresh_from_db()
-    assert (upload.state, upload.error[:20]) == ("failed", "The connection broke")
-    assert not importing.path_of(upload).exists()
+    assert upload.state == "receiving"
+    assert receiving.path_of(upload).exists()
+    Upload.objects.filter(pk=upload.pk).update(seen=timezone.now() - settings.UPLOAD_PATIENCE)
+    tasks.take_up_uploads()
+    upload.refresh_from_db()
+    assert (upload.state, upload.error) == (
+        "failed",
+        "Nothing more of it has arrived for 24 hours. Upload it again.",
+    )
+    assert not receiving.folder_of(upload).exists()
+
+
+def test_what_lies_about_and_belongs_to_no_upload_goes_when_it_is_old() -> None:
+    upload = received()
+    forgotten, young = settings.UPLOAD_DIR / "1000000", settings.UPLOAD_DIR / "1000001"
+    for folder in (forgotten, young):
+        folder.mkdir()
+        (folder / "0").touch()
+    for folder in (forgotten, receiving.folder_of(upload)):
+        os.utime(folder, (0, 0))
+    tasks.take_up_uploads()
+    assert not forgotten.exists()
+    assert young.exists()
+    assert receiving.path_of(upload).exists()
 
 
 def test_what_is_abandoned_goes_when_it_is_old_and_nobody_works_on_it() -> None:
@@ -414,7 +437,7 @@ def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:
     Upload.objects.filter(pk=upload.pk).update(state="cancelled")
     tasks.queue(upload)
     assert upload.state == "cancelled"
-    assert not importing.path_of(upload).exists()
+    assert not receiving.path_of(upload).exists()
 
 
 QUEUE = """
@@ -443,7 +466,7 @@ def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_pat
     path = tmp_path / "picture"
     path.write_bytes(b"\x89PNG")
     with pytest.raises(NotARecording, match="PNG picture"):
-        importing.check(path, "picture.png")
+        receiving.check([(path, "picture.png")])
     with pytest.raises(CommandError, match="PNG picture"):
         call_command("import_recording", str(path))
     assert not Upload.objects.exists()
@@ -453,7 +476,7 @@ def test_the_command_refuses_what_is_too_large(settings: Settings) -> None:
     settings.UPLOAD_LIMIT_BYTES = 1_000
     with pytest.raises(CommandError, match=r"larger than 1000 bytes\. CAUSELINE_UPLOAD_LIMIT_BYTES"):
         call_command("import_recording", str(SAMPLE))
-    assert Upload.objects.get().state == "cancelled"
+    assert not Upload.objects.exists()
 
 
 def test_a_line_over_the_limit_is_skipped(settings: Settings) -> None:

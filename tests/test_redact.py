@@ -15,10 +15,9 @@ from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors import importing, tasks
+from collectors import importing, receiving, tasks
 from collectors.redact import MASK, redact, redact_json
 from tests.events import DATA, entries_of, event, pod
-from timeline.models import Upload
 
 Place = Callable[[str], Any]
 
@@ -241,11 +240,11 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    upload = Upload.objects.create(name="audit.log.gz")
     path = tmp_path / "audit.log.gz"
     path.write_bytes(gzip.compress(planted()))
+    upload = receiving.begin("audit.log.gz", [receiving.Announced("audit.log.gz", path.stat().st_size)])
     with path.open("rb") as stream:
-        importing.keep(upload, stream)
+        receiving.keep(upload, stream)
     tasks.queue(upload)
     claimed = importing.take_up(upload.pk)
     assert claimed

@@ -102,7 +102,10 @@ class Finding(models.Model):
 
 
 class Upload(models.Model):
-    """A file on its way to become a recording. A worker that takes it up raises `attempt`; only that one may end it."""
+    """Files on their way to become a recording. A worker that takes it up raises `attempt`; only that one may end it.
+
+    `bytes_read` counts what has arrived, and then what of it was imported.
+    """
 
     class State(models.TextChoices):
         RECEIVING = "receiving"
@@ -127,3 +130,19 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.state})"
+
+
+class UploadFile(models.Model):
+    """One of the files of an upload. How much of it has arrived is its size on the disk."""
+
+    upload = models.ForeignKey(Upload, models.CASCADE, related_name="files")
+    number = models.IntegerField()
+    name = models.TextField()  # as the person knows it: its path inside the folder
+    size = models.BigIntegerField()
+    refused = models.TextField(default="")  # why it is left out
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upload", "number"], name="upload_file_once")]
+
+    def __str__(self) -> str:
+        return self.name

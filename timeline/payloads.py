@@ -248,11 +248,34 @@ class UploadPayload(TypedDict):
     source: int | None
     name: str
     state: UploadState
+    seen: int  # last sign of life of who works on it, microseconds since 1970
+    files: int
     bytes_total: int
-    bytes_read: int
+    bytes_read: int  # that have arrived, and then that were imported
     entries: int
     skipped: int
     skipped_examples: list[str]  # "audit.jsonl.zst line 17: not JSON (…)"
     findings: int
     error: str
     url: str  # of the timeline, once there is one
+
+
+class UploadFilePayload(TypedDict):
+    name: str
+    size: int  # bytes
+    received: int  # of them; what comes next begins there
+    refused: str  # why it is left out, else empty
+
+
+class ReceivingPayload(UploadPayload):
+    """An upload with what is still to come of it."""
+
+    parts: list[UploadFilePayload]
+
+
+class UploadsPayload(TypedDict):
+    uploads: list[UploadPayload]
+
+
+class PiecePayload(TypedDict):
+    received: int  # bytes of the file

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from collectors.formats.depth import is_deeper
-from collectors.formats.refusal import looks_like, refusal
+from collectors.formats.refusal import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from collectors.redact import redact
 from timeline.entries import Entry
 from timeline.kinds.event import EventFacts
 
-__all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read"]
+__all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
+_STRANGE = "is not a recording that Causeline knows: "
 
 
 class Format(NamedTuple):
@@ -30,6 +31,18 @@ class Format(NamedTuple):
 def formats() -> tuple[Format, ...]:
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+
+
+def refused(name: str, head: bytes = b"") -> str:
+    """What a file is that is never a recording, known by its name or by its first bytes; empty where it may be one."""
+    if is_kubeconfig_name(name) or is_kubeconfig(head):
+        return KUBECONFIG
+    return "" if any(format.sniff(head) for format in formats()) else surely(head)
+
+
+def refuse(name: str, words: str) -> NotARecording:
+    """What to raise for a file of which these words are true."""
+    return NotARecording(refusal([Skipped(name, 0, f"{_STRANGE}{words}")]))
 
 
 def read(
@@ -121,4 +134,4 @@ def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped
     for format in formats():
         if format.sniff(head):
             return recording, format
-    return Skipped(recording.name, 0, f"is not a recording that Causeline knows: {looks_like(head)}")
+    return Skipped(recording.name, 0, _STRANGE + looks_like(head))

@@ -22,8 +22,16 @@ _LOOKS = {
     b"\xff\xfe": "it is UTF-16 text, as PowerShell writes it; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
+KUBECONFIG = "it is a kubeconfig, which holds credentials; it was not kept"
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
+_CLUSTERS = re.compile(rb"^(?:clusters|users):", re.MULTILINE)  # of a kubeconfig whose kind stands further down
+_KEYS = re.compile(rb"^[ -]+(?:client-key|client-certificate|certificate-authority)-data:", re.MULTILINE)
+_KUBECONFIG_NAME = re.compile(
+    r"(?:.*[./_-])?kubeconfig(?:\.(?:ya?ml|json|conf|txt|bak))?"
+    r"|(?:super-)?admin\.conf|(?:kubelet|scheduler|controller-manager)\.conf",
+    re.IGNORECASE,
+)
 _YAML = re.compile(rb"(\s*#[^\n]*\n|\s*\n)*(---|[\w.-]+:(\s|$))")
 
 
@@ -39,15 +47,31 @@ def refusal(refused: Sequence[Skipped]) -> str:
     return " ".join(told)
 
 
-def looks_like(head: bytes) -> str:
-    """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
+def is_kubeconfig_name(path: str) -> bool:
+    """Whether a file is called as tools call files of credentials."""
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    return bool(_KUBECONFIG_NAME.fullmatch(name)) or (name == "config" and folder.rpartition("/")[2] == ".kube")
+
+
+def is_kubeconfig(head: bytes) -> bool:
+    """Whether a file begins as kubeconfigs do; an object of the API has no such fields."""
+    return bool(_CLUSTERS.search(head) and _KEYS.search(head))
+
+
+def surely(head: bytes) -> str:
+    """What a file is whose first bytes leave no doubt, whatever follows; empty where they do."""
     for magic, words in _LOOKS.items():
         if head.startswith(magic):
             return words
     if _MARKUP.match(head):
         return "it is a web page or XML"
-    if _KUBECONFIG.search(head):
-        return "it is a kubeconfig, which holds credentials; it was not kept"
+    return KUBECONFIG if _KUBECONFIG.search(head) else ""
+
+
+def looks_like(head: bytes) -> str:
+    """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
+    if words := surely(head):
+        return words
     if not head.strip():
         return "it begins with nothing but blank lines"
     if head.lstrip().startswith((b"{", b"[")):

@@ -24,6 +24,6 @@ def json_response(request: HttpRequest, payload: Any, status: int = 200) -> Http
     return get_conditional_response(request, etag=etag, response=answer) or answer
 
 
-def problem(status: int, title: str, detail: str) -> HttpResponse:
-    body = {"title": title, "detail": detail, "status": status}
+def problem(status: int, title: str, detail: str, **more: int) -> HttpResponse:
+    body = {"title": title, "detail": detail, "status": status, **more}
     return HttpResponse(orjson.dumps(body), status=status, content_type="application/problem+json")

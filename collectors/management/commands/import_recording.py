@@ -3,7 +3,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from collectors import importing, tasks
+from collectors import receiving, tasks
 from collectors.formats import NotARecording
 from timeline.models import Source, Upload
 
@@ -23,15 +23,15 @@ class Command(BaseCommand):
             self.stdout.write(f"timeline: /sources/{known.pk}/")
             return
         try:
-            importing.check(file, file.name)
-        except (NotARecording, OSError) as error:
+            receiving.check([(file, file.name)])
+            upload = receiving.begin(name, [receiving.Announced(file.name, file.stat().st_size)])
+        except (receiving.TooLarge, NotARecording, OSError) as error:
             raise CommandError(str(error)) from None
-        upload = Upload.objects.create(name=name, bytes_total=file.stat().st_size)
         try:
             with file.open("rb") as stream:
-                importing.keep(upload, stream)
-        except (importing.TooLarge, OSError) as error:
-            importing.cancel(upload)
+                receiving.keep(upload, stream)
+        except (receiving.TooLarge, receiving.Ended, NotARecording, OSError) as error:
+            receiving.fail(upload, str(error))
             raise CommandError(str(error)) from None
         tasks.queue(upload)
         while upload.state in {Upload.State.WAITING, Upload.State.IMPORTING}:

@@ -33,11 +33,11 @@ def example(rule: Rule) -> Example | None:
         ):
             pass
     world.settle()
-    window = excerpt(world, [found for found in judge(world, world.tracks()) if found.rule == rule.id]).window
-    if not window["findings"]:
+    drawn = excerpt(world, [found for found in judge(world, world.tracks()) if found.rule == rule.id])
+    if not drawn.findings:
         return None
-    group = window["findings"][0]
-    return Example(group, picture_of(group, window, rule.id))
+    group = drawn.findings[0]
+    return Example(group, picture_of(group, drawn.window, rule.id))
 
 
 def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Picture:

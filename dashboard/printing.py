@@ -69,13 +69,13 @@ def _groups(
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
-        told = [documents.occurrence(found, each, analysis.world, {}) for each in found.occurrences]
+        told = [documents.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
         for each, one in zip(found.occurrences, told, strict=True):
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
-        rows.append((documents.finding(found), told, 0))
-    for group in documents.finding_groups(rows, analysis.world.first, analysis.world.last):
+        rows.append(documents.Told(0, 0, documents.finding(found), told))
+    for group, _ in documents.rows(rows):
         alike_ones = members[group["key"]]
         lengths = sorted(each.length for each in alike_ones)
         if lengths[0] == lengths[-1]:

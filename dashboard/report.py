@@ -45,8 +45,8 @@ def page(
 ) -> str:
     """The whole file; the same bytes for the same recording. By `rules` and `namespaces` the findings were chosen."""
     drawn = excerpt(analysis.world, findings, namespaces)
-    every = drawn.window["findings"]
-    groups = drawn.window["findings"] = every[:_FINDINGS]
+    every = drawn.findings
+    groups = every[:_FINDINGS]
     folder = _folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
     context = {
         **_assets(),
@@ -68,7 +68,7 @@ def page(
             for rule in rulebook()
             if any(group["rule"] == rule.id for group in groups)
         ],
-        "held": {"overview": drawn.overview, "window": drawn.window},
+        "held": {"overview": drawn.overview, "window": drawn.window, "findings": groups},
     }
     engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
     rendered: str = engine.get_template("report.html").render(Context(context))

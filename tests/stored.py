@@ -4,22 +4,29 @@ from typing import Any
 
 from django.db import connection
 
+from timeline import store
 from timeline.models import Finding, Source, Track
 
 
-def tracks_of(source: Source) -> list[tuple[Any, ...]]:
-    tracks = list(Track.objects.filter(source=source))
-    names = {track.key: (track.group, track.kind, track.namespace, track.name) for track in tracks}
+def tracks_of(source: Source) -> list[Track]:
+    return list(Track.objects.filter(source=source))
+
+
+def told_tracks(source: Source) -> list[tuple[Any, ...]]:
+    tracks = tracks_of(source)
+    names = {track.id: (track.group, track.kind, track.namespace, track.name) for track in tracks}
     told = [
         (
-            *names[track.key],
+            *names[track.id],
             track.uid,
             track.version,
             names[track.root],
             track.family,
             track.number,
-            track.lane_number,
-            track.root_rank,
+            track.place,
+            track.strip,
+            track.span,
+            track.changed,
             track.life.lower,
             track.life.upper,
             track.lifeline,
@@ -30,7 +37,7 @@ def tracks_of(source: Source) -> list[tuple[Any, ...]]:
 
 
 def findings_of(source: Source) -> list[dict[str, Any]]:
-    names = {track.pk: f"{track} {track.uid}" for track in Track.objects.filter(source=source)}
+    names = {track.id: f"{track} {track.uid}" for track in tracks_of(source)}
     told = []
     for row in Finding.objects.filter(source=source).order_by("identity"):
         for occurrence in row.occurrences:
@@ -41,7 +48,7 @@ def findings_of(source: Source) -> list[dict[str, Any]]:
                 "identity": row.identity,
                 "severity": row.severity,
                 "namespace": row.namespace,
-                "subject": names[row.subject_id],
+                "subject": names[row.subject],
                 "first": row.first,
                 "last": row.last,
                 "document": row.document,
@@ -57,14 +64,28 @@ def summary_of(source: Source) -> tuple[Any, ...]:
 
 
 def stored_of(source: Source) -> tuple[Any, ...]:
-    return summary_of(source), tracks_of(source), findings_of(source)
+    return summary_of(source), told_tracks(source), findings_of(source)
+
+
+def opened(name: str = "test") -> Source:
+    """A source that is shown, empty."""
+    source = store.open_source(name)
+    store.show_source(source, skipped=0)
+    return source
 
 
 def tables() -> set[str]:
-    """Names of the tables that hold entries."""
+    """Names of the tables that hold entries and tracks."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT relname FROM pg_class WHERE relname ~ '^timeline_entry_[0-9]+$' AND relkind = 'r'")
+        names = "^timeline_(entry|track)_[0-9]+$"
+        cursor.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [names])
         return {name for (name,) in cursor}
+
+
+def tables_of(*sources: Source | int | None) -> set[str]:
+    """Those that these sources have."""
+    keys = [source.pk if isinstance(source, Source) else source for source in sources]
+    return {f"timeline_{kind}_{key}" for key in keys for kind in ("entry", "track")}
 
 
 def entries_in(source: Source) -> int:

@@ -51,7 +51,32 @@ def test_a_window_is_json(client: Client, sample: Source) -> None:
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     told = answer.json()
     assert (len(told["lanes"]), told["lanes_total"]) == (5, 16)
-    assert "service-gap" in {row["rule"] for row in told["findings"]}
+    assert told["findings_in_view"] == 4
+
+
+def test_findings_come_page_by_page(client: Client, sample: Source) -> None:
+    where = f"/api/sources/{sample.pk}/findings?limit=4"
+    first = client.get(where).json()
+    rest = client.get(f"{where}&cursor={first['next']}").json()
+    assert (len(first["findings"]), len(rest["findings"]), first["total"], rest["next"]) == (4, 2, 6, None)
+    keys = [row["key"] for row in [*first["findings"], *rest["findings"]]]
+    assert len(set(keys)) == 6
+    assert client.get(f"{where}&key={keys[5]}").json()["findings"][0]["key"] == keys[5]
+    assert [row["rule"] for row in client.get(f"{where}&rule=service-gap").json()["findings"]] == ["service-gap"] * 2
+    assert client.get(f"{where}&namespace=default").json()["total"] == 0
+    assert "cursor" in problem(client.get(f"{where}&cursor=3"), 422)
+
+
+def test_objects_and_findings_are_found_by_words(client: Client, sample: Source) -> None:
+    def search(words: str) -> Any:
+        return client.get(f"/api/sources/{sample.pk}/search", query_params={"q": words}).json()
+
+    told = search("ring")
+    assert told["objects"][0]["name"] == "ring"
+    assert {row["rule"] for row in told["findings"]} >= {"service-gap"}
+    (weak,) = [each for each in search("pod vol-restart/ring-weak")["objects"] if each["kind"] == "Pod"]
+    assert (weak["name"], weak["url"]) == ("ring-weak-0", f"/sources/{sample.pk}/objects/{weak['track']}/")
+    assert search("%_") == search(" ") == {"objects": [], "findings": []}
 
 
 def test_what_was_fetched_before_is_not_sent_again(client: Client, sample: Source) -> None:

@@ -59,7 +59,7 @@ def test_there_is_room_for_so_many_marks(
     monkeypatch.setattr(excerpts, "MARKS", 60)
     drawn = excerpt(world, findings)
     assert 30 < marks(drawn) <= 60
-    assert len(drawn.window["findings"]) == len(excerpt(world, findings).window["findings"])
+    assert len(drawn.findings) == len(excerpt(world, findings).findings)
 
 
 def test_one_lane_cannot_push_the_others_out(

@@ -296,7 +296,7 @@ def test_the_successor_may_end_first(halfway: Callable[[Callable[[], object]], N
     upload.refresh_from_db()
     assert (upload.state, upload.attempt, upload.entries) == ("done", 2, ENTRIES)
     assert [source.pk for source in Source.objects.all()] == [upload.source_id]
-    assert stored.tables() == {f"timeline_entry_{upload.source_id}"}
+    assert stored.tables() == stored.tables_of(upload.source_id)
 
 
 class Crash(BaseException):
@@ -330,7 +330,7 @@ def test_an_import_that_crashed_is_done_again_with_the_same_rows(
     assert (upload.state, upload.attempt) == ("done", 2)
     assert upload.source and stored.stored_of(upload.source) == stored.stored_of(whole.source)
     assert {source.pk for source in Source.objects.all()} == {whole.source_id, upload.source_id}
-    assert stored.tables() == {f"timeline_entry_{whole.source_id}", f"timeline_entry_{upload.source_id}"}
+    assert stored.tables() == stored.tables_of(whole.source_id, upload.source_id)
 
 
 def test_an_import_whose_database_went_away_is_taken_up_again(
@@ -357,7 +357,7 @@ def test_an_import_whose_database_went_away_is_taken_up_again(
     tasks.import_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.attempt, upload.entries) == ("done", 2, ENTRIES)
-    assert stored.tables() == {f"timeline_entry_{upload.source_id}"}
+    assert stored.tables() == stored.tables_of(upload.source_id)
     assert "attempt 1 failed" in caplog.text
 
 

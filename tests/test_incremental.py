@@ -32,15 +32,15 @@ def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
         for _ in world.learn(batch):
             pass
         subjects = touched(world, world.settle())
-        judged = {(world.number(track), track.ref.uid) for track in subjects}
+        judged = {world.id_of(track.ref) for track in subjects}
         kept = {key: each for key, each in stored.items() if _stored_with(each, world) not in judged}
         stored = kept | {each.id: each for each in judge(world, subjects)}
     return sorted(stored.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
 
 
-def _stored_with(found: Finding, world: World) -> tuple[int, str]:
+def _stored_with(found: Finding, world: World) -> int:
     refs = [found.subject, *(proof.ref for each in found.occurrences for proof in each.proof)]
-    return next((number, ref.uid) for ref in refs if (number := world.number_of(ref)))
+    return next(number for ref in refs if (number := world.id_of(ref)))
 
 
 def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[list[Entry]]:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests import events
+from tests import events, stored
 from timeline import outline, queries, store
 from timeline.models import Source
-from timeline.payloads import WindowPayload
+from timeline.payloads import FindingGroupPayload, WindowPayload
 from timeline.pipeline import ingest
 from timeline.world import World
 
@@ -16,8 +16,14 @@ GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its
 MINUTE = 60_000_000
 
 
-def window(sample: Source, start: int | None = None, end: int | None = None, **choice: Any) -> WindowPayload:
-    return queries.window(sample.pk, start, end, **{"limit": 200, **choice})
+def window(
+    sample: Source, start: int | None = None, end: int | None = None, *, offset: int = 0, limit: int = 200, **view: Any
+) -> WindowPayload:
+    return queries.window(sample.pk, start, end, offset=offset, limit=limit, view=queries.View(**view))
+
+
+def listed(sample: Source, **view: Any) -> list[FindingGroupPayload]:
+    return queries.findings(sample.pk, queries.View(**view))["findings"]
 
 
 def names(shown: WindowPayload) -> list[str]:
@@ -76,7 +82,7 @@ def test_a_lane_carries_the_lives_of_its_name(sample: Source) -> None:
 
 
 def test_what_still_lives_is_open_to_the_end_of_the_recording(sample: Source) -> None:
-    shown = window(sample, families=["Leases"])
+    shown = window(sample, families=("Leases",))
     ends = zip(shown["bars"]["end"], shown["bars"]["open_end"], strict=True)
     assert {open_end: end == shown["last"] for end, open_end in ends}[True]
 
@@ -100,7 +106,7 @@ def test_births_carry_numbers_and_marks_their_revision(sample: Source) -> None:
 
 def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Source) -> None:
     shown = window(sample)
-    first = next(row for row in shown["findings"] if row["rule"] == "service-gap")
+    first = next(row for row in listed(sample) if row["rule"] == "service-gap")
     assert (first["rule"], first["severity"]) == ("service-gap", "warning")
     assert (first["start"], first["end"]) == GAP
     assert first["summary"] == "Service ring was away for 53 ms under 3 running Pods"
@@ -133,8 +139,7 @@ def test_a_window_shows_only_lanes_that_live_in_it(sample: Source) -> None:
     shown = window(sample, early, early + 1_000_000)
     assert 0 < shown["lanes_total"] < whole["lanes_total"]
     assert "ring-weak-0" not in names(shown)
-    assert all(not finding["in_window"] for finding in shown["findings"])
-    assert [finding["in_window"] for finding in window(sample, *GAP)["findings"]].count(True) == 2
+    assert (shown["findings_in_view"], window(sample, *GAP)["findings_in_view"]) == (0, 2)
 
 
 def test_an_instant_is_a_window_too(sample: Source) -> None:
@@ -150,14 +155,14 @@ def test_a_window_beside_the_recording_is_no_error(sample: Source, start: int | 
     shown = window(sample, start, end)
     assert shown["start"] <= shown["end"]
     assert shown["bars"]["lane"] == [] or all(shown["bars"]["open_end"])
-    assert len(shown["findings"]) == 6
+    assert (shown["lanes_more"], shown["findings_in_view"] > 0) == (False, start is None and end is None)
 
 
 def test_families_choose(sample: Source) -> None:
     assert {lane["family"] for lane in window(sample)["lanes"]}.isdisjoint({"Events", "Cluster"})
-    assert {lane["family"] for lane in window(sample, families=["Pods", "Services"])["lanes"]} == {"Pods", "Services"}
-    assert {lane["kind"] for lane in window(sample, families=["Events"])["lanes"]} == {"Event"}
-    assert window(sample, families=["Nothing"])["lanes"] == []
+    assert {lane["family"] for lane in window(sample, families=("Pods", "Services"))["lanes"]} == {"Pods", "Services"}
+    assert {lane["kind"] for lane in window(sample, families=("Events",))["lanes"]} == {"Event"}
+    assert window(sample, families=("Nothing",))["lanes"] == []
 
 
 def test_a_namespace_chooses(sample: Source) -> None:
@@ -168,14 +173,14 @@ def test_a_namespace_chooses(sample: Source) -> None:
 
 
 def test_an_arrow_to_a_lane_that_is_not_shown_ends_nowhere(sample: Source) -> None:
-    arrows = window(sample, families=["Pods"])["arrows"]
+    arrows = window(sample, families=("Pods",))["arrows"]
     assert set(arrows["to_lane"]) == {-1}
     assert min(arrows["from_lane"]) >= 0
 
 
 def test_focus_brings_the_group_of_a_finding_to_the_top(sample: Source) -> None:
     whole = window(sample)
-    gap = next(row for row in whole["findings"] if row["rule"] == "service-gap")
+    gap = next(row for row in listed(sample) if row["rule"] == "service-gap")
     shown = window(sample, focus=gap["focus"])
     assert ring(shown)[0] == 0
     assert sorted(names(shown)) == sorted(names(whole))
@@ -237,9 +242,10 @@ def test_unknown_sources_do_not_exist(sample: Source) -> None:
 
 
 def test_an_empty_source_is_an_empty_window() -> None:
-    source = store.open_source("empty")
+    source = stored.opened("empty")
     shown = queries.window(source.pk)
-    assert (shown["lanes"], shown["groups"], shown["findings"], shown["lanes_total"]) == ([], [], [], 0)
+    assert (shown["lanes"], shown["groups"], shown["findings_in_view"], shown["lanes_total"]) == ([], [], 0, 0)
+    assert queries.findings(source.pk) == {"findings": [], "next": None, "total": 0}
     assert queries.overview(source.pk)["counts"] == []
 
 
@@ -253,7 +259,7 @@ def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
 
 
 def test_a_life_without_observed_beginning_is_drawn_open() -> None:
-    source = store.open_source("test")
+    source = stored.opened()
     ingest(source, World(), events.entries_of(events.event(verb="patch", responseStatus={"code": 200})))
     shown = queries.window(source.pk)
     assert shown["bars"]["open_start"] == [True]
@@ -261,7 +267,7 @@ def test_a_life_without_observed_beginning_is_drawn_open() -> None:
 
 
 def test_lives_of_a_name_without_owner_share_a_lane() -> None:
-    source = store.open_source("test")
+    source = stored.opened()
     lives = []
     for number in range(3):
         at = f"2026-11-21T07:52:0{number}.100000Z"
@@ -290,9 +296,129 @@ def busy(pods: int, restarts: int) -> list[dict[str, Any]]:
 
 
 def test_a_busy_window_stays_drawable() -> None:
-    source = store.open_source("busy")
+    source = stored.opened("busy")
     ingest(source, World(), events.entries_of(*busy(pods=40, restarts=150)))
     shown = queries.window(source.pk)
     assert len(shown["lanes"]) == 40
     assert 40 < len(shown["bars"]["lane"]) + len(shown["marks"]["lane"]) <= 2_500
     assert shown["merged"] > 2_500
+
+
+def crowd(pods: int, owner: str = "j") -> Source:
+    """A Job with so many Pods, made one second after the other; each lives for half a minute."""
+    made = []
+    for number in range(pods):
+        body = events.pod(name=f"p{number:03d}", uid=f"u{number}", resourceVersion=str(2 * number + 10))
+        body["metadata"]["ownerReferences"] = [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": "job", "controller": True}
+        ]
+        reference = {**events.event()["objectRef"], "name": f"p{number:03d}"}
+        for verb, after in (("create", 0), ("delete", 30)):
+            second = number + after
+            time = f"2026-11-21T07:{second // 60:02d}:{second % 60:02d}.000000Z"
+            times = {"requestReceivedTimestamp": time, "stageTimestamp": time}
+            told = {"auditID": f"{verb}{number}", "verb": verb, "objectRef": reference, "responseObject": body, **times}
+            made.append(events.event(**told))
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": owner, "namespace": "d", "uid": "job", "resourceVersion": "5"},
+    }
+    at = "2026-11-21T06:59:59.000000Z"
+    times = {"requestReceivedTimestamp": at, "stageTimestamp": at}
+    reference = {"resource": "jobs", "apiGroup": "batch", "apiVersion": "v1", "namespace": "d", "name": owner}
+    made.append(events.event(auditID="job", objectRef=reference, responseObject=job, **times))
+    source = stored.opened()
+    ingest(source, World(), events.entries_of(*made))
+    return source
+
+
+def test_a_crowd_stands_as_one_strip_until_it_is_opened() -> None:
+    source = crowd(outline.CROWD + 5)
+    shown = window(source)
+    assert [(lane["name"], lane["members"], lane["opened"]) for lane in shown["lanes"]] == [
+        ("j", 1, False),
+        ("j", 25, False),
+    ]
+    assert shown["lanes_total"] == 2
+    strip = shown["lanes"][1]
+    cells = shown["strips"]
+    assert set(cells["lane"]) == {1} and max(cells["count"]) == 25
+    assert cells["start"] == sorted(cells["start"]) and min(cells["count"]) == 1
+    opened = window(source, opened=(strip["key"],))
+    assert opened["lanes"][1]["opened"]
+    assert [lane["strip"] for lane in opened["lanes"]] == ["", "", *[strip["key"]] * 25]
+    assert opened["lanes_total"] == 27
+    assert [lane["name"] for lane in window(source, name="P00")["lanes"]] == [f"p{number:03d}" for number in range(10)]
+
+
+def test_twenty_are_no_crowd() -> None:
+    assert len(window(crowd(outline.CROWD))["lanes"]) == 21
+
+
+def test_a_closed_group_is_one_row_without_lanes(sample: Source) -> None:
+    whole = window(sample)
+    group = whole["groups"][2]
+    shown = window(sample, closed=(group["key"],))
+    assert [each["key"] for each in shown["groups"]] == [each["key"] for each in whole["groups"]]
+    assert [each["closed"] for each in shown["groups"]].index(True) == 2
+    assert group["key"] not in {lane["group"] for lane in shown["lanes"]}
+    assert shown["lanes_total"] == whole["lanes_total"] - group["lanes"] + 1
+    firsts = [each["first"] for each in shown["groups"]]
+    assert firsts == sorted(firsts)
+    assert all(each["closed"] or shown["lanes"][each["first"]]["group"] == each["key"] for each in shown["groups"])
+    by_kind = window(sample, grouping="kind", closed=("Pods",))
+    assert "Pods" not in {lane["family"] for lane in by_kind["lanes"]}
+    assert [each["key"] for each in by_kind["groups"] if each["closed"]] == ["Pods"]
+
+
+def test_pinned_lanes_come_first_and_once(sample: Source) -> None:
+    whole = window(sample)
+    keys = [lane["key"] for lane in whole["lanes"]]
+    shown = window(sample, pins=(keys[30], keys[3], "Pod/none/such"), limit=10)
+    assert shown["pins"] == 2
+    assert [(lane["key"], lane["pinned"]) for lane in shown["lanes"][:3]] == [
+        (keys[30], True),
+        (keys[3], True),
+        (keys[0], False),
+    ]
+    assert shown["lanes_total"] == whole["lanes_total"] - 2
+    assert shown["groups"][0]["first"] == 2
+    assert 0 in shown["bars"]["lane"]
+
+
+def test_lanes_are_chosen_by_what_findings_concern_them(sample: Source) -> None:
+    shown = window(sample, rule="service-gap")
+    assert {"ring", "ring-steady-0"} <= set(names(shown))
+    assert shown["lanes_total"] < window(sample)["lanes_total"] / 2
+    assert names(window(sample, severity="error")) == []
+    assert {row["rule"] for row in listed(sample, rule="service-gap")} == {"service-gap"}
+
+
+def test_only_what_changes_in_the_range_is_active(sample: Source) -> None:
+    idle, active = window(sample, *GAP), window(sample, *GAP, active=True)
+    assert set(names(active)) < set(names(idle))
+    assert "ring" in names(active)
+
+
+def test_noise_is_shown_when_it_is_asked_for(sample: Source) -> None:
+    shown = window(sample, noise=True)
+    assert {"Events", "Cluster"} <= {lane["family"] for lane in shown["lanes"]}
+    told = queries.overview(sample.pk)
+    assert shown["lanes_total"] == window(sample)["lanes_total"] + told["noise"]
+
+
+def test_the_arrows_of_the_selected_finding_are_always_told(sample: Source) -> None:
+    early = window(sample)["first"]
+    finding = next(row for row in listed(sample) if row["rule"] == "pod-before-service")
+    assert finding["key"] not in window(sample, early, early + 1)["arrows"]["finding"]
+    assert finding["key"] in window(sample, early, early + 1, finding=finding["key"])["arrows"]["finding"]
+
+
+def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timeline.queries.rows.COUNTED", 50)
+    shown = window(sample, limit=10)
+    assert (shown["lanes_total"], shown["lanes_more"]) == (50, True)
+    assert window(sample, offset=60, limit=10)["lanes_total"] == 70
+    last = window(sample, offset=70, limit=10)
+    assert (len(last["lanes"]), last["lanes_total"], last["lanes_more"]) == (2, 72, False)

@@ -1,7 +1,7 @@
 """Pure: findings as they leave Causeline: in the form of the findings document, and as rows of a list."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from timeline.coverage import coverage, judgeable
 from timeline.entries import FOREVER, ObjectRef, moment
@@ -111,12 +111,10 @@ def document(
     }
 
 
-def occurrence(found: Finding, each: Occurrence, world: World, ids: dict[tuple[int, str], int]) -> dict[str, Any]:
-    """What a timeline draws of an occurrence. `group` is the same for all whom it befell alike."""
-    proof = [
-        {**proof_payload(one), "at": one.moment.time, "track": ids.get((world.number_of(one.ref), one.ref.uid))}
-        for one in each.proof
-    ]
+def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
+    """What a timeline draws of an occurrence; `number` gives a track's. `group` is the same for all whom it befell
+    alike."""
+    proof = [{**proof_payload(one), "at": one.moment.time, "track": number(one.ref)} for one in each.proof]
     ends = each.proof[0].moment, each.proof[-1].moment
     return {
         "group": digest(found.rule, found.other, found.subject.namespace, f"{each.first} {each.last} {found.severity}"),
@@ -134,31 +132,49 @@ def occurrence(found: Finding, each: Occurrence, world: World, ids: dict[tuple[i
     }
 
 
-def finding_groups(
-    findings: Iterable[tuple[FindingPayload, list[dict[str, Any]], int]], start: int, end: int
-) -> list[FindingGroupPayload]:
-    """From (document, occurrences, root of the subject): one row an occurrence, errors first, then in order of time."""
-    members: dict[str, list[tuple[dict[str, Any], FindingPayload, int]]] = {}
-    for document, occurrences, root in findings:
-        for each in occurrences:
-            members.setdefault(each["group"], []).append((each, document, root))
-    groups = [_finding_group(key, alike, start, end) for key, alike in members.items()]
-    return sorted(groups, key=lambda group: (_SEVERITIES.index(group["severity"]), group["start"], group["key"]))
+class Row(NamedTuple):
+    """One occurrence for all whom it befell alike: the row of the list, and what is drawn for each of them."""
+
+    payload: FindingGroupPayload
+    drawn: list[tuple[int, dict[str, Any]]]  # subject's track, occurrence
 
 
-def _finding_group(
-    key: str, alike: list[tuple[dict[str, Any], FindingPayload, int]], start: int, end: int
-) -> FindingGroupPayload:
-    alike.sort(key=lambda member: (member[1]["subject"]["name"], member[1]["id"]))
-    each, document, root = alike[0]
+class Told(NamedTuple):
+    """A finding as it is told: its subject's track and root, both numbered as `World.id_of` does."""
+
+    subject: int
+    root: int
+    document: FindingPayload
+    occurrences: list[dict[str, Any]]
+
+
+def rows(findings: Iterable[Told], page: str = "") -> list[Row]:
+    """Errors first, then in order of time. `page` is the address of a finding's page up to its id."""
+    members: dict[str, list[tuple[dict[str, Any], Told]]] = {}
+    for told in findings:
+        for each in told.occurrences:
+            members.setdefault(each["group"], []).append((each, told))
+    found = [_row(key, alike, page) for key, alike in members.items()]
+    return sorted(found, key=lambda row: (rank(row.payload["severity"]), row.payload["start"], row.payload["key"]))
+
+
+def rank(severity: str) -> int:
+    """0 for an error, 1 for a warning, 2 for an info."""
+    return _SEVERITIES.index(severity)
+
+
+def _row(key: str, alike: list[tuple[dict[str, Any], Told]], page: str) -> Row:
+    alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
+    each, told = alike[0]
+    document = told.document
     several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
     subjects = (
         f"{len(alike)} {each['plural']}"
         if len(alike) > 1
         else f"{document['subject']['kind']} {document['subject']['name']}"
     )
-    names = listed([member["subject"]["name"] for _, member, _ in alike])
-    return {
+    names = listed([member.document["subject"]["name"] for _, member in alike])
+    payload: FindingGroupPayload = {
         "key": key,
         "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
         "severity": document["severity"],
@@ -173,10 +189,12 @@ def _finding_group(
         "advice": document["advice"],
         "start": each["first"],
         "end": each["last"],
-        "in_window": each["last"] >= start and each["first"] <= end,
-        "focus": root,
-        "findings": [member for _, member, _ in alike],
+        "focus": told.root,
+        "url": f"{page}{document['id']}/" if page else "",
+        "acknowledged": None,
+        "findings": [member.document for _, member in alike],
     }
+    return Row(payload, [(member.subject, one) for one, member in alike])
 
 
 def listed(names: list[str]) -> str:

@@ -8,16 +8,16 @@ from typing import NamedTuple
 from timeline import documents, outline
 from timeline.entries import ObjectRef
 from timeline.kinds import NOISE
-from timeline.lanes import Drawing, LaneRow, group_payload
-from timeline.lifelines import Key, Name, Track
-from timeline.payloads import FindingGroupPayload, GroupPayload, OverviewPayload, WindowPayload
+from timeline.lanes import Drawing, Heading, LaneRow, group_payload
+from timeline.lifelines import Key, Name, Track, name_of
+from timeline.payloads import FindingGroupPayload, GroupPayload, OverviewPayload, Severity, WindowPayload
 from timeline.rulebook import Finding
 from timeline.world import World
 
 LANES = 400
 MARKS = 2500  # bars and marks that a browser redraws within 100 ms
 LANE_MARKS = 250  # more of one lane are merged, so that it cannot push the others out
-_SEVERITIES = ("error", "warning", "info")
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Row(NamedTuple):
@@ -29,6 +29,7 @@ class Row(NamedTuple):
 
 class Excerpt(NamedTuple):
     window: WindowPayload
+    findings: list[FindingGroupPayload]
     overview: OverviewPayload
     lanes: int  # that there are, drawn or not; without the noise that no finding concerns
 
@@ -48,7 +49,7 @@ class _Excerpt:
             findings, key=lambda found: (_SEVERITIES.index(found.severity), found.occurrences[0].first, found.id)
         )
         self._creation = outline.creation(world)
-        self._ids = {(world.number(track), track.ref.uid): number for number, track in enumerate(world.tracks(), 1)}
+        self._ids = {track.key: number for number, track in enumerate(world.tracks(), 1)}
         self._rows: dict[Row, list[Track]] = {}
         self._of_name: dict[Name, list[Row]] = {}
         for track in world.tracks():
@@ -69,18 +70,9 @@ class _Excerpt:
         chosen = self._chosen(span)
         rows = sorted(chosen, key=self._place)
         drawing = self._drawing(rows, span, chosen)
-        told = [
-            (
-                self._subject(found),
-                documents.finding(found),
-                [documents.occurrence(found, each, world, self._ids) for each in found.occurrences],
-            )
-            for found in self._findings
-        ]
-        drawing.add_findings((self._ids[self._key(subject)], occurrences) for subject, _, occurrences in told)
-        groups = documents.finding_groups(
-            ((document, occurrences, self._rank(self._row(subject))) for subject, document, occurrences in told), *span
-        )
+        told = [self._told(found) for found in self._findings]
+        drawing.add_findings((each.subject, each.occurrences) for each in told)
+        findings = [row.payload for row in documents.rows(told)]
         window: WindowPayload = {
             "source": 0,
             "start": span[0],
@@ -89,11 +81,22 @@ class _Excerpt:
             "last": span[1],
             "offset": 0,
             "lanes_total": len(rows),
+            "lanes_more": False,
+            "pins": 0,
             "groups": self._groups(rows),
-            "findings": groups,
+            "findings_in_view": len(findings),
             **drawing.columns(),
         }
-        return Excerpt(window, self._overview(rows, groups, span), len(self._order))
+        return Excerpt(window, findings, self._overview(rows, findings, span), len(self._order))
+
+    def _told(self, found: Finding) -> documents.Told:
+        subject = self._subject(found)
+        return documents.Told(
+            self._id(subject),
+            self._rank(self._row(subject)),
+            documents.finding(found),
+            [documents.occurrence(found, each, self._number_of) for each in found.occurrences],
+        )
 
     def _chosen(self, span: tuple[int, int]) -> dict[Row, int]:
         """The lanes to draw, with the microseconds below which each merges what lies closer together."""
@@ -110,21 +113,16 @@ class _Excerpt:
         return chosen
 
     def _drawing(self, rows: list[Row], span: tuple[int, int], pixels: dict[Row, int]) -> Drawing:
-        lanes = [LaneRow(lane, str(self._rank(row)), self._number(row)) for lane, row in enumerate(rows)]
+        lanes = [
+            LaneRow(lane, 0, str(self._rank(row)), self._number(row), *row.name, self._family(row))
+            for lane, row in enumerate(rows, 1)
+        ]
         drawing = Drawing(lanes, span, self._world.last, 1)
-        for lane, row in enumerate(rows):
+        for lane, row in enumerate(rows, 1):
             drawing.pixel = pixels[row]
             for track in self._rows[row]:
-                drawing.add_track(
-                    self._ids[self._key(track)],
-                    lane,
-                    str(self._rank(row)),
-                    *row.name,
-                    track.family,
-                    self._creation.numbers[track.key],
-                    track.until,
-                    outline.lifeline(track),
-                )
+                number = self._creation.numbers[track.key]
+                drawing.add_track(self._id(track), lane, 0, number, track.until, outline.lifeline(track))
         return drawing
 
     def _concerned(self) -> Iterator[Row]:
@@ -157,15 +155,17 @@ class _Excerpt:
     def _groups(self, rows: list[Row]) -> list[GroupPayload]:
         """The headings of the rows; each counts all lanes that it has, drawn or not."""
         counts = Counter(row.root for row in self._order)
-        found = []
-        for root in dict.fromkeys(row.root for row in rows):
-            rank = self._creation.ranks[root]
-            track = self._ids[self._key(self._creation.roots[root])]
-            found.append(group_payload(str(rank), counts[root], rank, {rank: (*root[0], track)}))
-        return found
+        found: dict[Key, GroupPayload] = {}
+        for index, row in enumerate(rows):
+            if row.root not in found:
+                root = self._creation.roots[row.root]
+                heading = Heading(str(self._rank(row)), counts[row.root], index)
+                found[row.root] = group_payload(heading, (*root.name, self._id(root)))
+        return list(found.values())
 
     def _overview(self, rows: list[Row], groups: list[FindingGroupPayload], span: tuple[int, int]) -> OverviewPayload:
         namespaces = Counter(row.name.namespace for row in rows if row.name.namespace)
+        severities = Counter(group["severity"] for group in groups)
         return {
             "first": span[0],
             "last": span[1],
@@ -174,16 +174,19 @@ class _Excerpt:
             "severities": [group["severity"] for group in groups],
             "families": Counter(self._family(row) for row in rows).most_common(),
             "namespaces": sorted(namespaces.items()),
+            "rules": sorted(Counter(group["rule"] for group in groups).items()),
+            "severity_counts": [(severity, severities[severity]) for severity in _SEVERITIES if severities[severity]],
+            "noise": 0,
         }
 
     def _subject(self, found: Finding) -> Track:
         """What it is shown with: its subject; where none stands (a Lease only named), what proves it first."""
-        tracks = (self._world.track((_name(ref), ref.uid)) for ref in _named(found))
+        tracks = (self._world.track((name_of(ref), ref.uid)) for ref in _named(found))
         return next(track for track in tracks if track)
 
     def _rows_of(self, ref: ObjectRef) -> list[Row]:
-        track = self._world.track((_name(ref), ref.uid))
-        return [self._row(track)] if track else self._of_name.get(_name(ref), [])
+        track = self._world.track((name_of(ref), ref.uid))
+        return [self._row(track)] if track else self._of_name.get(name_of(ref), [])
 
     def _row(self, track: Track) -> Row:
         return Row(track.name, self._creation.roots[track.key].key)
@@ -200,12 +203,12 @@ class _Excerpt:
     def _family(self, row: Row) -> str:
         return self._rows[row][0].family
 
-    def _key(self, track: Track) -> tuple[int, str]:
-        return self._world.number(track), track.ref.uid
+    def _id(self, track: Track) -> int:
+        """The same in whatever order the entries came."""
+        return self._ids[track.key]
 
-
-def _name(ref: ObjectRef) -> Name:
-    return Name(ref.group, ref.kind, ref.namespace, ref.name)
+    def _number_of(self, ref: ObjectRef) -> int | None:
+        return self._ids.get((name_of(ref), ref.uid))
 
 
 def _named(found: Finding) -> Iterator[ObjectRef]:

@@ -16,15 +16,42 @@ from timeline.payloads import (
     LanePayload,
     Marks,
     Shades,
+    Strips,
 )
 
 _WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those merged with them
 
 
 class LaneRow(NamedTuple):
-    lane: int
+    """A row of the screen: the lives of one name under one root, or a strip, which stands for many such lanes."""
+
+    lane: int  # 0 for a strip
+    root: int
     heading: str
     number: int
+    group: str
+    kind: str
+    namespace: str
+    name: str  # of the owner, for a strip
+    family: str
+    strip: int = 0  # the place of the strip that it is, or belongs to
+    members: int = 1
+    opened: bool = False
+    pinned: bool = False
+
+    @property
+    def key(self) -> str:
+        kind = f"{self.kind}.{self.group}" if self.group else self.kind
+        return f"{kind}/{self.namespace}/{self.name}" + ("" if self.lane else f"/{self.strip}")
+
+
+class Cell(NamedTuple):
+    """A slice of a strip, and how many of its objects lived in it at most."""
+
+    strip: int
+    start: int
+    end: int
+    living: int
 
 
 class Span(NamedTuple):
@@ -87,12 +114,15 @@ class Drawing:
         self._span = span
         self._last = last
         self.pixel = pixel
-        self._index = {(row.lane, row.heading): index for index, row in enumerate(rows)}
+        self._index = {(row.lane, row.root): index for index, row in enumerate(rows) if row.lane}
+        self._strips_at = {row.strip: index for index, row in enumerate(rows) if not row.lane}
+        strips = {row.strip: row.key for row in rows if not row.lane}
+        self._lanes = [_lane_payload(row, strips.get(row.strip, "") if row.lane else "") for row in rows]
         self._rows = rows
-        self._lanes: list[LanePayload | None] = [None] * len(rows)
         self._lives = [0] * len(rows)
         self._lane_of_track: dict[int, int] = {}
         self._merged = 0
+        self._strips = Strips(lane=[], start=[], end=[], count=[])
         self._bars = Bars(lane=[], start=[], end=[], text=[], tone=[], open_start=[], open_end=[], track=[])
         self._births = Births(lane=[], time=[], number=[], track=[])
         self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], track=[])
@@ -101,38 +131,20 @@ class Drawing:
         self._arrows = Arrows(from_lane=[], from_time=[], to_lane=[], to_time=[], text=[], finding=[])
 
     def add_track(
-        self,
-        track: int,
-        lane_key: int,
-        heading: str,
-        group: str,
-        kind_name: str,
-        namespace: str,
-        name: str,
-        family: str,
-        number: int,
-        until: int | None,
-        lifeline: list[list[Any]],
+        self, track: int, lane_key: int, root: int, number: int, until: int | None, lifeline: list[list[Any]]
     ) -> None:
-        lane = self._index.get((lane_key, heading))
+        """One life. Where its lane is a row of its own, its strip stands for it no more."""
+        lane = self._index.get((lane_key, root))
         if lane is None:
             return
-        kind = kind_of(group, kind_name)
+        payload = self._lanes[lane]
+        kind = kind_of(self._rows[lane].group, self._rows[lane].kind)
         spans, events, facts = spans_and_events(kind, lifeline, until, self._last)
         self._lane_of_track[track] = lane
         self._lives[lane] += 1
         note = kind.subtitle(facts) if facts is not None else ""
-        self._lanes[lane] = {
-            "key": f"{kind_name}{'.' + group if group else ''}/{namespace}/{name}",
-            "group": heading,
-            "number": self._rows[lane].number,
-            "short": kind.short,
-            "family": family,
-            "kind": kind_name,
-            "namespace": namespace,
-            "name": name,
-            "subtitle": " · ".join(filter(None, [qualified(group, kind_name), note])),
-        }
+        payload["track"] = track
+        payload["subtitle"] = " · ".join(filter(None, [qualified(kind.group, kind.kind), note]))
         created = bool(lifeline) and lifeline[0][2] == "created"
         if created and self._inside(lifeline[0][0]):
             self._births["lane"].append(lane)
@@ -141,6 +153,31 @@ class Drawing:
             self._births["track"].append(track)
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
+
+    def add_cells(self, cells: Iterable[Cell]) -> None:
+        """The cells of strips, each strip's in order; neighbours of one count merge."""
+        columns = self._strips
+        for cell in cells:
+            lane = self._strips_at[cell.strip]
+            before = columns["lane"][-1:], columns["end"][-1:], columns["count"][-1:]
+            if before == ([lane], [cell.start], [cell.living]):
+                columns["end"][-1] = cell.end
+            elif cell.living:
+                columns["lane"].append(lane)
+                columns["start"].append(cell.start)
+                columns["end"].append(cell.end)
+                columns["count"].append(cell.living)
+
+    def fold(self, members: Iterable[tuple[int, int]]) -> None:
+        """(track, strip) of those that are not drawn: what points at them is to point at their strip."""
+        for track, strip in members:
+            if strip in self._strips_at:
+                self._lane_of_track[track] = self._strips_at[strip]
+
+    @property
+    def tracks(self) -> set[int]:
+        """Those that are drawn."""
+        return set(self._lane_of_track)
 
     def _inside(self, time: int) -> bool:
         return self._span[0] <= time <= self._span[1]
@@ -187,14 +224,17 @@ class Drawing:
 
     @property
     def size(self) -> int:
-        return len(self._bars["lane"]) + len(self._marks["lane"]) + len(self._births["lane"])
+        """How many things there are to draw."""
+        return sum(len(columns["lane"]) for columns in (self._bars, self._marks, self._births, self._strips))
 
-    def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]]) -> None:
-        """`findings` are their subjects' tracks and occurrences. A hole or arrow of several findings is drawn once."""
+    def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:
+        """`findings` are their subjects' tracks and occurrences. A hole of several findings is drawn once. Those of the
+        selected group are told wherever they lie."""
         seen = set()
         for subject, occurrences in findings:
             for each in occurrences:
-                if each["last"] < self._span[0] or each["first"] > self._span[1]:
+                outside = each["last"] < self._span[0] or each["first"] > self._span[1]
+                if outside and each["group"] != selected:
                     continue
                 lane = self._lane_of_track.get(subject, -1)
                 if lane >= 0 and each["hole"]:
@@ -229,11 +269,12 @@ class Drawing:
 
     def columns(self) -> Columns:
         for lane, lives in zip(self._lanes, self._lives, strict=True):
-            if lane and lives > 1:
+            if lives > 1:
                 lane["subtitle"] += f" · {lives} incarnations shown"
         return {
-            "lanes": [lane for lane in self._lanes if lane],
+            "lanes": self._lanes,
             "bars": self._bars,
+            "strips": self._strips,
             "births": self._births,
             "marks": self._marks,
             "holes": self._holes,
@@ -243,22 +284,45 @@ class Drawing:
         }
 
 
-def group_payload(heading: str, lanes: int, root: int, roots: dict[int, tuple[Any, ...]]) -> GroupPayload:
-    if root not in roots:
-        return {
-            "key": heading,
-            "short": "",
-            "label": heading or "cluster",
-            "namespace": "",
-            "lanes": lanes,
-            "track": None,
-        }
-    group, kind, namespace, name, track = roots[root]
+def _lane_payload(row: LaneRow, strip: str) -> LanePayload:
+    about = qualified(row.group, row.kind)
     return {
-        "key": heading,
-        "short": kind_of(group, kind).short,
+        "key": row.key,
+        "group": row.heading,
+        "number": row.number,
+        "short": kind_of(row.group, row.kind).short,
+        "family": row.family,
+        "kind": row.kind,
+        "namespace": row.namespace,
+        "name": row.name,
+        "subtitle": about if row.lane else f"{row.members} {about} objects",
+        "track": 0,
+        "members": row.members,
+        "opened": row.opened,
+        "strip": strip,
+        "pinned": row.pinned,
+    }
+
+
+class Heading(NamedTuple):
+    """What stands over a run of lanes: the key of the root owner, or the name of the kind or namespace."""
+
+    key: str
+    lanes: int
+    first: int  # index of the lane before which it stands
+    closed: bool = False
+
+
+def group_payload(heading: Heading, root: tuple[str, str, str, str, int] | None) -> GroupPayload:
+    """`root` is the owner whose lanes these are: group, kind, namespace, name, track."""
+    group, kind, namespace, name, track = root or ("", "", "", heading.key or "cluster", None)
+    return {
+        "key": heading.key,
+        "short": kind_of(group, kind).short if root else "",
         "label": name,
         "namespace": namespace,
-        "lanes": lanes,
+        "lanes": heading.lanes,
         "track": track,
+        "first": heading.first,
+        "closed": heading.closed,
     }

@@ -181,6 +181,16 @@ def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: s
 ANONYMOUS = "life-"  # begins the UID of a track whose observations carry none
 
 
+def name_of(ref: ObjectRef) -> Name:
+    return Name(ref.group, ref.kind, ref.namespace, ref.name)
+
+
+def anonymous(ref: ObjectRef) -> int:
+    """Of a track without a UID: which life of its name it is, from 0. 0 for all others."""
+    number = ref.uid.removeprefix(ANONYMOUS)
+    return int(number) - 1 if number != ref.uid and number.isdecimal() and len(number) < 7 else 0
+
+
 def public_uid(ref: ObjectRef) -> str:
     """The UID as the cluster wrote it; "" where it was never told."""
     return "" if ref.uid.startswith(ANONYMOUS) else ref.uid

@@ -1,7 +1,6 @@
 """The tables. Hot writes go through `timeline.store`, reads of a screen through `timeline.queries`."""
 
-from django.contrib.postgres.fields import DateTimeRangeField
-from django.contrib.postgres.indexes import GistIndex
+from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
 
 
@@ -16,41 +15,67 @@ class Source(models.Model):
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # entries in equal slices from first to last
+    census = models.JSONField(default=list)  # [namespace, family, lanes] of all that there are
 
     def __str__(self) -> str:
         return self.name
 
 
 class Track(models.Model):
-    """One object's life. In its source `key` numbers (name, UID), `lane` the name; `root` is its root owner's key."""
+    """One object's life; `id` numbers it in its source (see `World.id_of`).
 
-    source = models.ForeignKey(Source, models.CASCADE)
-    key = models.BigIntegerField()
-    lane = models.BigIntegerField()
-    root = models.BigIntegerField()
+    Its lane is all lives of one name under one root owner. What is told of the lane as a whole stands with its first
+    life, and is null with the others. Partitioned by source, as entries are.
+    """
+
+    pk = models.CompositePrimaryKey("source", "id")
+    source = models.ForeignKey(Source, models.DO_NOTHING)
+    id = models.BigIntegerField()
+    lane = models.BigIntegerField()  # numbers the name
+    root = models.BigIntegerField()  # the id of its root owner's first life
+    strip = models.BigIntegerField()  # Strip.place of the strip that its lane belongs to; 0 for none
+    place = models.BigIntegerField()  # the lane's place in the order of creation (see `outline.place`)
+    number = models.IntegerField()  # creation order within the root owner's group
+    span = DateTimeRangeField(null=True)  # of the lane: from its first life's beginning to its last one's end
+    changed = models.DateTimeField(null=True)  # the lane's last change
+    life = DateTimeRangeField()  # upper bound null while it lives
+    family = models.TextField()
     group = models.TextField()
     version = models.TextField()
     kind = models.TextField()
     namespace = models.TextField()
     name = models.TextField()
     uid = models.TextField()
-    family = models.TextField()
-    number = models.IntegerField()  # creation order within the root owner's group
-    lane_number = models.IntegerField()  # that of the first life under this name
-    root_rank = models.IntegerField()  # order of the groups by their root's beginning
-    life = DateTimeRangeField()  # upper bound null while it lives
     lifeline = models.JSONField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "key", "uid"], name="track_once")]
-        indexes = [
-            models.Index(fields=["source", "root_rank", "lane_number"], name="track_order"),
-            models.Index(fields=["source", "lane"], name="track_lane"),
-            GistIndex(fields=["life"], name="track_life"),
-        ]
+        managed = False
+        db_table = "timeline_track"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
+
+
+class Strip(models.Model):
+    """Many lanes of one owner and kind, which stand as one until it is opened."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    place = models.BigIntegerField()  # right before its first lane
+    root = models.BigIntegerField()
+    family = models.TextField()
+    group = models.TextField()
+    kind = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()  # of the owner
+    members = models.IntegerField()  # lanes
+    span = DateTimeRangeField()
+    changed = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "place"], name="strip_once")]
+
+    def __str__(self) -> str:
+        return f"{self.members} {self.kind} of {self.namespace}/{self.name}"
 
 
 class Entry(models.Model):
@@ -81,24 +106,50 @@ class Entry(models.Model):
 
 
 class Finding(models.Model):
-    """One violation. `document` is the finding as the findings document gives it, `occurrences` what is drawn of it."""
+    """One violation. `document` is the finding as the findings document gives it."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)
     rule = models.TextField()
     severity = models.TextField()
     namespace = models.TextField()
-    subject = models.ForeignKey(Track, models.CASCADE, related_name="findings")
+    subject = models.BigIntegerField()  # Track.id of what it is shown with
+    root = models.BigIntegerField()  # Track.root of that
+    tracks = ArrayField(models.BigIntegerField())  # of all that it names: subject, other, proofs, whom it affects
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
-    occurrences = models.JSONField()
+    occurrences = models.JSONField()  # `documents.occurrence` of each
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.identity}"
+
+
+class Occurrence(models.Model):
+    """Once that a violation happened, for all whom it befell alike: one row in the list of findings."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    key = models.CharField(max_length=16)
+    rank = models.SmallIntegerField()  # of its severity: 0 error, 1 warning, 2 info
+    rule = models.TextField()
+    namespace = models.TextField()
+    families = ArrayField(models.TextField())  # of its subjects
+    words = models.TextField()  # its sentence and the names of its subjects, in lower case
+    tracks = ArrayField(models.BigIntegerField())  # whose lanes show it
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    payload = models.JSONField()  # FindingGroupPayload
+    drawn = models.JSONField()  # [subject's track, `documents.occurrence`] for each whom it befell
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "key"], name="occurrence_once")]
+        indexes = [models.Index(fields=["source", "rank", "first", "key"], name="occurrence_order")]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.key}"
 
 
 class Upload(models.Model):

@@ -1,5 +1,6 @@
 """Pure: a settled world as it is drawn: what stands under which root owner, the order of creation, how much when."""
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,6 +10,8 @@ from timeline.lifelines import Key, Name, Track
 from timeline.world import World
 
 SLICES = 240  # of a source's histogram
+CROWD = 20  # lanes of one owner and kind; more stand as one strip until it is opened
+GROUP = 24  # bits of a place: under each root there is room for eight million lives
 
 
 class Creation(NamedTuple):
@@ -21,7 +24,7 @@ class Creation(NamedTuple):
 
 
 def creation(world: World) -> Creation:
-    roots = {track.key: world.incarnations(world.root(track).name)[0] for track in world.tracks()}
+    roots = {track.key: root(world, track) for track in world.tracks()}
     groups: dict[Key, list[Track]] = {}
     for track in world.tracks():
         groups.setdefault(roots[track.key].key, []).append(track)
@@ -29,8 +32,78 @@ def creation(world: World) -> Creation:
     for members in groups.values():
         members.sort(key=lambda track: (track.family in NOISE, _began(track)))
         numbers.update({track.key: number for number, track in enumerate(members, 1)})
-    ordered = sorted({root.key: root for root in roots.values()}.values(), key=_began)
-    return Creation(roots, numbers, {root.key: rank for rank, root in enumerate(ordered, 1)})
+    ordered = sorted({each.key: each for each in roots.values()}.values(), key=_began)
+    return Creation(roots, numbers, {each.key: rank for rank, each in enumerate(ordered, 1)})
+
+
+class Strip(NamedTuple):
+    """Lanes of one owner and kind that stand as one."""
+
+    place: int
+    owner: Track
+    lanes: list["Lane"]
+
+
+class Lane(NamedTuple):
+    """The lives of one name under one root owner, in the order in which they began."""
+
+    place: int  # among all lanes of the source, in the order of creation
+    strip: int  # the place of its strip, or 0
+    tracks: list[Track]
+
+
+def place(rank: int, number: int = 0) -> int:
+    """Of the lane that begins with this number in the group of this rank; without a number, of the group's heading."""
+    return (rank << GROUP) + 2 * number + bool(number)
+
+
+def lanes(world: World, order: Creation) -> tuple[list[Lane], list[Strip]]:
+    """All lanes and strips, each in the order of their places."""
+    rows: dict[tuple[Key, Name], list[Track]] = {}
+    for track in sorted(world.tracks(), key=lambda track: order.numbers[track.key]):
+        rows.setdefault((order.roots[track.key].key, track.name), []).append(track)
+    crowds: dict[tuple[Key, str, str], list[Lane]] = {}
+    found = []
+    for (head, _), tracks in rows.items():
+        name = tracks[0].name
+        lane = Lane(place(order.ranks[head], order.numbers[tracks[0].key]), 0, tracks)
+        owner = world.owner_of(tracks[0])
+        if owner is None:
+            found.append(lane)
+        else:
+            crowds.setdefault((owner.key, name.group, name.kind), []).append(lane)
+    strips = []
+    for (key, _, _), members in crowds.items():
+        owner = world.track(key)
+        if len(members) > CROWD and owner:
+            members.sort()
+            strip = Strip(members[0].place - 1, owner, [each._replace(strip=members[0].place - 1) for each in members])
+            strips.append(strip)
+            found += strip.lanes
+        else:
+            found += members
+    return sorted(found, key=_place), sorted(strips, key=_place)
+
+
+def _place(row: Lane | Strip) -> int:
+    return row.place
+
+
+def census(rows: list[Lane]) -> list[tuple[str, str, int]]:
+    """(namespace, family, lanes) of all that there are."""
+    counts = Counter((row.tracks[0].ref.namespace, row.tracks[0].family) for row in rows)
+    return [(*key, count) for key, count in sorted(counts.items())]
+
+
+def span(tracks: list[Track]) -> tuple[int, int | None]:
+    """From when until when any of them lived, microseconds; None while one does."""
+    ends = [track.until for track in tracks]
+    return min(track.first.time for track in tracks), None if None in ends else max(end for end in ends if end)
+
+
+def root(world: World, track: Track) -> Track:
+    """The first life of the name that its chain of owners ends at."""
+    return world.incarnations(world.root(track).name)[0]
 
 
 def _began(track: Track) -> tuple[int, int, Name, str]:

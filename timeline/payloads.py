@@ -98,6 +98,12 @@ class DocumentPayload(TypedDict):
     findings: list[FindingPayload]
 
 
+class AcknowledgementPayload(TypedDict):
+    by: str
+    at: str  # ISO 8601 UTC
+    note: str
+
+
 class FindingGroupPayload(TypedDict):
     """One occurrence, for all whom it befell alike: one row of the list, which opens."""
 
@@ -115,9 +121,18 @@ class FindingGroupPayload(TypedDict):
     advice: list[str]
     start: int
     end: int
-    in_window: bool
     focus: int  # WindowPayload's `focus` parameter that brings the lanes of its first subject to the top
+    url: str  # the page of its first finding; "" in a report
+    acknowledged: AcknowledgementPayload | None  # where all of its findings are
     findings: list[FindingPayload]
+
+
+class FindingsPayload(TypedDict):
+    """A page of findings: errors first, then in order of time."""
+
+    findings: list[FindingGroupPayload]
+    next: str | None  # the cursor of the next page
+    total: int  # that match
 
 
 class GroupPayload(TypedDict):
@@ -129,6 +144,8 @@ class GroupPayload(TypedDict):
     namespace: str
     lanes: int  # all lanes of the group that match the filter, shown or not
     track: int | None  # the root owner's track, where there is one
+    first: int  # index in WindowPayload.lanes before which it stands
+    closed: bool  # its lanes are left out; it counts as one lane of `offset` and `lanes_total`
 
 
 class LanePayload(TypedDict):
@@ -143,6 +160,11 @@ class LanePayload(TypedDict):
     namespace: str
     name: str
     subtitle: str  # "Pod · node-003 · 2 incarnations shown"
+    track: int  # the last life shown; 0 for a strip
+    members: int  # 1; more: a strip, one lane for so many of one owner and kind
+    opened: bool  # a strip whose members stand behind it
+    strip: str  # the key of the strip it belongs to, or ""
+    pinned: bool
 
 
 class Bars(TypedDict):
@@ -206,11 +228,21 @@ class Arrows(TypedDict):
     finding: list[str]  # FindingGroupPayload.key
 
 
+class Strips(TypedDict):
+    """The cells of strips: how many of its objects there were at most, slice by slice."""
+
+    lane: list[int]
+    start: list[int]
+    end: list[int]
+    count: list[int]
+
+
 class Columns(TypedDict):
     """What is drawn of a window."""
 
     lanes: list[LanePayload]
     bars: Bars
+    strips: Strips
     births: Births
     marks: Marks
     holes: Holes
@@ -225,10 +257,12 @@ class WindowPayload(Columns):
     end: int
     first: int  # what the whole source covers
     last: int
-    offset: int  # index of lanes[0] among all matching lanes
-    lanes_total: int
+    offset: int  # index of the first lane behind the pinned ones among all that match
+    lanes_total: int  # that match, counted to 5000
+    lanes_more: bool  # there are more than that
+    pins: int  # lanes that are pinned; they come first
     groups: list[GroupPayload]
-    findings: list[FindingGroupPayload]  # of the whole source, errors first; `in_window` tells which lie in it
+    findings_in_view: int  # that match the filter, from start to end as asked for
 
 
 class OverviewPayload(TypedDict):
@@ -241,6 +275,30 @@ class OverviewPayload(TypedDict):
     severities: list[Severity]
     families: list[tuple[str, int]]  # family, number of lanes
     namespaces: list[tuple[str, int]]
+    rules: list[tuple[str, int]]  # rule, number of rows in the list of findings
+    severity_counts: list[tuple[Severity, int]]
+    noise: int  # lanes that are folded away until asked for
+
+
+class FoundObjectPayload(TypedDict):
+    """An object that a search found."""
+
+    track: int
+    root: int  # WindowPayload's `focus` parameter
+    key: str  # LanePayload.key
+    short: str
+    family: str
+    kind: str
+    namespace: str
+    name: str
+    start: int
+    end: int | None  # None while it lives
+    url: str
+
+
+class SearchPayload(TypedDict):
+    objects: list[FoundObjectPayload]
+    findings: list[FindingGroupPayload]
 
 
 class UploadPayload(TypedDict):

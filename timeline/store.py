@@ -1,6 +1,7 @@
 """Writes to PostgreSQL: rows by COPY into a temporary table, then one statement that inserts or updates them."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -9,19 +10,28 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline import documents, outline
-from timeline.entries import FOREVER, Entry, moment
-from timeline.lifelines import Track
-from timeline.models import Finding, Source
+from timeline.entries import FOREVER, Entry, ObjectRef, moment
+from timeline.kinds import kind_of
+from timeline.lifelines import Track, name_of
+from timeline.models import Finding, Occurrence, Source, Strip
 from timeline.rulebook import Finding as Found
 from timeline.world import World
 
 _TRACK = (
-    "source_id", "key", "lane", "root", "group", "version", "kind", "namespace", "name", "uid", "family", "number",
-    "lane_number", "root_rank", "life", "lifeline",
+    "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
+    "version", "kind", "namespace", "name", "uid", "lifeline",
+)  # fmt: skip
+_STRIP = (
+    "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
 )  # fmt: skip
 _FINDING = (
-    "source_id", "identity", "rule", "severity", "namespace", "subject_id", "first", "last", "document", "occurrences",
+    "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
+    "occurrences",
 )  # fmt: skip
+_OCCURRENCE = (
+    "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last", "payload", "drawn",
+)  # fmt: skip
+_PARTITIONED = ("timeline_entry", "timeline_track")
 _ENTRY = (
     "source_id", "sequence", "key", "resource_version", "change", "received", "staged", "action", "actor", "user_agent",
     "identity", "file", "line", "body",
@@ -29,17 +39,18 @@ _ENTRY = (
 
 
 def open_source(name: str) -> Source:
-    """A new source with a table of its own for its entries; not shown before its first import is done.
+    """A new source with tables of its own for its entries and tracks; not shown before its first import is done.
 
-    The table becomes a partition only then: who writes to a partition locks all others against coming and going.
+    They become partitions only then: who writes to a partition locks all others against coming and going.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         source = Source.objects.create(name=name)
-        cursor.execute(
-            sql.SQL("CREATE TABLE {} (LIKE timeline_entry INCLUDING ALL, CHECK (source_id = {}))").format(
-                _partition(source), sql.Literal(source.pk)
+        for table in _PARTITIONED:
+            cursor.execute(
+                sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL, CHECK (source_id = {}))").format(
+                    _partition(table, source), sql.Identifier(table), sql.Literal(source.pk)
+                )
             )
-        )
     return source
 
 
@@ -47,11 +58,14 @@ def show_source(source: Source, skipped: int) -> None:
     """The first import is done."""
     with transaction.atomic(), connection.cursor() as cursor:
         Source.objects.filter(pk=source.pk).update(ready=True, skipped=skipped)
-        cursor.execute(
-            sql.SQL("ALTER TABLE timeline_entry ATTACH PARTITION {} FOR VALUES IN ({})").format(
-                _partition(source), sql.Literal(source.pk)
+        for table in _PARTITIONED:
+            partition = _partition(table, source)
+            cursor.execute(
+                sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES IN ({})").format(
+                    sql.Identifier(table), partition, sql.Literal(source.pk)
+                )
             )
-        )
+            cursor.execute(sql.SQL("ANALYZE {}").format(partition))
 
 
 def discard_source(source: Source, patience: int = 60) -> None:
@@ -61,21 +75,20 @@ def discard_source(source: Source, patience: int = 60) -> None:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience}s"])
-        cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_partition(source)))
-        cursor.execute("DELETE FROM timeline_finding WHERE source_id = %s", [source.pk])
-        cursor.execute("DELETE FROM timeline_track WHERE source_id = %s", [source.pk])
+        for table in _PARTITIONED:
+            cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_partition(table, source)))
         source.delete()
 
 
-def _partition(source: Source) -> sql.Identifier:
-    return sql.Identifier(f"timeline_entry_{source.pk}")
+def _partition(table: str, source: Source) -> sql.Identifier:
+    return sql.Identifier(f"{table}_{source.pk}")
 
 
 def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
     """Stream entries, each with its track's key, into the source's partition; how many there were."""
     compressor = zstandard.ZstdCompressor(level=3)
     sequence = source.entries
-    copying = _copy_into(_partition(source), _ENTRY)
+    copying = _copy_into(_partition("timeline_entry", source), _ENTRY)
     with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
         for key, entry in entries:
             sequence += 1
@@ -103,69 +116,142 @@ def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
 
 def write_tracks(source: Source, world: World) -> None:
     """All tracks: what changes one may change the creation numbers and the rank of the others."""
-    creation = outline.creation(world)
-    rows = (_track_row(source, world, track, creation) for track in world.tracks())
-    _upsert("timeline_track", _TRACK, ("source_id", "key", "uid"), rows)
+    order = outline.creation(world)
+    lanes, strips = outline.lanes(world, order)
+    source.census = outline.census(lanes)
+    rows = (row for lane in lanes for row in _track_rows(source, world, lane, order))
+    _upsert(_partition("timeline_track", source), _TRACK, ("source_id", "id"), rows)
+    Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
+    _upsert(
+        sql.Identifier("timeline_strip"),
+        _STRIP,
+        ("source_id", "place"),
+        [_strip_row(source, world, strip, order) for strip in strips],
+    )
 
 
-def _track_row(source: Source, world: World, track: Track, creation: outline.Creation) -> tuple[Any, ...]:
-    ref, until, root = track.ref, track.until, creation.roots[track.key]
-    began = f"[{moment(track.first.time).isoformat()},"
+def _track_rows(source: Source, world: World, lane: outline.Lane, order: outline.Creation) -> Iterator[tuple[Any, ...]]:
+    root = order.roots[lane.tracks[0].key]
+    whole: tuple[str | None, ...] = _span(lane.tracks)
+    for track in lane.tracks:
+        ref = track.ref
+        yield (
+            source.pk,
+            world.id_of(ref),
+            world.lane(track),
+            world.id_of(root.ref),
+            lane.strip,
+            lane.place,
+            order.numbers[track.key],
+            *whole,
+            _range(track.first.time, track.until),
+            track.family,
+            _text(ref.group),
+            _text(ref.version),
+            _text(ref.kind),
+            _text(ref.namespace),
+            _text(ref.name),
+            _text(ref.uid),
+            _json(outline.lifeline(track)),
+        )
+        whole = None, None
+
+
+def _strip_row(source: Source, world: World, strip: outline.Strip, order: outline.Creation) -> tuple[Any, ...]:
+    tracks = [track for lane in strip.lanes for track in lane.tracks]
+    ref = tracks[0].ref
     return (
         source.pk,
-        world.number(track),
-        world.lane(track),
-        world.number(root),
+        strip.place,
+        world.id_of(order.roots[tracks[0].key].ref),
+        tracks[0].family,
         _text(ref.group),
-        _text(ref.version),
         _text(ref.kind),
         _text(ref.namespace),
-        _text(ref.name),
-        _text(ref.uid),
-        track.family,
-        creation.numbers[track.key],
-        creation.numbers[world.incarnations(track.name)[0].key],
-        creation.ranks[root.key],
-        began + (f"{moment(until).isoformat()}]" if until else ")"),
-        _json(outline.lifeline(track)),
+        _text(strip.owner.ref.name),
+        len(strip.lanes),
+        *_span(tracks),
     )
+
+
+def _span(tracks: list[Track]) -> tuple[str, str]:
+    """From when until when they lived, and when they changed last."""
+    return _range(*outline.span(tracks)), moment(max(track.last.time for track in tracks)).isoformat()
+
+
+def _range(start: int, end: int | None) -> str:
+    return f"[{moment(start).isoformat()}," + (f"{moment(end).isoformat()}]" if end is not None else ")")
 
 
 def write_findings(source: Source, world: World, subjects: Iterable[Track], findings: Iterable[Found]) -> None:
     """What holds of these subjects now takes the place of what was stored of them."""
-    ids = _track_ids(source)
-    rows = []
-    for found in findings:
-        document = documents.finding(found)
-        rows.append(
-            (
-                source.pk,
-                found.id,
-                found.rule,
-                found.severity,
-                _text(found.subject.namespace),
-                _subject(found, world, ids),
-                moment(found.occurrences[0].first),
-                moment(found.occurrences[-1].last),
-                _json(document),
-                _json([documents.occurrence(found, each, world, ids) for each in found.occurrences]),
-            )
-        )
-    judged = [ids[world.number(track), track.ref.uid] for track in subjects]
-    Finding.objects.filter(source=source, subject_id__in=judged).exclude(identity__in=[row[1] for row in rows]).delete()
-    _upsert("timeline_finding", _FINDING, ("source_id", "identity"), rows)
+    rows = [_finding_row(source, world, found) for found in findings]
+    judged = [number for track in subjects if (number := world.id_of(track.ref))]
+    stored = Finding.objects.filter(source=source, subject__in=judged)
+    gone, _ = stored.exclude(identity__in=[row[1] for row in rows]).delete()
+    if _upsert(sql.Identifier("timeline_finding"), _FINDING, ("source_id", "identity"), rows) or gone:
+        _write_occurrences(source)
 
 
-def _subject(found: Found, world: World, ids: dict[tuple[int, str], int]) -> int:
-    """The track it is shown with: its subject's; where none stands (a Lease only named), that of its first proof."""
-    refs = [found.subject, *(proof.ref for each in found.occurrences for proof in each.proof)]
-    return next(ids[key] for ref in refs if (key := (world.number_of(ref), ref.uid)) in ids)
+def _finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
+    proofs = [proof.ref for each in found.occurrences for proof in each.proof]
+    named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
+    # It is shown with its subject; where none stands (a Lease only named), with its first proof.
+    subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
+    return (
+        source.pk,
+        found.id,
+        found.rule,
+        found.severity,
+        _text(found.subject.namespace),
+        world.id_of(subject.ref),
+        world.id_of(outline.root(world, subject).ref),
+        sorted({number for ref in named for number in _lives(ref, world)}),
+        moment(found.occurrences[0].first),
+        moment(found.occurrences[-1].last),
+        _json(documents.finding(found)),
+        _json([documents.occurrence(found, each, world.id_of) for each in found.occurrences]),
+    )
 
 
-def _track_ids(source: Source) -> dict[tuple[int, str], int]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT key, uid, id FROM timeline_track WHERE source_id = %s", [source.pk])
-        return {(key, uid): identity for key, uid, identity in cursor}
+def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
+    """The tracks that are meant: the very life, or all of that name where none is told."""
+    if number := world.id_of(ref):
+        return [number]
+    return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
+
+
+def _write_occurrences(source: Source) -> None:
+    """The list of findings anew, as they are stored."""
+    stored = Finding.objects.filter(source=source).values_list("subject", "root", "document", "occurrences")
+    rows = documents.rows(itertools.starmap(documents.Told, stored), f"/sources/{source.pk}/findings/")
+    Occurrence.objects.filter(source=source).exclude(key__in=[row.payload["key"] for row in rows]).delete()
+    _upsert(
+        sql.Identifier("timeline_occurrence"),
+        _OCCURRENCE,
+        ("source_id", "key"),
+        [_occurrence_row(source, row) for row in rows],
+    )
+
+
+def _occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
+    payload, drawn = row
+    subjects = [found["subject"] for found in payload["findings"]]
+    proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
+    return (
+        source.pk,
+        payload["key"],
+        documents.rank(payload["severity"]),
+        payload["rule"],
+        payload["namespace"],
+        sorted({kind_of(subject["group"], subject["kind"]).family for subject in subjects}),
+        " ".join([payload["summary"], *(subject["name"] for subject in subjects)]).lower(),
+        sorted(proofs | {subject for subject, _ in drawn}),
+        moment(payload["start"]),
+        moment(payload["end"]),
+        _json(payload),
+        _json(drawn),
+    )
 
 
 def write_source(source: Source, world: World, new_entries: int) -> None:
@@ -176,10 +262,12 @@ def write_source(source: Source, world: World, new_entries: int) -> None:
     source.save()
 
 
-def _upsert(table: str, columns: tuple[str, ...], keys: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE what differs."""
+def _upsert(
+    target: sql.Identifier, columns: tuple[str, ...], keys: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
+) -> int:
+    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE what differs; how many rows that were."""
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    target, fresh = sql.Identifier(table), sql.Identifier(f"fresh_{table}")
+    fresh = sql.Identifier("fresh")
     told = [sql.Identifier(column) for column in columns if column not in keys]
     updates = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(column) for column in told)
     before = sql.SQL(", ").join(sql.SQL("{}.{}").format(target, column) for column in told)
@@ -199,7 +287,9 @@ def _upsert(table: str, columns: tuple[str, ...], keys: tuple[str, ...], rows: I
                 " DO UPDATE SET {4} WHERE ({5}) IS DISTINCT FROM ({6})"
             ).format(target, names, fresh, sql.SQL(", ").join(map(sql.Identifier, keys)), updates, before, after)
         )
+        changed: int = cursor.rowcount
         cursor.execute(sql.SQL("DROP TABLE {}").format(fresh))
+    return changed
 
 
 def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:

@@ -10,7 +10,7 @@ from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef
 from timeline.index import Index
 from timeline.ledger import Ledger
-from timeline.lifelines import Key, Moment, Name, Track, public_uid
+from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.order import At
 from timeline.reads import LAST, SEEN, WRITES, Reads
 from timeline.seen import GroupKind, Seen
@@ -175,12 +175,11 @@ class World:
             self.reads.look("uid", uid)
         return self._index.of_uid(uid)
 
-    def number(self, track: Track) -> int:
-        """A short key of (name, UID) within the source; the lives of a name without UIDs share one."""
-        return self.number_of(track.ref)
-
-    def number_of(self, ref: ObjectRef) -> int:
-        return self._ledger.number(Name(ref.group, ref.kind, ref.namespace, ref.name), public_uid(ref))
+    def id_of(self, ref: ObjectRef) -> int | None:
+        """Numbers a life within the source, from 1; None where nothing of that name and UID lived."""
+        if self.track((name_of(ref), ref.uid)) is None:
+            return None
+        return self._ledger.number(name_of(ref), public_uid(ref)) + (anonymous(ref) << 40)
 
     def lane(self, track: Track) -> int:
         """A short key of the name within the source."""

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('timeline', '0001_initial'),
+        ('timeline', '0002_lanes'),
     ]
 
     operations = [

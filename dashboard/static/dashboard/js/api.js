@@ -45,6 +45,8 @@ export class Windows {
     if (focus !== undefined) parameters.set("focus", focus);
     if (kinds.length) parameters.set("kinds", kinds.join(","));
     if (namespace) parameters.set("namespace", namespace);
-    return request(`/api/sources/${this.source}/window?${parameters}`, { signal: this.#controller.signal });
+    this.findings ??= request(`/api/sources/${this.source}/findings?limit=500`);
+    const asked = request(`/api/sources/${this.source}/window?${parameters}`, { signal: this.#controller.signal });
+    return { ...(await asked), findings: (await this.findings).findings };
   }
 }

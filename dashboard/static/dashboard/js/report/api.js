@@ -1,6 +1,6 @@
 // Answers from what the report holds as the server would. Stands in the place of ../api.js.
 
-const held = JSON.parse(document.getElementById("held").textContent); // {overview, window}: of all lanes that it draws
+const held = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, findings}
 
 export const overview = async () => held.overview;
 
@@ -14,8 +14,8 @@ function kept(columns, lanes) {
 }
 
 /** The groups of what proves a finding. */
-function provenBy({ lanes, bars, findings }, key) {
-  const tracks = new Set(findings.find((one) => one.key === key)?.proof.map(({ track }) => track));
+function provenBy({ lanes, bars }, key) {
+  const tracks = new Set(held.findings.find((one) => one.key === key)?.proof.map(({ track }) => track));
   return new Set(bars.lane.filter((_, i) => tracks.has(bars.track[i])).map((lane) => lanes[lane].group));
 }
 
@@ -45,9 +45,9 @@ export class Windows {
     const { from_lane, to_lane } = all.arrows;
     const end = (lane) => lanes.get(lane) ?? -1;
     return {
-      ...all, offset, lanes_total: found.length, groups,
+      ...all, findings: held.findings, offset, lanes_total: found.length, groups,
       lanes: shown.map((lane) => all.lanes[lane]),
-      ...Object.fromEntries(["bars", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
+      ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },
     };
   }

@@ -1,0 +1,120 @@
+"""The list of findings, page by page, and the search for objects and findings."""
+
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from timeline.entries import microseconds, moment
+from timeline.kinds import kind_of
+from timeline.models import Occurrence, Source
+from timeline.payloads import FindingGroupPayload, FindingsPayload, FoundObjectPayload, SearchPayload
+from timeline.queries.view import View, like
+
+PAGE = 100
+_FOUND = 20
+
+
+def findings(
+    source_id: int,
+    view: View | None = None,
+    *,
+    start: int | None = None,
+    end: int | None = None,
+    key: str = "",
+    cursor: str = "",
+    limit: int = PAGE,
+) -> FindingsPayload:
+    """Those that a view's filter lets through: errors first, then in order of time. `key` asks for one alone.
+
+    Raises Source.DoesNotExist, and ValueError for a cursor that is none.
+    """
+    Source.objects.only("pk").get(pk=source_id)
+    wanted = (view or View()).occurrences(source_id)
+    if start is not None:
+        wanted = wanted.filter(last__gte=moment(start))
+    if end is not None:
+        wanted = wanted.filter(first__lte=moment(end))
+    if key:
+        wanted = wanted.filter(key=key)
+    page = wanted.filter(_behind(cursor)) if cursor else wanted
+    rows = list(page.order_by("rank", "first", "key")[: limit + 1])
+    more = len(rows) > limit
+    return {
+        "findings": [payload(row) for row in rows[:limit]],
+        "next": _cursor(rows[limit - 1]) if more else None,
+        "total": wanted.count() if cursor or more else len(rows),
+    }
+
+
+def payload(row: Occurrence) -> FindingGroupPayload:
+    told: FindingGroupPayload = row.payload
+    return told
+
+
+def _cursor(row: Occurrence) -> str:
+    return f"{row.rank}.{microseconds(row.first)}.{row.key}"
+
+
+def _behind(cursor: str) -> Q:
+    rank, first, key = cursor.split(".")
+    time = moment(int(first))
+    return Q(rank__gt=int(rank)) | Q(rank=int(rank), first__gt=time) | Q(rank=int(rank), first=time, key__gt=key)
+
+
+def search(source_id: int, text: str) -> SearchPayload:
+    """Objects and findings of which each word tells: part of a name, a namespace, a kind, or a whole UID.
+
+    Raises Source.DoesNotExist.
+    """
+    Source.objects.only("pk").get(pk=source_id)
+    words = text.replace("/", " ").split()
+    if not words:
+        return {"objects": [], "findings": []}
+    matching = Occurrence.objects.filter(source_id=source_id)
+    for word in words:
+        matching = matching.filter(
+            Q(words__contains=word.lower()) | Q(namespace__icontains=word) | Q(rule__contains=word)
+        )
+    return {
+        "objects": _objects(source_id, words),
+        "findings": [payload(row) for row in matching.order_by("rank", "first", "key")[:_FOUND]],
+    }
+
+
+def _objects(source_id: int, words: list[str]) -> list[FoundObjectPayload]:
+    values: dict[str, Any] = {"source": source_id, "found": _FOUND, "whole": words[-1].lower()}
+    conditions = []
+    for index, word in enumerate(words):
+        values |= {f"like{index}": like(word), f"word{index}": word.lower()}
+        conditions.append(
+            f"(name ILIKE %(like{index})s OR namespace ILIKE %(like{index})s OR lower(kind) = %(word{index})s"
+            f" OR uid = %(word{index})s)"
+        )
+    query = f"""
+        SELECT id, root, "group", kind, namespace, name, family, lower(span), upper(span) FROM timeline_track
+        WHERE source_id = %(source)s AND span IS NOT NULL AND {" AND ".join(conditions)}
+        ORDER BY lower(name) <> %(whole)s, family IN ('Events', 'Cluster'), length(name), place
+        LIMIT %(found)s"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return [_found(source_id, *row) for row in cursor]
+
+
+def _found(
+    source_id: int, track: int, root: int, group: str, kind: str, namespace: str, name: str, family: str, *span: Any
+) -> FoundObjectPayload:
+    start, end = span
+    return {
+        "track": track,
+        "root": root,
+        "key": f"{kind}{'.' + group if group else ''}/{namespace}/{name}",
+        "short": kind_of(group, kind).short,
+        "family": family,
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "start": microseconds(start),
+        "end": microseconds(end) if end else None,
+        "url": f"/sources/{source_id}/objects/{track}/",
+    }

@@ -1,0 +1,171 @@
+"""Which lanes a window shows, as SQL.
+
+Lanes are found by walking an index in the order of their places, one walk for each family (or namespace), so that a
+page of them costs the same in a source of any size. Strips, opened strips, closed groups and the group in focus are
+walks of their own; all are merged by (turn, heading, place), and none is longer than what is asked for.
+"""
+
+from typing import Any
+
+from django.db import connection
+
+from timeline.entries import moment
+from timeline.lanes import LaneRow
+from timeline.models import Source, Track
+from timeline.queries.view import View, like
+
+COUNTED = 5000  # rows; that there are more is said without counting them
+_COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
+_LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
+_STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members"
+_SHUT = """0 AS lane, {root} AS root, 0 AS strip, 0 AS number, '' AS "group", '' AS kind, {name} AS namespace,
+    '' AS name, {name} AS family, 0 AS members"""
+
+
+class Rows:
+    """The rows of a view between two times (microseconds): lanes, strips, and the headings of closed groups."""
+
+    def __init__(self, source: Source, view: View, start: int, end: int) -> None:
+        self._view = view
+        self._heading = {"owner": "root", "kind": "family", "namespace": "namespace"}[view.grouping]
+        self._walked = "namespace" if view.namespace and view.grouping == "owner" else self._heading
+        if self._walked == "root":
+            self._walked = "family"
+        families = view.shown_families(source)
+        namespaces = {name for name, family, _ in source.census if family in families}
+        walks = sorted(namespaces & {view.namespace or name for name in namespaces})
+        self.by_owner = self._heading == "root"
+        self._values: dict[str, Any] = {
+            "source": source.pk,
+            "start": moment(start),
+            "end": moment(end),
+            "families": families,
+            "walks": walks if self._walked == "namespace" else families,
+            "namespace": view.namespace,
+            "name": like(view.name),
+            "focus": view.focus,
+            "opened": _numbers(key.rpartition("/")[2] for key in view.opened),
+            "closed": _numbers(view.closed) if view.grouping == "owner" else list(view.closed),
+        }
+        self._matching = "source_id = %(source)s AND family = ANY(%(families)s)"
+        if view.namespace:
+            self._matching += " AND namespace = %(namespace)s"
+        self._lanes = f"{self._matching} AND span IS NOT NULL"
+        if view.name:
+            self._lanes += " AND name ILIKE %(name)s"
+        if view.rule or view.severity:
+            self._lanes += " AND lane = ANY(%(concerned)s)"
+            self._values["concerned"] = self._concerned(source)
+        self._lived = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
+        if view.active:
+            self._lived += " AND changed >= %(start)s"
+        self.pinned = self._pinned(source) if view.pins else []
+        if self.pinned:
+            self._lived += " AND lane <> ALL(%(pinned)s)"
+            self._values["pinned"] = [row.lane for row in self.pinned]
+
+    def page(self, offset: int, limit: int) -> tuple[list[LaneRow], int, bool]:
+        """Rows from an offset on; how many there are, and whether there are more than that."""
+        query = (
+            f"SELECT * FROM ({self._union()}) AS rows ORDER BY turn, heading, place LIMIT %(limit)s OFFSET %(offset)s"
+        )
+        values = {**self._values, "limit": limit, "offset": offset, "most": offset + limit}
+        with connection.cursor() as cursor:
+            cursor.execute(query, values)
+            rows = [self._row(*row) for row in cursor]
+        if 0 < len(rows) < limit or not (rows or offset):
+            return rows, offset + len(rows), False
+        total = self._count(COUNTED + 1)
+        return rows, max(min(total, COUNTED), offset + len(rows) if rows else 0), total > COUNTED
+
+    def counts(self, headings: list[str]) -> dict[str, int]:
+        """How many lanes match under each heading, whenever they lived."""
+        wanted = _numbers(headings) if self._heading == "root" else headings
+        query = f"""
+            SELECT {self._heading}, count(*) FROM timeline_track
+            WHERE {self._lanes} AND {self._heading} = ANY(%(wanted)s) GROUP BY 1"""
+        with connection.cursor() as cursor:
+            cursor.execute(query, {**self._values, "wanted": wanted})
+            return {str(heading): count for heading, count in cursor}
+
+    def _count(self, most: int) -> int:
+        query = f"SELECT count(*) FROM (SELECT 1 FROM ({self._union(ordered=False)}) AS rows LIMIT %(most)s) AS counted"
+        with connection.cursor() as cursor:
+            cursor.execute(query, {**self._values, "most": most})
+            return int(cursor.fetchone()[0])
+
+    def _union(self, *, ordered: bool = True) -> str:
+        """turn, heading, place and the columns of LaneRow, at most `most` rows of each walk."""
+        view = self._view
+        tail = f"{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
+        heading = "''" if self._heading == "root" else self._heading
+        lanes = f"SELECT {_LANE} FROM timeline_track WHERE {self._lanes}{self._lived}"
+        strips = f"SELECT {_STRIP} FROM timeline_strip WHERE {self._matching}{self._lived}"
+        strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
+        others = " AND root <> %(focus)s" if view.focus is not None else ""
+        if view.closed:
+            others += f" AND {self._heading} <> ALL(%(closed)s)"
+        walk = f"{lanes}{others} AND {self._walked} = walk.value"
+        parts = []
+        if view.searching:
+            parts.append((1, self._walks(walk + tail)))
+        else:
+            parts.append((1, self._walks(f"{walk} AND strip = 0{tail}")))
+            parts.append((1, f"{strips}{others}{tail}"))
+            if self._values["opened"]:
+                parts.append((1, f"{lanes}{others} AND strip = ANY(%(opened)s){tail}"))
+        if view.focus is not None:
+            shown = "" if view.searching else " AND (strip = 0 OR strip = ANY(%(opened)s))"
+            parts.append((0, f"{lanes} AND root = %(focus)s{shown}{tail}"))
+            if not view.searching:
+                parts.append((0, f"{strips} AND root = %(focus)s{tail}"))
+        if view.closed:
+            parts.append((1, self._closed()))
+        return " UNION ALL ".join(
+            f"(SELECT {turn} AS turn, {heading} AS heading, part.* FROM ({query}) AS part)" for turn, query in parts
+        )
+
+    @staticmethod
+    def _walks(query: str) -> str:
+        return f"SELECT lanes.* FROM unnest(%(walks)s::text[]) AS walk(value) CROSS JOIN LATERAL ({query}) AS lanes"
+
+    def _closed(self) -> str:
+        """One row for each closed group of which something lived."""
+        lived = f"EXISTS (SELECT 1 FROM timeline_track WHERE {self._lanes}{self._lived} AND {self._heading} = "
+        if self._heading == "root":
+            columns = _SHUT.format(root="id", name="''")
+            query = f"SELECT place >> 24 << 24 AS place, {columns} FROM timeline_track AS head"
+            apart = " AND id <> %(focus)s" if self._view.focus is not None else ""
+            return f"{query} WHERE source_id = %(source)s AND id = ANY(%(closed)s){apart} AND {lived}head.id)"
+        columns = _SHUT.format(root="0", name="shut.value")
+        return f"SELECT -1 AS place, {columns} FROM unnest(%(closed)s::text[]) AS shut(value) WHERE {lived}shut.value)"
+
+    def _row(self, turn: int, heading: str, place: int, lane: int, root: int, strip: int, *told: Any) -> LaneRow:
+        number, group, kind, namespace, name, family, members = told
+        key = {"root": str(root), "family": family, "namespace": namespace}[self._heading]
+        opened = not lane and strip in self._values["opened"]
+        return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
+
+    def _concerned(self, source: Source) -> list[int]:
+        """The lanes that findings which the filter lets through show."""
+        tracks = {
+            track for tracks in self._view.occurrences(source.pk).values_list("tracks", flat=True) for track in tracks
+        }
+        return list(Track.objects.filter(source=source, id__in=tracks).values_list("lane", flat=True).distinct())
+
+    def _pinned(self, source: Source) -> list[LaneRow]:
+        rows = []
+        for key in dict.fromkeys(self._view.pins):
+            kind, _, rest = key.partition("/")
+            namespace, _, name = rest.partition("/")
+            kind, _, group = kind.partition(".")
+            named = Track.objects.filter(source=source, namespace=namespace, name=name, kind=kind, group=group)
+            if lane := named.filter(span__isnull=False).order_by("place").first():
+                heading = str(getattr(lane, self._heading))
+                told = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
+                rows.append(LaneRow(lane.lane, lane.root, heading, *told, pinned=True))
+        return rows
+
+
+def _numbers(words: Any) -> list[int]:
+    return [int(word) for word in words if word.isdecimal() and len(word) < 19]

@@ -1,0 +1,99 @@
+"""Reads of recordings as a whole."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import Count
+
+from timeline.entries import microseconds
+from timeline.kinds import NOISE
+from timeline.models import Occurrence, Source
+from timeline.payloads import OverviewPayload, Severity
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
+_TICKS = 480  # places on the minimap
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    id: int
+    name: str
+    created: datetime
+    entries: int
+    skipped: int
+    first: datetime | None
+    last: datetime | None
+    errors: int  # rows of its list of findings: several subjects of one occurrence count once
+    warnings: int
+    infos: int
+
+
+def recent_sources(limit: int = 100) -> list[SourceRow]:
+    return _sources("TRUE ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
+
+
+def source(source_id: int) -> SourceRow | None:
+    return next(iter(_sources("source.id = %s", [source_id])), None)
+
+
+def _sources(which: str, values: list[int]) -> list[SourceRow]:
+    query = f"""
+        SELECT id, name, created, entries, skipped, first, last, errors, warnings, infos
+        FROM timeline_source source
+        CROSS JOIN LATERAL (
+            SELECT count(*) FILTER (WHERE rank = 0) AS errors,
+                   count(*) FILTER (WHERE rank = 1) AS warnings,
+                   count(*) FILTER (WHERE rank = 2) AS infos
+            FROM timeline_occurrence WHERE source_id = source.id
+        ) AS found
+        WHERE ready AND {which}"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return [SourceRow(*row) for row in cursor]
+
+
+def overview(source_id: int) -> OverviewPayload:
+    """Raises Source.DoesNotExist."""
+    shown = Source.objects.get(pk=source_id)
+    first, last = extent(shown)
+    families: Counter[str] = Counter()
+    namespaces: Counter[str] = Counter()
+    for namespace, family, lanes in shown.census:
+        families[family] += lanes
+        if namespace and family not in NOISE:
+            namespaces[namespace] += lanes
+    ticks = _ticks(source_id, first, last)
+    occurrences = Occurrence.objects.filter(source_id=source_id)
+    rules = occurrences.values_list("rule").annotate(Count("pk")).order_by("rule")
+    ranks = occurrences.values_list("rank").annotate(Count("pk")).order_by("rank")
+    return {
+        "first": first,
+        "last": last,
+        "counts": shown.histogram,
+        "ticks": [time for time, _ in ticks],
+        "severities": [SEVERITIES[rank] for _, rank in ticks],
+        "families": families.most_common(),
+        "namespaces": sorted(namespaces.items()),
+        "rules": list(rules),
+        "severity_counts": [(SEVERITIES[rank], count) for rank, count in ranks],
+        "noise": sum(families[family] for family in NOISE),
+    }
+
+
+def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
+    """(time, rank) of the findings; what lies closer together than the minimap shows is one."""
+    width = max(1, (last - first) // _TICKS)
+    found: dict[tuple[int, int], int] = {}
+    for moment, rank in Occurrence.objects.filter(source_id=source_id).values_list("first", "rank").order_by("first"):
+        time = microseconds(moment)
+        found.setdefault(((time - first) // width, rank), time)
+    return sorted(((time, rank) for (_, rank), time in found.items()), key=lambda tick: (tick[1], tick[0]))
+
+
+def extent(shown: Source) -> tuple[int, int]:
+    """What it covers, microseconds."""
+    if shown.first is None or shown.last is None:
+        return 0, 1
+    return microseconds(shown.first), microseconds(shown.last)

@@ -1,0 +1,46 @@
+"""Reads of uploads on their way to become a recording."""
+
+from typing import cast
+
+from django.db.models import Q
+
+from timeline.entries import microseconds
+from timeline.models import Upload
+from timeline.payloads import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
+from timeline.queries.sources import source
+
+
+def upload_payload(upload: Upload) -> UploadPayload:
+    row = source(upload.source_id) if upload.source_id else None
+    return {
+        "id": upload.pk,
+        "source": upload.source_id,
+        "name": upload.name,
+        "state": cast("UploadState", upload.state),
+        "seen": microseconds(upload.seen),
+        "files": upload.files.count(),
+        "bytes_total": upload.bytes_total,
+        "bytes_read": upload.bytes_read,
+        "entries": upload.entries,
+        "skipped": upload.skipped,
+        "skipped_examples": upload.skipped_examples,
+        "findings": row.errors + row.warnings + row.infos if row else 0,
+        "error": upload.error,
+        "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and upload.source_id else "",
+    }
+
+
+def receiving_payload(upload: Upload, received: list[int]) -> ReceivingPayload:
+    """An upload with its files, of each of which so many bytes have arrived."""
+    parts: list[UploadFilePayload] = [
+        {"name": file.name, "size": file.size, "received": arrived, "refused": file.refused}
+        for file, arrived in zip(upload.files.order_by("number"), received, strict=True)
+    ]
+    return {**upload_payload(upload), "parts": parts}
+
+
+def open_uploads() -> list[UploadPayload]:
+    """Uploads of which something has arrived and that have not ended, the newest first."""
+    states = [Upload.State.WAITING, Upload.State.IMPORTING]
+    rows = Upload.objects.filter(Q(state__in=states) | Q(state=Upload.State.RECEIVING, bytes_read__gt=0))
+    return [upload_payload(row) for row in rows.order_by("-pk")[:50]]

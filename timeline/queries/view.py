@@ -1,0 +1,65 @@
+"""What somebody wants to see of a source."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db.models import Q, QuerySet
+
+from timeline.kinds import NOISE
+from timeline.models import Occurrence, Source
+from timeline.payloads import Severity
+from timeline.queries.sources import SEVERITIES
+
+Grouping = Literal["owner", "kind", "namespace"]
+
+
+@dataclass(frozen=True)
+class View:
+    """The filter and arrangement of a timeline; the empty one shows everything that is no noise, by owner."""
+
+    families: tuple[str, ...] = ()
+    namespace: str = ""
+    name: str = ""  # part of it
+    rule: str = ""  # what findings of this rule concern
+    severity: Severity | None = None
+    noise: bool = False
+    active: bool = False  # only what changes in the range
+    grouping: Grouping = "owner"
+    focus: int | None = None  # the root whose group comes first
+    finding: str = ""  # the key of the selected one: its arrows are always told
+    opened: tuple[str, ...] = ()  # keys of strips
+    closed: tuple[str, ...] = ()  # keys of groups
+    pins: tuple[str, ...] = ()  # keys of lanes
+
+    @property
+    def searching(self) -> bool:
+        """It asks for certain objects: strips do not hide them."""
+        return bool(self.name or self.rule or self.severity)
+
+    def occurrences(self, source_id: int) -> QuerySet[Occurrence]:
+        """Those that the filter lets through."""
+        wanted = Q(source_id=source_id)
+        if self.families:
+            wanted &= Q(families__overlap=list(self.families))
+        if self.namespace:
+            wanted &= Q(namespace=self.namespace)
+        if self.name:
+            wanted &= Q(words__contains=self.name.lower())
+        if self.rule:
+            wanted &= Q(rule=self.rule)
+        if self.severity:
+            wanted &= Q(rank=SEVERITIES.index(self.severity))
+        return Occurrence.objects.filter(wanted)
+
+    def shown_families(self, source: Source) -> list[str]:
+        there = sorted({family for _, family, _ in source.census})
+        if self.families:
+            wanted = {*self.families, *(NOISE if self.noise else ())}
+            return [family for family in there if family in wanted]
+        return [family for family in there if self.noise or family not in NOISE]
+
+
+def like(text: str) -> str:
+    """The pattern of what contains a text."""
+    escaped = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{escaped}%"

@@ -26,8 +26,8 @@ from timeline.rulebook import Finding, settings
 from timeline.verdicts import duration
 
 _HOME = Path(__file__).resolve().parent
-_SHEETS = ("palette", "base", "timeline", "findings", "document", "report")
-_STAND_INS = {"js/api.js": "js/report/api.js", "js/address.js": "js/report/address.js"}
+_SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")
+_STAND_INS = {f"js/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
 _SKIPPED = 200  # reasons shown
 _LINES = 8  # lines told of each
 _NAMES = 12  # files named in the title
@@ -100,6 +100,7 @@ def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[
     return {
         "name": analysis.name,
         "source": {"name": analysis.name, "skipped": _some(analysis.skips)},
+        "coverage_page": "#seen",
         "nothing": analysis.nothing,
         "clocks": analysis.clocks,
         "span": _span(first, last),

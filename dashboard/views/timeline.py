@@ -18,4 +18,5 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    return render(request, "timeline.html", {"source": source, "skeletons": figures.skeletons()})
+    context = {"source": source, "coverage_page": f"/sources/{source.id}/coverage/", "skeletons": figures.skeletons()}
+    return render(request, "timeline.html", context)

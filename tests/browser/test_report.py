@@ -83,7 +83,7 @@ def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, theme: str, size:
 
 def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     page = opened()
-    page.locator(".finding").filter(has_text=EARLY).get_by_role("button").click()
+    page.locator(".finding").filter(has_text=EARLY).locator("h3 button").click()
     expect(page.locator(".finding.selected h3")).to_have_text(EARLY)
     expect(page.locator(".pill-label")).to_have_text("Service 31 ms late")
     before = page.locator("#range").inner_text()
@@ -98,7 +98,7 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
 
 def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:
     page = opened()
-    page.locator(".finding").filter(has_text="elect on one Lease").get_by_role("button").click()
+    page.locator(".finding").filter(has_text="elect on one Lease").locator("h3 button").click()
     expect(page.locator(".lane-name").first).to_have_text("vs-offline")
     tops = page.locator(".group-name").all_inner_texts()
     assert tops[:2] == ["deploy vs-offline", "deploy vs-online"]

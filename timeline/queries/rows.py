@@ -114,13 +114,17 @@ class Rows:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
                 parts.append((1, f"{lanes}{others} AND strip = ANY(%(opened)s){tail}"))
-        if view.focus is not None:
+        if view.focus is not None and self._shut:
+            parts.append((0, self._closed("=")))
+        elif view.focus is not None:
             shown = "" if view.searching else " AND (strip = 0 OR strip = ANY(%(opened)s))"
+            if view.closed and not self.by_owner:
+                shown += f" AND {self._heading} <> ALL(%(closed)s)"
             parts.append((0, f"{lanes} AND root = %(focus)s{shown}{tail}"))
             if not view.searching:
                 parts.append((0, f"{strips} AND root = %(focus)s{tail}"))
         if view.closed:
-            parts.append((1, self._closed()))
+            parts.append((1, self._closed("<>")))
         return " UNION ALL ".join(
             f"(SELECT {turn} AS turn, {heading} AS heading, part.* FROM ({query}) AS part)" for turn, query in parts
         )
@@ -129,13 +133,18 @@ class Rows:
     def _walks(query: str) -> str:
         return f"SELECT lanes.* FROM unnest(%(walks)s::text[]) AS walk(value) CROSS JOIN LATERAL ({query}) AS lanes"
 
-    def _closed(self) -> str:
-        """One row for each closed group of which something lived."""
+    @property
+    def _shut(self) -> bool:
+        """The group in focus is closed."""
+        return self.by_owner and self._view.focus in self._values["closed"]
+
+    def _closed(self, focus: str) -> str:
+        """One row for each closed group of which something lived; of owners, the focus itself or the others."""
         lived = f"EXISTS (SELECT 1 FROM timeline_track WHERE {self._lanes}{self._lived} AND {self._heading} = "
-        if self._heading == "root":
+        if self.by_owner:
             columns = _SHUT.format(root="id", name="''")
             query = f"SELECT place >> 24 << 24 AS place, {columns} FROM timeline_track AS head"
-            apart = " AND id <> %(focus)s" if self._view.focus is not None else ""
+            apart = f" AND id {focus} %(focus)s" if self._view.focus is not None else ""
             return f"{query} WHERE source_id = %(source)s AND id = ANY(%(closed)s){apart} AND {lived}head.id)"
         columns = _SHUT.format(root="0", name="shut.value")
         return f"SELECT -1 AS place, {columns} FROM unnest(%(closed)s::text[]) AS shut(value) WHERE {lived}shut.value)"

@@ -26,6 +26,19 @@ export async function request(path, options = {}) {
 
 export const overview = (source) => request(`/api/sources/${source}/overview`);
 
+/** Only what says something: empty words, empty lists and switches that are off are the server's own defaults. */
+function query(question) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(question)) {
+    if (value === null || value === undefined || value === "" || value === false || value?.length === 0) continue;
+    parameters.set(name, value === true ? 1 : value);
+  }
+  return parameters;
+}
+
+/** A page of the findings that match: {findings, next, total}. */
+export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
+
 /** Windows of one source. A new question aborts the one before it, which then never settles with an answer. */
 export class Windows {
   #controller = null;
@@ -34,19 +47,9 @@ export class Windows {
     this.source = source;
   }
 
-  async ask({ start, end, offset, limit, kinds, namespace, focus }) {
+  async ask(question) {
     this.#controller?.abort();
     this.#controller = new AbortController();
-    const parameters = new URLSearchParams({ offset, limit, group: "owner" });
-    if (start !== null) {
-      parameters.set("start", start);
-      parameters.set("end", end);
-    }
-    if (focus !== undefined) parameters.set("focus", focus);
-    if (kinds.length) parameters.set("kinds", kinds.join(","));
-    if (namespace) parameters.set("namespace", namespace);
-    this.findings ??= request(`/api/sources/${this.source}/findings?limit=500`);
-    const asked = request(`/api/sources/${this.source}/window?${parameters}`, { signal: this.#controller.signal });
-    return { ...(await asked), findings: (await this.findings).findings };
+    return request(`/api/sources/${this.source}/window?${query(question)}`, { signal: this.#controller.signal });
   }
 }

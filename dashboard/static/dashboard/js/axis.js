@@ -1,14 +1,35 @@
-// The clock under the lanes. HTML, because it stays in sight while the lanes scroll and costs Plotly nothing.
+// What stands under the lanes: the clock, or the numbers of creation. HTML, because it stays in sight while the lanes
+// scroll and costs Plotly nothing.
 
+import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
+import { ticks as clockTicks } from "./time.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
+const APART = 24; // px that creation numbers keep from each other
 
-export function drawAxis(ticks, view, width) {
+/** [{time, text, full}] of a scene without its ticks. Pure. */
+export function ticksOf(scene, axis) {
+  const { view, width, payload, centres } = scene;
+  if (axis === "time") return clockTicks(view.start, view.end, width);
+  const { toPixel } = scaleOf(scene);
+  const { lane, time, number } = payload.births;
+  const found = [];
+  const order = lane.map((_, i) => i).filter((i) => centres[lane[i]] !== null && time[i] >= view.start && time[i] <= view.end);
+  for (const i of order.sort((a, b) => time[a] - time[b])) {
+    if (found.length && toPixel(time[i]) - toPixel(found.at(-1).time) < APART) continue;
+    found.push({ time: time[i], text: String(number[i]), full: String(number[i]) });
+  }
+  return found;
+}
+
+export function drawAxis(scene) {
+  const { ticks, width } = scene;
+  const { toPixel } = scaleOf(scene);
   const placed = [];
   const place = ({ time }, words) => {
     const half = (words.length * CHARACTER) / 2;
-    const middle = ((time - view.start) / (view.end - view.start)) * width;
+    const middle = toPixel(time);
     const free = middle >= half && middle + half <= width && placed.every((other) => Math.abs(other.middle - middle) >= half + other.half + 10);
     if (free) placed.push({ middle, half, words });
     return free;

@@ -1,6 +1,6 @@
 // The only module that touches Plotly: draws a scene into the skeleton that dashboard/figures.py built.
 
-import { columns } from "./columns.js";
+import { columns, scaleOf } from "./columns.js";
 
 const EMPTY = { x: [], y: [], visible: false };
 
@@ -12,11 +12,11 @@ export class Chart {
     this.skeletons = skeletons;
   }
 
-  /** Returns the milliseconds it took. `scene` is that of columns.js, with `height`, `ticks` and `theme`. */
+  /** `scene` is that of columns.js, with `height`, `ticks` and `theme`. */
   draw(scene) {
-    const began = performance.now();
     const { data, layout, config } = this.skeletons[scene.theme];
-    const { payload, view, width, height, ticks } = scene;
+    const { width, height, ticks, scale } = scene;
+    const { left, right } = scaleOf(scene);
     const filled = columns(scene);
     const traces = data.map((trace) => {
       const column = filled.get(trace.name);
@@ -29,10 +29,9 @@ export class Chart {
       width,
       height,
       datarevision: ++this.#revision,
-      xaxis: { range: [view.start - payload.start, view.end - payload.start], tickvals: ticks.map((tick) => tick.time - payload.start) },
+      xaxis: { range: [left, right], tickvals: ticks.map((tick) => scale.to(tick.time)) },
       yaxis: { range: [height, 0] },
     };
     globalThis.Plotly.react(this.host, traces, figure, config);
-    return performance.now() - began;
   }
 }

@@ -1,11 +1,15 @@
-// The pointer on the plot: the wheel zooms at the cursor, dragging pans, two fingers pinch, hovering tells.
+// The pointer on a figure: the wheel zooms at the cursor, dragging pans, with Shift it measures, two fingers pinch,
+// hovering tells, a click takes a lane in hand.
 
-/** `onHover({x, y, clientX, clientY} | null)`: x and y in pixels of the plot. */
-export function handle(figure, { store, bench, onHover }) {
+const CLICK = 4; // px that a click may move
+
+/** `acts`: {onHover({x, y, clientX, clientY} | null), onClick(point, target), onMeasure(x, toX | null)}; x, y in px of the plot. */
+export function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   const pointers = new Map();
+  let began = null; // {x, y, target, measures, moved} of the first pointer
   const at = (event) => {
     const box = figure.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top, width: box.width };
+    return { x: event.clientX - box.left, y: event.clientY - box.top, width: box.width, clientX: event.clientX, clientY: event.clientY };
   };
 
   figure.addEventListener("wheel", (event) => {
@@ -21,30 +25,44 @@ export function handle(figure, { store, bench, onHover }) {
 
   figure.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
+    if (pointers.size === 0) began = { ...at(event), target: event.target, measures: event.shiftKey, moved: false };
     pointers.set(event.pointerId, event);
     figure.setPointerCapture(event.pointerId);
     onHover(null);
   });
+
   figure.addEventListener("pointermove", (event) => {
     const before = pointers.get(event.pointerId);
-    if (!before) return event.pointerType === "mouse" ? onHover({ ...at(event), clientX: event.clientX, clientY: event.clientY }) : undefined;
-    const { width } = at(event);
-    if (pointers.size === 2) {
-      const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, held]) => held);
-      const apart = Math.max(20, Math.abs(before.clientX - other.clientX)), now = Math.max(20, Math.abs(event.clientX - other.clientX));
-      store.zoom(apart / now, at(other).x / width);
-    } else {
+    if (!before) return event.pointerType === "mouse" ? onHover(at(event)) : undefined;
+    const point = at(event);
+    began.moved ||= Math.hypot(point.x - began.x, point.y - began.y) > CLICK || pointers.size > 1;
+    if (pointers.size === 2) pinch(event, before, point.width);
+    else if (!began.moved) return; // what trembles does not drag
+    else if (began.measures) onMeasure(began.x, point.x);
+    else {
       figure.classList.add("dragged");
       if (event.pointerType === "mouse") bench.scrollTop -= event.clientY - before.clientY; // fingers scroll by themselves
-      if (event.clientX !== before.clientX) store.pan((before.clientX - event.clientX) / width);
+      if (event.clientX !== before.clientX) store.pan((before.clientX - event.clientX) / point.width);
     }
     pointers.set(event.pointerId, event);
   });
+
+  function pinch(event, before, width) {
+    const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, held]) => held);
+    const apart = Math.max(20, Math.abs(before.clientX - other.clientX)), now = Math.max(20, Math.abs(event.clientX - other.clientX));
+    store.zoom(apart / now, at(other).x / width);
+  }
+
   const release = (event) => {
-    pointers.delete(event.pointerId);
+    const held = pointers.delete(event.pointerId);
     figure.classList.remove("dragged");
+    if (held && event.type === "pointerup" && !began.moved && pointers.size === 0) onClick(at(event), began.target);
   };
   figure.addEventListener("pointerup", release);
   figure.addEventListener("pointercancel", release);
   figure.addEventListener("pointerleave", () => onHover(null));
+  figure.addEventListener("dblclick", (event) => {
+    const { x, width } = at(event);
+    store.zoom(event.shiftKey ? 2 : 0.5, x / width);
+  });
 }

@@ -15,13 +15,16 @@ export function listen(acts) {
   box.addEventListener("change", () => {
     try { localStorage.setItem(STORED, box.checked ? "on" : "off"); } catch { /* it then lasts for this page */ }
   });
-  byId("help-open").addEventListener("click", () => help.showModal());
+  for (const button of document.querySelectorAll("[data-help]")) button.addEventListener("click", () => help.showModal());
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    if ((event.target instanceof Element) && event.target.closest("input, select, textarea, [popover]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    const { target } = event;
+    if (!(target instanceof Element)) return;
+    if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [popover]")) return;
     if (event.key.length === 1 && !box.checked) return;
-    if (event.key.startsWith("Page") && event.target.closest("#findings")) return; // the list scrolls by itself
+    if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]")) return; // which has its own meaning
+    if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #table, #objects")) return; // these scroll by themselves
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
     event.preventDefault();

@@ -1,101 +1,76 @@
-// The lanes' labels and where each lane lies. About 40 lanes are in the page at once; spaces stand for the others.
+// The lanes' labels on the page, and what is in sight of them. About 40 lanes are in the page at once; spaces stand for
+// the others.
 
 import { byId, el } from "./dom.js";
+import { heading, label } from "./labels.js";
+import { HEADING, ROW, layOut, layOutPins } from "./layout.js";
 
-export const ROW = 34, HEADING = 30, MARGIN = 12, BLOCK = 40;
-
-const ALONE = ""; // the heading over objects that neither own nor are owned, in place of one heading each
-
-/** The key of the heading that each lane stands under. */
-function headings(payload) {
-  const alone = new Set(payload.groups.filter((group) => group.lanes === 1 && group.short).map((group) => group.key));
-  return payload.lanes.map((lane) => (alone.has(lane.group) ? ALONE : lane.group));
-}
-
-/** Runs of lanes under one heading; for each lane the y of its middle (null where its group is collapsed) and its heading. */
-export function layOut(payload, closed) {
-  const runs = [];
-  const keys = headings(payload);
-  const centres = [], over = [];
-  let y = 0;
-  payload.lanes.forEach((_, index) => {
-    if (runs.at(-1)?.key !== keys[index]) {
-      runs.push({ key: keys[index], lanes: [], y });
-      y += HEADING;
-    }
-    const run = runs.at(-1);
-    run.lanes.push(index);
-    over.push({ open: !closed.has(run.key), middle: run.y + HEADING / 2, bottom: run.y + HEADING });
-    if (closed.has(keys[index])) return centres.push(null);
-    centres.push(y + ROW / 2);
-    y += ROW;
-  });
-  return { runs, centres, headings: over, height: y };
-}
-
-const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
-
-const label = (lane, alone) =>
-  el("li", { class: "lane", "data-lane": lane.key },
-    el("span", { class: "lane-number" }, alone ? "" : String(lane.number)), badge(lane),
-    el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },
-      el("span", { class: "lane-name" }, lane.name), el("span", { class: "lane-about" }, lane.subtitle)));
-
-function heading(group, shown, open, first) {
-  const about = [group.namespace, shown === group.lanes ? `${shown} lane${shown === 1 ? "" : "s"}` : `${shown} of ${group.lanes} lanes`];
-  return el("h2", { class: "group" },
-    el("button", { type: "button", class: "group-toggle", "data-group": group.key, "aria-expanded": String(open) },
-      el("span", { class: "group-arrow", "aria-hidden": "true" }, open ? "▾" : "▸"),
-      el("span", { class: "group-name" }, [group.short, group.label].filter(Boolean).join(" ")),
-      el("span", { class: "group-about" }, about.filter(Boolean).join(" · "))),
-    first && open ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
-}
+export const MARGIN = 12, BLOCK = 40;
 
 export class Lanes {
   #payload = null;
+  #units = []; // y of what counts as one of `offset`: lanes that are not pinned, and closed groups
 
-  /** `onScroll(firstLane, lastLane)`: the indices, among all lanes, that are in sight; `onToggle(groupKey)`. */
-  constructor({ onScroll, onToggle }) {
+  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key)}. */
+  constructor(acts) {
     this.bench = byId("bench");
     this.labels = byId("labels");
-    this.bench.addEventListener("scroll", () => this.#payload && onScroll(...this.inSight()), { passive: true });
-    this.labels.addEventListener("click", (event) => {
-      const button = event.target.closest("[data-group]");
-      if (button) onToggle(button.dataset.group);
+    this.pins = byId("pins-labels");
+    this.bench.addEventListener("scroll", () => this.#payload && acts.onScroll(...this.inSight()), { passive: true });
+    byId("stage").addEventListener("click", (event) => {
+      const held = (name) => event.target.closest(`[data-${name}]`)?.dataset[name];
+      const groups = event.target.closest("[data-group]");
+      if (groups) acts.onGroups(groups.dataset.group.split(","), groups.getAttribute("aria-expanded") === "true");
+      else if (held("pin")) acts.onPin(held("pin"));
+      else if (held("strip")) acts.onStrip(held("strip"));
+      else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
+    byId("stage").addEventListener("focusin", ({ target }) => {
+      const key = target.closest("[data-lane]")?.dataset.lane;
+      if (key !== undefined && target.closest(".lane-name")) acts.onLane(key);
+    });
+    byId("stage").addEventListener("keydown", (event) => this.#keyed(event));
   }
 
-  /** Draws the labels and returns the layout. What was at the top of the screen stays there. */
-  draw(payload, closed) {
+  /** Draws the labels and works out the layout. What was at the top of the screen stays there. */
+  draw(payload, current) {
     const anchor = this.#anchor();
-    const layout = layOut(payload, closed);
-    const groups = new Map(payload.groups.map((group) => [group.key, group]));
-    const focused = document.activeElement?.dataset?.group;
-    this.labels.replaceChildren(...layout.runs.map((run, index) => {
-      const open = !closed.has(run.key);
-      const alone = run.key === ALONE;
-      const group = alone ? { key: ALONE, short: "", label: "without owner", namespace: "", lanes: run.lanes.length } : groups.get(run.key);
-      return el("section", { class: open ? "run" : "run closed" }, heading(group, run.lanes.length, open, index === 0),
-        open ? el("ol", { class: "lanes" }, run.lanes.map((lane) => label(payload.lanes[lane], alone))) : null);
-    }));
-    if (focused !== undefined) this.labels.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
-    byId("block").style.height = `${layout.height}px`;
+    const focused = this.#focused();
+    const { lanes } = payload;
+    this.layout = layOut(payload);
+    this.layoutOfPins = layOutPins(payload);
+    const shown = [...Array(payload.pins).keys(), ...this.layout.runs.flatMap((run) => run.lanes)];
+    const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
+    const draw = (index, numbered) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, numbered });
+    this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, true)));
+    byId("pins").hidden = payload.pins === 0;
+    byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
+    this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
+      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, index === 0),
+        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, run.key !== ""))) : null)));
+    this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
+    byId("block").style.height = `${this.layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;
-    byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - payload.lanes.length) * ROW}px`;
+    byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - this.#units.length) * ROW}px`;
     this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then lies over lanes
     this.#payload = payload;
-    this.layout = layout;
+    if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (anchor) this.#restore(anchor);
-    return layout;
   }
 
+  /** First and last of what is in sight, as `offset` counts. */
   inSight() {
-    const { offset, lanes } = this.#payload;
+    const { offset } = this.#payload;
     const top = this.bench.scrollTop - offset * ROW, bottom = top + this.bench.clientHeight;
-    const shown = this.layout.centres.flatMap((y, i) => (y !== null && y + ROW / 2 > top + HEADING && y - ROW / 2 < bottom ? [i] : []));
+    const shown = this.#units.flatMap((y, i) => (y + ROW > top + HEADING && y < bottom ? [i] : []));
     if (shown.length) return [offset + shown[0], offset + shown.at(-1)];
-    const guess = top < 0 ? Math.floor(this.bench.scrollTop / ROW) : offset + lanes.length + Math.floor((top - this.layout.height) / ROW);
+    const guess = top < 0 ? Math.floor(this.bench.scrollTop / ROW) : offset + this.#units.length + Math.floor((top - this.layout.height) / ROW);
     return [Math.max(0, guess), Math.max(0, guess) + Math.ceil(this.bench.clientHeight / ROW)];
+  }
+
+  /** How many lanes and closed groups are loaded, as `offset` counts. */
+  get loaded() {
+    return this.#units.length;
   }
 
   /** Scrolls so that the middle of these lanes (indices in the payload) is in sight. */
@@ -112,22 +87,46 @@ export class Lanes {
     this.bench.scrollTop += by * (this.bench.clientHeight - 3 * ROW);
   }
 
-  scrollToLane(index) {
-    const y = this.layout.centres[index - this.#payload.offset];
-    if (y) this.bench.scrollTop = this.#payload.offset * ROW + y - ROW / 2 - HEADING;
+  /** To the lane or closed group at `offset`. */
+  scrollTo(offset) {
+    const y = this.#units[offset - this.#payload.offset];
+    if (y !== undefined) this.bench.scrollTop = this.#payload.offset * ROW + y - HEADING;
+  }
+
+  /** Arrow keys go from label to label. */
+  #keyed(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const item = event.target.closest("[data-lane]");
+    if (!by || !item || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const all = [...byId("stage").querySelectorAll("[data-lane]")];
+    const next = all[all.indexOf(item) + by];
+    next?.querySelector(".lane-name").focus({ preventScroll: true });
+    next?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** A selector of the control that has the focus. */
+  #focused() {
+    const { activeElement } = document;
+    if (!byId("stage").contains(activeElement)) return null;
+    for (const name of ["pin", "strip", "group"]) {
+      const value = activeElement.dataset[name];
+      if (value !== undefined) return `[data-${name}="${CSS.escape(value)}"]`;
+    }
+    const lane = activeElement.closest("[data-lane]")?.dataset.lane;
+    return lane === undefined ? null : `[data-lane="${CSS.escape(lane)}"] .lane-name`;
   }
 
   #anchor() {
     if (!this.#payload || this.bench.scrollTop === 0) return null;
-    const [first] = this.inSight();
-    const index = first - this.#payload.offset;
-    const y = this.layout.centres[index];
-    return y === null || y === undefined ? null : { key: this.#payload.lanes[index].key, at: this.#payload.offset * ROW + y - this.bench.scrollTop };
+    const top = this.bench.scrollTop - this.#payload.offset * ROW + HEADING;
+    const index = this.layout.centres.findIndex((y) => y !== null && y + ROW / 2 > top);
+    return index < 0 ? null : { key: this.#payload.lanes[index].key, at: this.layout.centres[index] - top };
   }
 
   #restore({ key, at }) {
-    const index = this.#payload.lanes.findIndex((lane) => lane.key === key);
-    const y = this.layout.centres[index];
-    if (y !== null && y !== undefined) this.bench.scrollTop = this.#payload.offset * ROW + y - at;
+    const index = this.#payload.lanes.findIndex((lane, i) => lane.key === key && this.layout.centres[i] !== null);
+    if (index >= 0) this.bench.scrollTop = this.#payload.offset * ROW + this.layout.centres[index] - at - HEADING;
   }
 }

@@ -1,4 +1,4 @@
-// The whole source in a strip: how much happened when, ticks for findings, the visible range to move.
+// The whole source in a strip: how much happened when, ticks for findings, the visible range to move and to stretch.
 
 import { byId, svg } from "./dom.js";
 import { clock, digitsFor } from "./time.js";
@@ -6,16 +6,22 @@ import { clock, digitsFor } from "./time.js";
 const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
 const ROWS = { error: 11, warning: 11, info: 21 }; // what is only told lies under what is wrong
 const HEIGHT = 64, BASE = 51, TOP = 14;
+const LEAST = 8; // px of the window
+const CLICK = 4; // px that a click may move
+const STEP = 0.1; // of the width, by which an arrow key stretches
 
 export class Minimap {
   #overview = null;
-  #rectangle = null;
 
   constructor({ store, onMove }) {
     this.host = byId("minimap");
+    this.picture = byId("minimap-picture");
+    this.window = byId("minimap-window");
+    this.ends = { start: byId("minimap-start"), end: byId("minimap-end") };
     this.store = store;
     this.onMove = onMove;
     this.host.addEventListener("pointerdown", (event) => this.#grab(event));
+    for (const thumb of [this.window, ...Object.values(this.ends)]) thumb.addEventListener("keydown", (event) => this.#keyed(event));
     new ResizeObserver(() => this.#overview && this.draw(this.#overview)).observe(this.host);
   }
 
@@ -26,6 +32,12 @@ export class Minimap {
   #x(time) {
     const { first, last } = this.#overview;
     return this.#edge + ((time - first) / Math.max(1, last - first)) * (this.host.clientWidth - 2 * this.#edge);
+  }
+
+  #time(clientX) {
+    const { first, last } = this.#overview;
+    const x = clientX - this.host.getBoundingClientRect().left;
+    return first + ((x - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
   }
 
   draw(overview) {
@@ -44,40 +56,74 @@ export class Minimap {
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
       .sort((a, b) => "iwe".indexOf(a.severity[0]) - "iwe".indexOf(b.severity[0]));
     const ticks = ranked.map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
-    this.#rectangle = svg("rect", { class: "view", y: 6, height: 50, rx: 1.5 });
-    this.host.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), ticks, this.#rectangle));
+    this.picture.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), ticks));
     this.move(this.store.view());
   }
 
   move(view) {
-    if (!this.#rectangle) return;
+    if (!this.#overview) return;
     const width = this.host.clientWidth;
-    let left = Math.max(0.5, this.#x(view.start)), right = Math.min(width - 0.5, this.#x(view.end));
-    if (right - left < 8) [left, right] = [(left + right) / 2 - 4, (left + right) / 2 + 4];
-    this.#rectangle.setAttribute("x", left);
-    this.#rectangle.setAttribute("width", right - left);
-    const { first, last } = this.#overview;
-    const middle = ((view.start + view.end) / 2 - first) / Math.max(1, last - first);
-    this.host.setAttribute("aria-valuenow", Math.round(Math.min(1, Math.max(0, middle)) * 100));
+    let left = Math.max(0, this.#x(view.start)), right = Math.min(width, this.#x(view.end));
+    if (right - left < LEAST) [left, right] = [(left + right - LEAST) / 2, (left + right + LEAST) / 2];
+    this.window.style.left = `${left}px`;
+    this.window.style.width = `${right - left}px`;
+    this.ends.start.style.left = `${left}px`;
+    this.ends.end.style.left = `${right}px`;
+    this.host.classList.add("drawn");
     const digits = digitsFor(view.end - view.start);
-    this.host.setAttribute("aria-valuetext", `${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`);
+    const say = (thumb, time, words) => {
+      const { first, last } = this.#overview;
+      thumb.setAttribute("aria-valuenow", Math.round(Math.min(1, Math.max(0, (time - first) / Math.max(1, last - first))) * 100));
+      thumb.setAttribute("aria-valuetext", `${words} UTC`);
+    };
+    say(this.window, (view.start + view.end) / 2, `${clock(view.start, digits)} to ${clock(view.end, digits)}`);
+    for (const [end, thumb] of Object.entries(this.ends)) say(thumb, view[end], clock(view[end], digits));
   }
 
+  /** Pulls one end, moves the window, or draws a new one where there was none; a click alone brings the window there. */
   #grab(event) {
     if (event.button !== 0 || !this.#overview) return;
-    const { first, last } = this.#overview;
-    const timeAt = (x) => first + ((x - this.host.getBoundingClientRect().left - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
     const view = this.store.view();
     const width = view.end - view.start;
-    const at = timeAt(event.clientX);
-    const inside = at >= view.start && at <= view.end;
-    const hold = inside ? at - view.start : width / 2;
-    const move = (pointer) => this.onMove({ start: timeAt(pointer.clientX) - hold, end: timeAt(pointer.clientX) - hold + width });
+    const began = event.clientX, at = this.#time(began);
+    const end = event.target.closest("[data-end]")?.dataset.end;
+    const inside = event.target === this.window;
+    const ways = {
+      pull: (time) => this.#stretch(end, time),
+      move: (time) => this.onMove({ start: view.start + time - at, end: view.end + time - at }),
+      draw: (time) => this.onMove({ start: Math.min(at, time), end: Math.max(at, time) }),
+    };
+    const way = ways[end ? "pull" : inside ? "move" : "draw"];
+    let moved = false;
+    const move = (pointer) => {
+      moved ||= Math.abs(pointer.clientX - began) > CLICK;
+      if (moved) way(this.#time(pointer.clientX));
+    };
+    const stop = (pointer) => {
+      this.host.removeEventListener("pointermove", move);
+      this.host.removeEventListener("pointerup", stop);
+      this.host.removeEventListener("pointercancel", stop);
+      if (!moved && !inside && pointer.type === "pointerup") this.onMove({ start: at - width / 2, end: at + width / 2 });
+    };
     this.host.setPointerCapture(event.pointerId);
-    if (!inside) move(event);
-    const stop = () => this.host.removeEventListener("pointermove", move);
     this.host.addEventListener("pointermove", move);
-    this.host.addEventListener("pointerup", stop, { once: true });
-    this.host.addEventListener("pointercancel", stop, { once: true });
+    this.host.addEventListener("pointerup", stop);
+    this.host.addEventListener("pointercancel", stop);
+  }
+
+  #stretch(end, time) {
+    const { start, end: until } = this.store.view();
+    this.onMove(end === "start" ? { start: Math.min(time, until - 50), end: until } : { start, end: Math.max(time, start + 50) });
+  }
+
+  #keyed(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 }[event.key];
+    if (!by || !this.#overview || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const end = event.target.dataset.end;
+    const view = this.store.view();
+    if (end) this.#stretch(end, view[end] + by * STEP * (view.end - view.start));
+    else this.store.pan(by * STEP);
   }
 }

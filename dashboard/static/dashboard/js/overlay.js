@@ -1,7 +1,11 @@
-// What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels.
+// What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels; its
+// patterns stand in the template, once for all figures.
 
-import { HALF_BAR, arrowsOf, scaleOf, traceOf } from "./columns.js";
+import { arrowsOf } from "./arrows.js";
+import { HALF_BAR, cellTraceOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
+import { ROW } from "./layout.js";
+import { drawMeasure } from "./measure.js";
 
 const measure = document.createElement("canvas").getContext("2d");
 const widths = new Map();
@@ -15,12 +19,6 @@ function widthOf(text, font) {
 }
 const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
 document.fonts?.ready.then(() => widths.clear());
-
-const DEFINITIONS = () =>
-  svg("defs", {},
-    svg("pattern", { id: "unknown", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 6, height: 6, class: "hatch-paper" }), svg("path", { d: "M0 0V6", class: "hatch-line" })),
-    svg("linearGradient", { id: "alive" }, svg("stop", { offset: 0, class: "fade-from" }), svg("stop", { offset: 1, class: "fade-to" })));
 
 /** Positions on each lane that words must not cover, left to right. */
 function obstacles({ payload }, toPixel, births) {
@@ -63,6 +61,29 @@ function unknownEnds({ payload, centres, width }, toPixel) {
   return shapes;
 }
 
+/** How many members of a strip are there, on each cell that has room for it. */
+function cellText({ payload, centres, width, inks }, toPixel) {
+  const { lane, start, end, count } = payload.strips;
+  return lane.flatMap((row, i) => {
+    const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
+    const words = String(count[i]);
+    if (centres[row] === null || !count[i] || right - left < widthOf(words, BAR_FONT) + 10) return [];
+    return [svg("text", { x: (left + right) / 2, y: centres[row] + 4, class: "cell", style: `fill:${inks[cellTraceOf(payload, i)]}` }, words)];
+  });
+}
+
+/** The lane in hand, and the event of it that was stepped to. */
+function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
+  const row = payload.lanes.findIndex(({ key }) => key === lane);
+  const y = centres[row] ?? null;
+  const shapes = y === null ? [] : [svg("rect", { class: "lane-hand", x: 0, y: y - ROW / 2, width, height: ROW })];
+  if (cursor === null) return shapes;
+  const x = toPixel(cursor.time);
+  if (x < 0 || x > width) return shapes;
+  shapes.push(svg("line", { class: "cursor", x1: x, x2: x, y1: 0, y2: height }));
+  return y === null ? shapes : [...shapes, svg("circle", { class: "cursor", cx: x, cy: y, r: 13 })];
+}
+
 function visibleBirths({ payload, centres, width }, toPixel) {
   const last = new Map();
   const found = [];
@@ -93,18 +114,18 @@ function holeText({ payload, centres, width }, toPixel) {
 
 /** A pill beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
 function pills(scene, toPixel) {
-  const { centres, width, row } = scene;
+  const { centres, width, tops } = scene;
   const shown = centres.filter((y) => y !== null);
   const placed = [];
-  return arrowsOf(scene).filter(({ lead }) => lead).flatMap(({ words, from, to, start, end, finding }) => {
+  return arrowsOf(scene).filter(({ lead, start, end }) => lead && !(scene.upright && (start.leaves || end.leaves))).flatMap(({ words, from, to, start, end, finding }) => {
     const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
     const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
     if (right < 0 || left > width) return [];
     const middle = (start.y + end.y) / 2;
     const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0] ?? middle);
-    const under = scene.headings.some((heading) => heading.open && heading.bottom === nearest - row / 2); // which would hide it
+    const under = tops.has(nearest - ROW / 2); // a heading, which would hide it
     const folded = start.dot && end.dot && start.y === end.y;
-    let y = folded ? middle : nearest + (middle < nearest && !under ? -row / 2 : row / 2);
+    let y = folded ? middle : nearest + (middle < nearest && !under ? -ROW / 2 : ROW / 2);
     let x = right + 11 + length < width ? right + 11 : left - 11 - length;
     x = Math.min(Math.max(x, 4), width - length - 4);
     while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;
@@ -120,11 +141,13 @@ export function drawOverlay(host, scene) {
   host.setAttribute("width", scene.width);
   host.setAttribute("height", scene.height);
   host.replaceChildren(
-    DEFINITIONS(),
+    ...hand(scene, toPixel),
     ...unknownEnds(scene, toPixel),
+    ...cellText(scene, toPixel),
     ...barText(scene, toPixel, obstacles(scene, toPixel, births)),
     ...holeText(scene, toPixel),
     ...births.map(birthShape),
     ...pills(scene, toPixel),
+    ...drawMeasure(scene, toPixel),
   );
 }

@@ -1,12 +1,7 @@
 // What findings mean for the view, the lanes and the summary. Pure.
 
+import { plural } from "./labels.js";
 import { MS, clock, digitsFor } from "./time.js";
-
-const SEVERITIES = ["error", "warning", "info"];
-
-export const worst = (groups) => [...groups].sort((one, other) =>
-  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity)
-  || other.findings.length - one.findings.length)[0] ?? null; // of equals, the one that befell most
 
 /** A range in which both ends stand well inside; more of what came after than before, for that is the harm. */
 export function rangeAround({ start, end }) {
@@ -14,9 +9,8 @@ export function rangeAround({ start, end }) {
   return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
 }
 
-/** Groups that overlap the selected one in time: their arrows explain each other. */
-export function relatedTo(groups, key) {
-  const selected = groups.find((group) => group.key === key);
+/** Keys of the groups that overlap the selected one in time: their arrows explain each other. */
+export function relatedTo(groups, selected) {
   if (!selected) return new Set();
   return new Set(groups.filter((group) => group.start <= selected.end && group.end >= selected.start).map((group) => group.key));
 }
@@ -36,16 +30,18 @@ export function lanesOf(payload, group) {
 
 /** Creation numbers by time, of the objects that the finding names. */
 export function birthsOf(payload, group) {
-  if (!group) return new Map();
+  if (!group || !payload) return new Map();
   const lanes = new Set(lanesOf(payload, group));
   const { lane, time, number } = payload.births;
   return new Map(lane.flatMap((row, i) => (lanes.has(row) ? [[time[i], number[i]]] : [])));
 }
 
+/** "23 lanes", "more than 5,000 lanes" */
+export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? `more than ${plural(total, "lane")}` : plural(total, "lane"));
+
 /** What the figure shows, in a sentence for those who do not see it. */
 export function summary(payload, view, selected) {
   const digits = digitsFor(view.end - view.start);
-  const inView = payload.findings.filter((group) => group.end >= view.start && group.start <= view.end).length;
-  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${payload.lanes_total} lanes, ${inView} findings in view.`
-    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words.";
+  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`
+    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words, the table of the window every event.";
 }

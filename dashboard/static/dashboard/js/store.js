@@ -1,9 +1,28 @@
 // What the page shows, and the address that says it. Free of the DOM: the address is handed in.
 
+import { timeScale } from "./scale.js";
+
 const numberIn = (parameters, name) => {
   const value = Number.parseInt(parameters.get(name) ?? "", 10);
   return Number.isFinite(value) ? value : null;
 };
+const list = { read: (text) => (text ?? "").split(",").filter(Boolean), write: (values) => values.join(",") };
+const text = { read: (given) => given ?? "", write: (value) => value };
+const flag = { read: (given) => given === "1", write: (value) => (value ? "1" : "") };
+const oneOf = (first, ...others) => ({
+  read: (given) => (others.includes(given) ? given : first),
+  write: (value) => (value === first ? "" : value),
+});
+
+// Everything the address holds beside the range, in the order in which it stands there.
+const FIELDS = {
+  axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace"),
+  kinds: list, namespace: text, name: text, rule: text, severity: text, noise: flag, active: flag,
+  open: list, closed: list, pins: list, focus: text, lane: text, finding: text, arrows: list, table: flag,
+};
+export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "noise", "active"];
+const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)]));
+const MOST_ARROWS = 100;
 
 export class Store {
   #listeners = [];
@@ -12,7 +31,7 @@ export class Store {
   constructor(address) {
     this.address = address;
     this.bounds = null; // {first, last} of the whole source
-    this.closed = new Set(); // keys of collapsed groups
+    this.scale = timeScale(0); // by which the view is moved; the order of what is loaded may give another
     this.read();
   }
 
@@ -21,9 +40,7 @@ export class Store {
     this.start = numberIn(parameters, "start");
     this.end = numberIn(parameters, "end");
     if (this.start === null || this.end === null || this.end <= this.start) this.start = this.end = null;
-    this.kinds = (parameters.get("kinds") ?? "").split(",").filter(Boolean);
-    this.namespace = parameters.get("namespace") ?? "";
-    this.finding = parameters.get("finding") ?? "";
+    for (const [name, { read }] of Object.entries(FIELDS)) this[name] = read(parameters.get(name));
     this.offset = Math.max(0, numberIn(parameters, "offset") ?? 0);
   }
 
@@ -33,9 +50,12 @@ export class Store {
       parameters.set("start", this.start);
       parameters.set("end", this.end);
     }
-    if (this.kinds.length) parameters.set("kinds", this.kinds.join(","));
-    for (const name of ["namespace", "finding", "offset"]) if (this[name]) parameters.set(name, this[name]);
-    return parameters.size ? `?${parameters.toString().replaceAll("%2C", ",")}` : "";
+    for (const [name, { write }] of Object.entries(FIELDS)) {
+      const written = write(this[name]);
+      if (written) parameters.set(name, written);
+    }
+    if (this.offset) parameters.set("offset", this.offset);
+    return parameters.size ? `?${parameters.toString().replaceAll("%2C", ",").replaceAll("%2F", "/")}` : "";
   }
 
   subscribe(listener) {
@@ -50,6 +70,22 @@ export class Store {
     for (const listener of this.#listeners) listener(Object.keys(changes));
   }
 
+  /** Adds a value to a list of the address, or takes it out. */
+  toggle(name, value, changes = {}) {
+    const values = this[name].includes(value) ? this[name].filter((other) => other !== value) : [...this[name], value];
+    this.set({ [name]: name === "arrows" ? values.slice(-MOST_ARROWS) : values, ...changes }, { push: true });
+  }
+
+  /** Names of the filters that leave something out or let something in. */
+  filtered() {
+    return FILTERS.filter((name) => String(this[name]) !== String(NONE[name]));
+  }
+
+  /** Takes back one filter, or all. */
+  clear(name = null) {
+    this.set({ ...(name ? { [name]: NONE[name] } : NONE), offset: 0 }, { push: true });
+  }
+
   /** The visible range; the whole source with a little room when none was asked for. */
   view() {
     if (this.start !== null) return { start: this.start, end: this.end };
@@ -59,16 +95,25 @@ export class Store {
   }
 
   pan(share) {
-    const { start, end } = this.view();
-    const by = (end - start) * share;
-    this.set({ start: start + by, end: end + by });
+    const [left, right] = this.#across();
+    const by = (right - left) * share;
+    this.#show(left + by, right + by);
   }
 
   /** `factor` < 1 zooms in; `at` (0 to 1) is the part of the view that stays where it is. */
   zoom(factor, at = 0.5) {
+    const [left, right] = this.#across();
+    const fixed = left + (right - left) * at;
+    this.#show(fixed - (fixed - left) * factor, fixed + (right - fixed) * factor);
+  }
+
+  #across() {
     const { start, end } = this.view();
-    const fixed = start + (end - start) * at;
-    this.set({ start: fixed - (fixed - start) * factor, end: fixed + (end - fixed) * factor });
+    return [this.scale.to(start), this.scale.to(end)];
+  }
+
+  #show(left, right) {
+    this.set({ start: this.scale.from(left), end: this.scale.from(right) });
   }
 
   #inBounds(start, end) {

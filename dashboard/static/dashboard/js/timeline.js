@@ -1,131 +1,114 @@
-// The timeline's page: holds the parts together. State lives in the store, drawing follows from it.
+// The timeline: holds the parts together. State lives in the store, drawing follows from it.
 
 import { addressBar } from "./address.js";
-import { Windows, overview } from "./api.js";
-import { drawAxis } from "./axis.js";
-import { Chart } from "./chart.js";
-import { byId, el } from "./dom.js";
+import { Windows, findings as askFindings, overview } from "./api.js";
+import { byId } from "./dom.js";
+import { Filters } from "./filters.js";
 import { Findings } from "./findings.js";
+import { Found, worst } from "./found.js";
 import { handle } from "./hands.js";
 import { listen } from "./keys.js";
-import { BLOCK, Lanes, MARGIN, ROW } from "./lanes.js";
+import { BLOCK, Lanes, MARGIN } from "./lanes.js";
+import { ROW } from "./layout.js";
+import { Listing } from "./listing.js";
+import { Loader, filterOf } from "./loading.js";
 import { Minimap } from "./minimap.js";
-import { drawOverlay } from "./overlay.js";
-import { birthsOf, lanesOf, rangeAround, relatedTo, summary, worst } from "./selection.js";
+import { Notices } from "./notices.js";
+import { Picture } from "./picture.js";
+import { birthsOf, lanesOf, lanesOfAll, rangeAround } from "./selection.js";
+import { foldIntoSheet } from "./sheet.js";
+import { Stepping } from "./stepping.js";
 import { Store } from "./store.js";
-import { ticks as ticksOf } from "./time.js";
-import { showTip, whatIsAt } from "./tip.js";
+import { laneAt, showTip, whatIsAt } from "./tip.js";
 import { Toolbar } from "./toolbar.js";
 
-const DEBOUNCE = 100; // ms before a window is asked for
+const source = document.body.dataset.source;
+const figure = byId("figure"), stage = byId("stage");
+export const store = new Store(addressBar());
+export const announce = (text) => (byId("announce").textContent = text);
 
-const figure = byId("figure");
-const skeletons = JSON.parse(byId("skeletons").textContent);
-const inks = Object.fromEntries(Object.entries(skeletons).map(([theme, { data }]) => [theme, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
-
-const store = new Store(addressBar());
-const windows = new Windows(document.body.dataset.source);
-const chart = new Chart(byId("plot"), skeletons);
-const lanes = new Lanes({ onScroll, onToggle: toggle });
-const findings = new Findings({ onSelect: select });
+const found = new Found((question) => askFindings(source, question));
+const lanes = new Lanes({
+  onScroll, onPin: pin, onLane: takeLane,
+  onGroups: (keys, close) => fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
+  onStrip: (key) => store.toggle("open", key),
+});
+const picture = new Picture({ store, lanes, found });
+const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
+const findings = new Findings({ onSelect: select, onHold: (key) => store.toggle("arrows", key), onMore: moreFindings, onClear: () => store.clear() });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
-const toolbar = new Toolbar({ store, onReset: reset, onFit: fit });
+const toolbar = new Toolbar({ store });
+const filters = new Filters({ store });
+const loader = new Loader({
+  windows: new Windows(source), store, place, focus: () => selected()?.focus ?? store.focus,
+  onLoading: () => figure.setAttribute("aria-busy", "true"), onLoaded, onFailed: failed,
+});
+const listing = new Listing({ windows: new Windows(source), store, question: () => loader.question(), shown: listed });
+const stepping = new Stepping({
+  store, picture, loader, windows: new Windows(source), announce, onFailed: failed,
+  onLane: () => takeLane(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
+  onMove(stepped) {
+    if (stepped) reveal = "lane";
+    draw();
+    bringIn();
+  },
+});
+let reveal = null; // what to scroll in once it is there: "finding" or "lane"
 
-let loaded = null; // {payload, question}
-let scene = null;
-let groups = []; // findings of the source
-let reveal = false; // whether the selected finding's lanes are to be scrolled in once they are there
-
-const theme = () => document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-const announce = (text) => (byId("announce").textContent = text);
-const selectedGroup = () => groups.find((group) => group.key === store.finding);
-
-// -- windows ----------------------------------------------------------------------------------------------------------
-
-function question() {
-  const { start, end } = store.view();
-  const hidden = (lanes.layout?.runs ?? []).reduce((sum, run) => sum + (store.closed.has(run.key) ? run.lanes.length : 0), 0);
-  const inSight = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
-  return {
-    start, end, kinds: store.kinds, namespace: store.namespace, focus: selectedGroup()?.focus, finding: store.finding,
-    offset: Math.max(0, store.offset - MARGIN), limit: Math.min(200, Math.max(BLOCK, inSight) + hidden),
-  };
+const selected = () => found.get(store.finding);
+const phone = () => innerWidth <= 720;
+function listed() {
+  const { tab } = document.body.dataset;
+  return phone() && tab === "objects" ? "objects" : store.table && !(phone() && tab === "findings") ? "table" : "";
 }
 
-/** Whether what is loaded does not show what the store asks for. */
-function stale() {
-  if (!loaded) return true;
-  const { payload, question: asked } = loaded;
-  const view = store.view();
-  const { first, last } = store.bounds;
-  const outside = Math.max(view.start, first) < payload.start || Math.min(view.end, last) > payload.end;
-  const zoomed = (asked.end - asked.start) / (view.end - view.start);
-  if (outside || zoomed > 2 || zoomed < 0.5) return true;
-  if (asked.kinds.join() !== store.kinds.join() || asked.namespace !== store.namespace || asked.focus !== selectedGroup()?.focus || asked.finding !== store.finding) return true;
-  if (scene === null || figure.clientWidth === 0) return false;
-  const [from, to] = lanes.inSight();
-  const end = payload.offset + payload.lanes.length;
-  return (from < payload.offset + 3 && payload.offset > 0) || (to > end - 3 && end < payload.lanes_total);
+// -- windows and findings ---------------------------------------------------------------------------------------------
+
+function place() {
+  const shown = Math.ceil(lanes.bench.clientHeight / ROW) + 2 * MARGIN;
+  const inSight = lanes.layout && lanes.bench.clientHeight > 0 ? lanes.inSight() : null;
+  return { offset: Math.max(0, store.offset - MARGIN), limit: Math.min(200, Math.max(BLOCK, shown)), inSight, loaded: lanes.layout ? lanes.loaded : 0 };
 }
 
-let debounce = 0;
-function askSoon() {
-  clearTimeout(debounce);
-  debounce = setTimeout(() => stale() && load(), DEBOUNCE);
-}
-
-async function load() {
-  const asked = question();
-  figure.setAttribute("aria-busy", "true");
-  let payload;
-  try {
-    payload = await windows.ask(asked);
-  } catch (error) {
-    if (error.name !== "AbortError") failed(error);
-    return;
-  }
+function onLoaded(payload) {
   figure.removeAttribute("aria-busy");
-  if (!payload.lanes.length && payload.offset > 0 && payload.lanes_total > 0) {
+  if (!payload.groups.length && payload.offset > 0 && payload.lanes_total > 0) {
     store.set({ offset: Math.max(0, payload.lanes_total - MARGIN) });
-    return void load();
+    return void loader.load();
   }
-  loaded = { payload, question: asked };
-  groups = payload.findings;
-  lanes.draw(payload, store.closed);
-  notice();
+  stage.classList.remove("loading");
+  lanes.draw(payload, store.lane);
+  notices.lanes(payload, store.filtered().length > 0);
   draw();
-  if (reveal) bringIn();
+  bringIn();
 }
 
 function failed(error) {
   figure.removeAttribute("aria-busy");
-  const again = el("button", { type: "button", class: "button" }, "Try again");
-  again.addEventListener("click", () => (store.bounds ? load() : start()));
-  byId("notice").replaceChildren(error.message, " ", again);
-  byId("notice").hidden = false;
-  announce(error.message);
+  notices.failed(error);
 }
 
-function notice() {
-  const { payload } = loaded;
-  const filtered = store.kinds.length || store.namespace;
-  byId("notice").hidden = payload.lanes.length > 0;
-  byId("notice").replaceChildren(filtered ? "No object of these kinds and this namespace lived in this range." : "No object lived in this range.");
-}
-
-/** Scrolls the lanes of the selected finding in, and opens their groups. */
-function bringIn() {
-  const { payload } = loaded;
-  const group = selectedGroup();
-  if (!group) return;
-  const indices = lanesOf(payload, group);
-  const closed = lanes.layout.runs.filter((run) => run.lanes.some((index) => indices.includes(index)) && store.closed.delete(run.key));
-  if (closed.length) {
-    lanes.draw(payload, store.closed);
-    draw();
+async function loadFindings() {
+  try {
+    const fresh = await found.load(filterOf(store));
+    await found.bring([store.finding, ...store.arrows]);
+    if (fresh) drawSoon();
+  } catch (error) {
+    failed(error);
   }
-  reveal = false;
-  lanes.reveal(indices);
+}
+
+async function moreFindings() {
+  try {
+    if (await found.loadMore()) draw();
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function refresh() {
+  loader.load();
+  loadFindings();
 }
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
@@ -138,24 +121,28 @@ function draw() {
   frame = 0;
   if (!store.bounds) return;
   toolbar.draw();
+  filters.draw();
   minimap.move(store.view());
-  if (!loaded) return;
-  const { payload } = loaded;
-  const view = store.view();
-  const selected = selectedGroup();
-  findings.draw(payload.findings, store.finding, birthsOf(payload, selected), view);
-  const width = figure.clientWidth;
-  if (width === 0) return; // the phone shows the findings
-  const ticks = ticksOf(view.start, view.end, width);
-  scene = {
-    payload, view, width, ticks, row: ROW, theme: theme(), height: Math.max(1, lanes.layout.height), centres: lanes.layout.centres, headings: lanes.layout.headings,
-    selected: store.finding, related: relatedTo(payload.findings, store.finding), inks: inks[theme()],
-  };
-  const took = chart.draw(scene);
-  drawOverlay(byId("overlay"), scene);
-  drawAxis(ticks, view, width);
-  figure.dataset.took = took.toFixed(1);
-  figure.setAttribute("aria-label", summary(payload, view, selected));
+  const { payload } = loader;
+  findings.draw(found, {
+    selected: store.finding, held: store.arrows, births: birthsOf(payload, selected()),
+    inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0,
+  });
+  stage.dataset.listed = listed();
+  byId("table-toggle").setAttribute("aria-pressed", String(store.table));
+  if (!payload) return;
+  byId("lanes-count").textContent = lanesOfAll(payload);
+  picture.draw(payload, stepping);
+}
+
+/** Scrolls in what was chosen. */
+function bringIn() {
+  const { payload } = loader;
+  if (!reveal || !payload) return;
+  const group = selected();
+  const indices = reveal === "lane" ? [payload.lanes.findIndex(({ key }) => key === store.lane)] : group ? lanesOf(payload, group) : [];
+  reveal = null;
+  lanes.reveal(indices.filter((index) => index >= 0));
 }
 
 // -- what people do ---------------------------------------------------------------------------------------------------
@@ -165,63 +152,91 @@ function onScroll(first) {
   if (first !== store.offset) store.set({ offset: first });
 }
 
-function toggle(key) {
-  if (!store.closed.delete(key)) store.closed.add(key);
-  redrawLanes();
+const fold = (closed) => store.set({ closed: [...new Set(closed)] }, { push: true });
+
+function pin(key) {
+  store.toggle("pins", key);
+  announce(store.pins.includes(key) ? "Kept on top." : "No longer kept on top.");
 }
 
-function toggleAll(close) {
-  store.closed = new Set(close ? lanes.layout?.runs.map((run) => run.key) : []);
-  redrawLanes();
-}
-
-function redrawLanes() {
-  if (!loaded) return;
-  lanes.draw(loaded.payload, store.closed);
-  draw();
-  askSoon();
+function takeLane(key) {
+  if (key === store.lane) return;
+  stepping.cursor = null;
+  store.set({ lane: key });
+  if (loader.payload) lanes.draw(loader.payload, key);
 }
 
 function select(key) {
-  const group = groups.find((one) => one.key === key);
+  const group = found.get(key);
   if (!group) return;
-  reveal = true;
-  store.set({ finding: key, offset: 0, ...rangeAround(group) }, { push: store.finding !== key });
+  reveal = "finding";
+  const closed = store.closed.filter((other) => other !== String(group.focus));
+  store.set({ finding: key, focus: "", offset: 0, closed, ...rangeAround(group) }, { push: store.finding !== key });
   announce(group.summary);
-  if (!stale()) bringIn();
+  if (!loader.stale()) bringIn();
 }
 
-function step(by) {
-  if (!groups.length) return;
-  const at = groups.findIndex((group) => group.key === store.finding);
-  select(groups[(at < 0 ? (by > 0 ? 0 : -1) : at + by + groups.length) % groups.length].key);
+/** A finding that may not be loaded yet. */
+export async function showFinding({ key }) {
+  await found.bring([key]);
+  select(key);
 }
 
-function fit() {
-  if (store.finding) select(store.finding);
+/** An object: its life, its group on top, its lane in hand. */
+export function showObject({ key, root, start, end }) {
+  reveal = "lane";
+  stepping.cursor = null;
+  const life = { start, end: end ?? store.bounds.last };
+  store.set({ finding: "", focus: String(root), lane: key, offset: 0, closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start: life.start, end: Math.min(life.end, start + 60e6) }) }, { push: true });
+  if (!loader.stale()) bringIn();
 }
 
-function reset() {
-  store.set({ start: null, end: null, offset: 0 }, { push: true });
+async function step(by) {
+  const at = found.groups.findIndex((group) => group.key === store.finding);
+  let next = at < 0 ? (by > 0 ? 0 : found.groups.length - 1) : at + by;
+  if (next >= found.groups.length && found.more) await moreFindings();
+  if (next >= found.groups.length) next = 0;
+  if (next < 0 && !found.more) next = found.groups.length - 1;
+  if (found.groups[next]) select(found.groups[next].key);
+  else announce(found.total ? "This is the first finding." : "There is no finding.");
 }
+
+const fit = () => store.finding && select(store.finding);
+const reset = () => store.set({ start: null, end: null, offset: 0 }, { push: true });
+const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 listen({
-  n: () => step(1), p: () => step(-1), f: fit, r: reset,
+  n: () => step(1), p: () => step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
-  "[": () => toggleAll(true), "]": () => toggleAll(false),
+  "[": () => fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => fold([]),
+  ".": () => stepping.step(1), ",": () => stepping.step(-1),
+  "/": () => (byId("search") ?? byId("filter-open")).focus(),
 });
-handle(figure, {
-  store, bench: lanes.bench,
-  onHover: (pointer) => showTip(pointer && scene ? whatIsAt(scene, pointer.x, pointer.y) : null, pointer),
-});
+for (const name of ["main", "pins"]) {
+  const tell = (point) => showTip(point && picture.scenes[name] ? whatIsAt(picture.scenes[name], point.x, point.y) : null, point);
+  handle(picture.figures[name], {
+    store, bench: lanes.bench, onHover: tell, onMeasure: (from, to) => stepping.between(name, from, to),
+    onClick(point, target) {
+      const finding = target.closest("[data-finding]")?.dataset.finding;
+      if (finding) return select(finding);
+      if (stepping.measure) stepping.drop();
+      const lane = picture.scenes[name] ? laneAt(picture.scenes[name], point.y) : -1;
+      if (lane >= 0) takeLane(loader.payload.lanes[lane].key);
+      tell(point);
+    },
+  });
+}
+for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 document.querySelector(".tabs").addEventListener("click", ({ target }) => {
   if (!target.dataset.tab) return;
   document.body.dataset.tab = target.dataset.tab;
-  for (const tab of document.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", String(tab === target));
+  for (const button of document.querySelectorAll(".tabs button")) button.setAttribute("aria-pressed", String(button === target));
+  reveal ??= "finding";
   draw();
-  if (loaded) bringIn();
+  bringIn();
+  listing.soon();
 });
 document.addEventListener("themechange", drawSoon);
 addEventListener("beforeprint", draw);
@@ -229,39 +244,46 @@ addEventListener("popstate", async () => {
   store.read();
   const { offset } = store; // what scrolls while lanes come in writes its own
   drawSoon();
-  if (stale()) await load();
-  if (loaded) lanes.scrollToLane(offset);
+  listing.soon();
+  loadFindings();
+  if (loader.stale()) await loader.load();
+  if (loader.payload) lanes.scrollTo(offset);
 });
 new ResizeObserver(() => {
   drawSoon();
-  if (loaded) askSoon();
+  if (loader.payload) loader.soon();
 }).observe(lanes.bench);
+foldIntoSheet(() => store.bounds && toolbar.fit());
 store.subscribe((changed) => {
   if (changed.some((name) => name !== "offset")) drawSoon();
-  if (store.bounds) askSoon();
+  if (!store.bounds) return;
+  loader.soon();
+  listing.soon();
+  if (changed.some((name) => name in filterOf(store))) loadFindings();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
 async function start() {
   try {
-    const whole = await overview(document.body.dataset.source);
+    const [whole] = await Promise.all([overview(source), found.load(filterOf(store))]);
+    await found.bring([store.finding, ...store.arrows]);
     store.bounds = { first: whole.first, last: whole.last };
     toolbar.fill(whole);
+    filters.fill(whole);
     minimap.draw(whole);
-    if (store.start === null || store.finding) {
-      ({ findings: groups } = await windows.ask({ ...question(), start: null, end: null, offset: 0, limit: 1 }));
-      const shown = selectedGroup() ?? (store.start === null && !store.finding ? worst(groups) : null);
-      reveal = shown !== null && !store.offset;
-      if (shown && store.start === null) store.set({ finding: shown.key, ...rangeAround(shown) });
+    if (store.start === null) {
+      const shown = store.finding ? selected() : worst(found.groups);
+      if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
+    reveal = store.offset ? null : selected() ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }
-  clearTimeout(debounce);
-  const offset = store.offset;
-  await load();
-  if (offset && loaded) lanes.scrollToLane(offset);
+  const { offset } = store;
+  await loader.load();
+  if (offset && loader.payload) lanes.scrollTo(offset);
+  listing.soon();
 }
 
 start();

@@ -2,16 +2,20 @@
 
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
+import { ROW } from "./layout.js";
 import { clock, digitsFor, duration } from "./time.js";
 
 const NEAR = 7; // px
+
+/** The index of the lane at y of the plot, or -1. */
+export const laneAt = ({ centres }, y) => centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= ROW / 2);
 
 /** Lines of text about what lies at (x, y) of the plot, or null. Pure. */
 export function whatIsAt(scene, x, y) {
   const { payload, centres, view } = scene;
   const { toPixel } = scaleOf(scene);
-  const lane = centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= 12);
-  if (lane < 0) return null;
+  const lane = laneAt(scene, y);
+  if (lane < 0 || Math.abs(centres[lane] - y) > 12) return null;
   const about = payload.lanes[lane];
   const title = `${about.kind} ${about.name}`;
   const digits = Math.max(3, digitsFor(view.end - view.start));
@@ -30,6 +34,9 @@ export function whatIsAt(scene, x, y) {
   if (birth >= 0) return [title, `created as number ${payload.births.number[birth]} of its group`, clock(payload.births.time[birth], 6)];
 
   const { lane: rows, start, end, text, tone, open_start, open_end } = payload.bars;
+  const cells = payload.strips;
+  const cell = cells.lane.findIndex((row, i) => row === lane && toPixel(cells.start[i]) <= x && toPixel(cells.end[i]) >= x);
+  if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} there at most`, `${clock(cells.start[cell], digits)} – ${clock(cells.end[cell], digits)}`];
   const bar = rows.findIndex((row, i) => row === lane && toPixel(start[i]) <= x && Math.max(toPixel(end[i]), toPixel(start[i]) + 3) >= x);
   if (bar < 0) return null;
   const from = open_start[bar] ? "since before the recording" : clock(start[bar], digits);

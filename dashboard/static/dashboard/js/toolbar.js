@@ -1,48 +1,57 @@
-// The controls above the chart: range, namespace, kinds.
+// The controls above the chart: range, axis, grouping, namespace, kinds.
 
 import { byId, el } from "./dom.js";
+import { plural } from "./labels.js";
 import { clock, day, digitsFor, shortRange } from "./time.js";
 
-const SHOWN = 6;
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
+const MOST = 6; // kinds beside each other
 
 export class Toolbar {
-  constructor({ store, onReset, onFit }) {
+  #chips = [];
+
+  constructor({ store }) {
     this.store = store;
-    byId("reset").addEventListener("click", onReset);
-    byId("fit").addEventListener("click", onFit);
-    byId("namespace").addEventListener("change", (event) => store.set({ namespace: event.target.value, offset: 0 }, { push: true }));
-    byId("chips").addEventListener("click", (event) => {
-      const kind = event.target.closest("[data-kind]")?.dataset.kind;
-      if (!kind) return;
-      const kinds = store.kinds.includes(kind) ? store.kinds.filter((other) => other !== kind) : [...store.kinds, kind];
-      store.set({ kinds, offset: 0 }, { push: true });
-    });
-    const copy = byId("copy");
-    if (copy && navigator.clipboard) {
-      copy.hidden = false;
-      copy.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(location.origin + location.pathname + store.search()); // the address lies behind a little
-        copy.textContent = "Copied";
-        setTimeout(() => (copy.textContent = "Copy link"), 1500);
+    byId("axis-choice").addEventListener("change", ({ target }) => store.set({ axis: target.value }, { push: true }));
+    byId("group").addEventListener("change", ({ target }) => store.set({ group: target.value, closed: [], offset: 0 }, { push: true }));
+    byId("namespace").addEventListener("change", ({ target }) => store.set({ namespace: target.value, offset: 0 }, { push: true }));
+    for (const id of ["chips", "more-kinds"]) {
+      byId(id).addEventListener("click", ({ target }) => {
+        const kind = target.closest("[data-kind]")?.dataset.kind;
+        if (kind) store.toggle("kinds", kind, { offset: 0 });
       });
     }
+    new ResizeObserver(() => this.fit()).observe(byId("toolbar"));
   }
 
   /** Once, with what the source holds. */
   fill({ families, namespaces }) {
-    const chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
-      el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: `${lanes} lane${lanes === 1 ? "" : "s"}` },
+    this.#chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
+      el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: plural(lanes, "lane") },
         el("span", { class: `swatch family-${family.toLowerCase()}`, "aria-hidden": "true" }), family));
-    byId("chips").append(...chips.slice(0, SHOWN));
-    if (chips.length > SHOWN) {
-      byId("chips").append(
-        el("button", { type: "button", class: "button more", popovertarget: "more-kinds", "aria-label": `${chips.length - SHOWN} more kinds` }, `+${chips.length - SHOWN}`),
-        el("div", { id: "more-kinds", popover: "auto", class: "chips popover" }, chips.slice(SHOWN)));
-    }
-    byId("namespace").append(...namespaces.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
+    const known = new Set(namespaces.map(([name]) => name));
+    const named = this.store.namespace && !known.has(this.store.namespace) ? [[this.store.namespace, 0], ...namespaces] : namespaces;
+    byId("namespace").append(...named.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
+    this.fit();
     this.draw();
+  }
+
+  /** As many kinds as there is room for stand beside each other, the others in a menu. */
+  fit() {
+    const chips = byId("chips"), more = byId("more-kinds"), button = byId("kinds-more");
+    const place = (shown) => {
+      chips.replaceChildren(...this.#chips.slice(0, shown));
+      more.replaceChildren(...this.#chips.slice(shown));
+      button.hidden = shown >= this.#chips.length;
+      button.textContent = `+${this.#chips.length - shown}`;
+      button.setAttribute("aria-label", `${this.#chips.length - shown} more kinds`);
+    };
+    const bar = byId("toolbar");
+    let shown = Math.min(MOST, this.#chips.length);
+    place(shown);
+    if (chips.closest("#sheet")) return place(this.#chips.length);
+    while (shown > 1 && bar.scrollWidth > bar.clientWidth) place(--shown);
   }
 
   draw() {
@@ -52,7 +61,9 @@ export class Toolbar {
     byId("day").textContent = day(start);
     byId("range").textContent = innerWidth < 720 ? shortRange(start, end) : `${clock(start, digits)} – ${clock(end, digits)}`;
     byId("namespace").value = store.namespace;
-    for (const chip of byId("chips").querySelectorAll("[data-kind]")) chip.setAttribute("aria-pressed", String(store.kinds.includes(chip.dataset.kind)));
+    byId("group").value = store.group;
+    for (const choice of byId("axis-choice").querySelectorAll("input")) choice.checked = choice.value === store.axis;
+    for (const chip of this.#chips) chip.setAttribute("aria-pressed", String(store.kinds.includes(chip.dataset.kind)));
     byId("fit").disabled = !store.finding;
   }
 }

@@ -4,6 +4,20 @@ const held = JSON.parse(document.getElementById("held").textContent); // {overvi
 
 export const overview = async () => held.overview;
 
+const within = ({ start, end }, from, until) => start <= until && end >= from;
+const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
+
+/** The findings that match: all in one page. */
+export async function findings(_, { key, kinds = [], namespace, name, rule, severity }) {
+  const { lanes } = held.window;
+  const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
+  const found = held.findings.filter((group) =>
+    (!key || group.key === key) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
+    && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
+    && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
+  return { findings: found, next: null, total: found.length };
+}
+
 /** The columns of those whose lane is kept; `lanes` maps its index to the new one. */
 function kept(columns, lanes) {
   const rows = columns.lane.flatMap((lane, i) => (lanes.has(lane) ? [i] : []));
@@ -13,40 +27,65 @@ function kept(columns, lanes) {
   };
 }
 
-/** The groups of what proves a finding. */
-function provenBy({ lanes, bars }, key) {
-  const tracks = new Set(held.findings.find((one) => one.key === key)?.proof.map(({ track }) => track));
-  return new Set(bars.lane.filter((_, i) => tracks.has(bars.track[i])).map((lane) => lanes[lane].group));
+/** Indices of the lanes of what proves these findings, and of what they are drawn on. */
+function lanesOf({ bars, holes, shades, arrows }, groups) {
+  const keys = new Set(groups.map(({ key }) => key));
+  const tracks = new Set(groups.flatMap(({ proof }) => proof.map(({ track }) => track)));
+  const found = new Set(bars.lane.filter((_, i) => tracks.has(bars.track[i])));
+  for (const { lane, finding } of [holes, shades]) finding.forEach((key, i) => keys.has(key) && found.add(lane[i]));
+  arrows.finding.forEach((key, i) => keys.has(key) && [arrows.from_lane[i], arrows.to_lane[i]].forEach((lane) => found.add(lane)));
+  return found;
 }
 
-/** Indices of the lanes that a window shows: those that live in it, the focused group first, then what proves the finding. */
-function matching(all, { start, end, kinds, namespace, focus, finding }) {
-  const { lanes, bars } = all;
-  const alive = new Set(bars.lane.filter((_, i) => start === null || (bars.start[i] <= end && bars.end[i] >= start)));
-  const found = lanes.flatMap(({ family, namespace: own }, i) =>
-    (alive.has(i) && (!kinds.length || kinds.includes(family)) && (!namespace || own === namespace) ? [i] : []));
-  const proof = provenBy(all, finding);
+/** Indices of the lanes that a window shows, those of the focused group first, then those of what proves the finding. */
+async function matching(all, heading, question) {
+  const { start, end, kinds, namespace, name, rule, severity, active, focus, finding } = question;
+  const { lanes, bars, births, marks } = all;
+  const alive = new Set(bars.lane.filter((_, i) => within({ start: bars.start[i], end: bars.end[i] }, start, end)));
+  const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
+  const concerned = rule || severity ? lanesOf(all, (await findings(0, { rule, severity })).findings) : null;
+  const found = lanes.flatMap((lane, i) =>
+    (alive.has(i) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
+      && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
+  const proof = new Set([...lanesOf(all, held.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
-  return found.sort((a, b) => rank(a) - rank(b)); // which keeps the order of equals
+  const ordered = found.sort((a, b) => rank(a) - rank(b)); // which keeps the order of equals
+  const headings = [...new Set(ordered.map(heading))];
+  return question.group === "owner" ? ordered : ordered.sort((a, b) => headings.indexOf(heading(a)) - headings.indexOf(heading(b)));
 }
+
+const HEADINGS = { owner: "group", kind: "family", namespace: "namespace" };
 
 export class Windows {
-  async ask(question) {
-    const { window: all } = held;
-    const { offset, limit, kinds, namespace } = question;
-    const found = matching(all, question);
-    const shown = found.slice(offset, offset + limit);
+  async ask(given) {
+    const { window: all, overview: { first, last } } = held;
+    const question = { start: first, end: last, offset: 0, kinds: [], pins: [], closed: [], group: "owner", ...given };
+    const { offset, limit, pins, closed, group } = question;
+    const heading = (lane) => all.lanes[lane][HEADINGS[group]];
+    const pinned = pins.map((key) => all.lanes.findIndex((lane) => lane.key === key)).filter((lane) => lane >= 0);
+    const found = (await matching(all, heading, question)).filter((lane) => !pinned.includes(lane));
+    // A closed group is one row, whatever it holds.
+    const rows = found.filter((lane, i) => !closed.includes(heading(lane)) || i === found.findIndex((other) => heading(other) === heading(lane)));
+    const page = rows.slice(offset, offset + limit);
+    const shown = [...pinned, ...page.filter((lane) => !closed.includes(heading(lane)))];
     const lanes = new Map(shown.map((lane, i) => [lane, i]));
-    const filtered = kinds.length || namespace;
-    const groups = [...new Set(shown.map((lane) => all.lanes[lane].group))].map((key) => {
-      const group = all.groups.find((one) => one.key === key);
-      return filtered ? { ...group, lanes: found.filter((lane) => all.lanes[lane].group === key).length } : group;
+    const filtered = ["kinds", "namespace", "name", "rule", "severity", "active"].some((name) => String(question[name] || ""));
+    const groups = [...new Set(page.map(heading))].map((key) => {
+      const own = found.filter((lane) => heading(lane) === key);
+      const known = group === "owner" ? all.groups.find((one) => one.key === key) : { key, short: "", label: key || "cluster", namespace: "", track: null };
+      const next = page.findIndex((lane) => heading(lane) === key);
+      return {
+        ...known, closed: closed.includes(key), lanes: filtered || group !== "owner" ? own.length : known.lanes,
+        first: pinned.length + page.slice(0, next).filter((lane) => !closed.includes(heading(lane))).length,
+      };
     });
     const { from_lane, to_lane } = all.arrows;
     const end = (lane) => lanes.get(lane) ?? -1;
+    const matched = (await findings(0, question)).findings;
     return {
-      ...all, findings: held.findings, offset, lanes_total: found.length, groups,
-      lanes: shown.map((lane) => all.lanes[lane]),
+      ...all, offset, lanes_total: rows.length, pins: pinned.length, groups,
+      findings_in_view: matched.filter((each) => within(each, question.start, question.end)).length,
+      lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length })),
       ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },
     };

@@ -1,0 +1,68 @@
+// The menu of filters, and in words what is filtered, each with a button that takes it back.
+
+import { byId, el } from "./dom.js";
+import { plural } from "./labels.js";
+
+const WAIT = 250; // ms after the last letter
+
+const WORDS = {
+  kinds: (kinds) => (kinds.length === 1 ? `kind: ${kinds[0]}` : `kinds: ${kinds.join(", ")}`),
+  namespace: (namespace) => `namespace: ${namespace}`,
+  name: (name) => `name contains “${name}”`,
+  rule: (rule) => `rule: ${rule}`,
+  severity: (severity) => `severity: ${severity}`,
+  noise: () => "with noise",
+  active: () => "only what changes in view",
+};
+
+export class Filters {
+  #timer = 0;
+
+  constructor({ store }) {
+    this.store = store;
+    this.name = byId("filter-name");
+    this.name.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => store.set({ name: this.name.value.trim(), offset: 0 }), WAIT);
+    });
+    for (const name of ["rule", "severity"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.value, offset: 0 }, { push: true }));
+    for (const name of ["noise", "active"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.checked, offset: 0 }, { push: true }));
+    byId("filtered").addEventListener("click", ({ target }) => {
+      const name = target.closest("[data-clear]")?.dataset.clear;
+      if (name === undefined) return;
+      clearTimeout(this.#timer);
+      store.clear(name || null);
+      byId("filter-open").focus();
+    });
+    byId("filter-clear").addEventListener("click", () => store.clear());
+  }
+
+  /** Once, with what the source holds. */
+  fill({ rules, severity_counts: severities, noise }) {
+    const options = (counts) => counts.map(([value, count]) => el("option", { value }, `${value} (${count})`));
+    byId("filter-rule").append(...options(rules));
+    byId("filter-severity").append(...options(severities));
+    byId("noise-count").textContent = noise ? `(${plural(noise, "lane")})` : "(none here)";
+    this.draw();
+  }
+
+  draw() {
+    const { store } = this;
+    const active = store.filtered();
+    if (document.activeElement !== this.name) this.name.value = store.name;
+    byId("filter-rule").value = store.rule;
+    byId("filter-severity").value = store.severity;
+    byId("filter-noise").checked = store.noise;
+    byId("filter-active").checked = store.active;
+    byId("filter-clear").disabled = active.length === 0;
+    byId("filter-open").classList.toggle("on", active.some((name) => name !== "kinds" && name !== "namespace"));
+    const written = active.map((name) => [name, WORDS[name](store[name])]);
+    const bar = byId("filtered");
+    if (bar.dataset.written === JSON.stringify(written)) return;
+    bar.dataset.written = JSON.stringify(written);
+    bar.hidden = written.length === 0;
+    bar.replaceChildren(
+      ...written.map(([name, words]) => el("button", { type: "button", class: "token", "data-clear": name, "aria-label": `Take back the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
+      ...(written.length > 1 ? [el("button", { type: "button", class: "token all", "data-clear": "" }, "Clear all")] : []));
+  }
+}

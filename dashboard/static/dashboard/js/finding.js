@@ -1,0 +1,75 @@
+// One row of the list of findings; the selected one is open, with its proof.
+
+import { el, severityShape, svg, withCode } from "./dom.js";
+import { findingPage, rulePage, wherePage } from "./links.js";
+import { clock, fromIso } from "./time.js";
+
+const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
+const MOST_NAMED = 24; // objects linked; the finding's page names all
+
+const pill = (text, kind = "") => el("span", { class: `pill ${kind}` }, text);
+const link = (page, words, attributes = {}) => (page ? el("a", { href: page, ...attributes }, words) : words);
+
+const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${proof.resource_version}`);
+
+function revisions({ proof }) {
+  const known = proof.map((each) => each.resource_version).filter((revision) => revision !== null);
+  if (!known.length) return "";
+  return known[0] === known.at(-1) ? `RV ${known[0]}` : `RV ${known[0]} → ${known.at(-1)}`;
+}
+
+function proofRow(proof, births) {
+  const number = /creat/i.test(proof.role) ? births.get(fromIso(proof.time)) : undefined;
+  const where = proof.file && proof.line ? `${proof.file} line ${proof.line}` : null;
+  const agent = proof.user_agent?.split(/[/ ]/)[0];
+  const who = [proof.actor, agent].filter(Boolean).join(" · ");
+  return el("div", { class: "proof" },
+    el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
+    el("dd", {},
+      el("span", { class: "mono", title: [proof.time, where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${clock(fromIso(proof.time))}${revisionOf(proof)}`),
+      el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
+}
+
+/** The objects that it names, each linked to where it is found. */
+function objects(group) {
+  const named = new Map(group.findings.flatMap((finding) => [finding.subject, finding.other]).filter(Boolean)
+    .map((object) => [[object.kind, object.namespace, object.name].join("/"), object]));
+  const all = [...named.values()].sort((one, other) => one.kind.localeCompare(other.kind) || one.name.localeCompare(other.name));
+  const shown = all.slice(0, MOST_NAMED).flatMap((object, i) => [i ? ", " : "", link(wherePage(object), object.name, { title: `${object.kind} ${object.namespace ? `${object.namespace}/` : ""}${object.name}` })]);
+  return el("div", {}, el("dt", {}, all.length === 1 ? "Object" : "Objects"), el("dd", {}, shown, all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : null));
+}
+
+function acknowledgement({ by, at, note }) {
+  return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by} · ${at.slice(0, 16).replace("T", " ")} UTC`)));
+}
+
+function body(group, births) {
+  return el("div", { class: "finding-body" },
+    el("dl", { class: "facts" },
+      group.proof.map((proof) => proofRow(proof, births)),
+      el("div", {}, el("dt", {}, "Effect"), el("dd", {}, [group.effect, group.effect_text].filter(Boolean).join(": "))),
+      objects(group),
+      group.acknowledged ? acknowledgement(group.acknowledged) : null),
+    el("p", { class: "why" }, withCode(group.why)),
+    el("div", { class: "advice" }, el("h4", {}, "What to do"),
+      group.advice.length === 1 ? el("p", {}, withCode(group.advice[0])) : el("ul", {}, group.advice.map((line) => el("li", {}, withCode(line)))),
+      el("p", { class: "onward" }, link(rulePage(group.rule), `All of ${group.rule} ›`), " ", findingPage(group) ? el("a", { href: findingPage(group) }, "This finding ›") : null)));
+}
+
+function arrowButton(group, held) {
+  return el("button", { type: "button", class: "hold", "data-hold": group.key, "aria-pressed": String(held), title: held ? "Its arrow stays drawn; press to let go" : "Keep its arrow drawn" },
+    svg("svg", { viewBox: "0 0 18 16", width: 15, height: 13, "aria-hidden": "true" }, svg("path", { d: ARROW })),
+    el("span", { class: "visually-hidden" }, "Keep its arrow drawn"));
+}
+
+/** `births`: creation numbers by time; `held`: whether its arrow is pinned. */
+export function row(group, { selected, held, births }) {
+  const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
+  const states = ["finding", group.severity, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
+  return el("li", { class: states.join(" "), "data-finding": group.key },
+    el("h3", {}, el("button", { type: "button", "aria-expanded": String(selected) }, severityShape(group.severity), el("span", {}, group.summary))),
+    el("p", { class: "verdicts" }, pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status) : null,
+      group.acknowledged ? pill("acknowledged", "calm") : null,
+      selected ? null : el("span", { class: "meta" }, meta), arrowButton(group, held)),
+    selected ? body(group, births) : null);
+}

@@ -1,0 +1,76 @@
+// The findings of a source that match the filter, as far as they are loaded. Free of the DOM.
+
+const worse = ["error", "warning", "info"];
+
+/** Of those loaded, the gravest; of equals, the one that befell most. */
+export const worst = (groups) => [...groups].sort((one, other) =>
+  worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
+
+export class Found {
+  #filter = null;
+  #next = null;
+  #asked = 0; // an answer to an older question is not wanted any more
+  #single = new Map(); // those that were asked for by their keys
+
+  /** `ask(question)` → a page of findings. */
+  constructor(ask) {
+    this.ask = ask;
+    this.groups = [];
+    this.total = 0;
+    this.known = false; // whether the first page has come
+  }
+
+  get more() {
+    return this.#next !== null;
+  }
+
+  /** Those that match; asks only where the filter is another than before. True when something came. */
+  async load(filter) {
+    const written = JSON.stringify(filter);
+    if (written === this.#filter) return false;
+    this.#filter = written;
+    const asked = ++this.#asked;
+    try {
+      const page = await this.ask(filter);
+      if (asked !== this.#asked) return false;
+      this.groups = page.findings;
+      this.#take(page);
+      return true;
+    } catch (error) {
+      if (asked === this.#asked) this.#filter = null;
+      throw error;
+    }
+  }
+
+  /** The next page. True when something came. */
+  async loadMore() {
+    if (!this.more) return false;
+    const asked = ++this.#asked;
+    const cursor = this.#next;
+    const page = await this.ask({ ...JSON.parse(this.#filter), cursor });
+    if (asked !== this.#asked) return false;
+    this.groups = [...this.groups, ...page.findings];
+    this.#take(page);
+    return true;
+  }
+
+  #take({ next, total }) {
+    this.#next = next;
+    this.total = total;
+    this.known = true;
+  }
+
+  /** The finding of this key where it is loaded. */
+  get(key) {
+    return key ? (this.groups.find((group) => group.key === key) ?? this.#single.get(key)) : undefined;
+  }
+
+  /** Brings in those of these keys that are not loaded: a link may name one of any page. */
+  async bring(keys) {
+    const missing = keys.filter((key) => key && !this.get(key));
+    for (const key of missing) {
+      const { findings } = await this.ask({ key });
+      if (findings.length) this.#single.set(key, findings[0]);
+    }
+  }
+}

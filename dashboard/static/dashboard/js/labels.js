@@ -1,0 +1,50 @@
+// The labels beside the lanes, and the headings over them.
+
+import { el, svg } from "./dom.js";
+import { objectPage } from "./links.js";
+
+const PIN = "M9.5 1.5 14.5 6.5 11.5 7.5 8.5 10.5 8 14 2 8 5.5 7.5 8.5 4.5zM5 11 1.5 14.5";
+
+export const plural = (count, one, several = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : several}`;
+
+const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
+
+function pinButton(lane, reachable) {
+  const button = el("button", { type: "button", class: "pin", "data-pin": lane.key, "aria-pressed": String(lane.pinned), "aria-label": `Keep ${lane.name} on top`, title: "Keep on top (k)", tabindex: reachable ? null : "-1" });
+  button.append(svg("svg", { viewBox: "0 0 16 16", width: 13, height: 13, "aria-hidden": "true" }, svg("path", { d: PIN })));
+  return button;
+}
+
+function stripToggle(lane, reachable) {
+  return el("button", { type: "button", class: "strip-toggle", "data-strip": lane.key, "aria-expanded": String(lane.opened), "aria-label": `The ${lane.members} lanes of this strip`, tabindex: reachable ? null : "-1" },
+    el("span", { "aria-hidden": "true" }, lane.opened ? "▾" : "▸"));
+}
+
+/** `current`: the lane in hand, whose controls Tab reaches. `numbered`: whether its number means something here. */
+export function label(lane, { current, reachable, numbered }) {
+  const strip = lane.members > 1;
+  const page = objectPage(lane.track);
+  const name = strip ? `${lane.members} ${lane.kind}s` : lane.name;
+  return el("li", { class: ["lane", current && "current", strip && "strip", lane.strip && "member"].filter(Boolean).join(" "), "data-lane": lane.key },
+    el("span", { class: "lane-number" }, numbered && !strip ? String(lane.number) : ""), badge(lane),
+    el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },
+      page ? el("a", { class: "lane-name", href: page, tabindex: reachable ? null : "-1" }, name)
+        : el("span", { class: "lane-name", tabindex: reachable ? "0" : "-1" }, name),
+      el("span", { class: "lane-about" }, lane.subtitle)),
+    strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
+}
+
+/** A heading over the lanes of one group, or over neighbours that stand alone. */
+export function heading(run, first) {
+  const [group] = run.groups;
+  const alone = run.key === "";
+  const all = alone ? run.groups.length : group.lanes;
+  const count = run.closed || run.lanes.length === all ? plural(all, "lane") : `${run.lanes.length} of ${plural(all, "lane")}`;
+  const name = alone ? "without owner" : [group.short, group.label].filter(Boolean).join(" ");
+  return el("h2", { class: "group" },
+    el("button", { type: "button", class: "group-toggle", "data-group": run.groups.map(({ key }) => key).join(","), "aria-expanded": String(!run.closed) },
+      el("span", { class: "group-arrow", "aria-hidden": "true" }, run.closed ? "▸" : "▾"),
+      el("span", { class: "group-name" }, name),
+      el("span", { class: "group-about" }, [alone ? "" : group.namespace, count].filter(Boolean).join(" · "))),
+    first && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
+}

@@ -1,0 +1,9 @@
+// Where the other pages are. null: there is none.
+
+const source = document.body.dataset.source;
+
+export const objectPage = (track) => (track ? `/sources/${source}/objects/${track}/` : null);
+export const findingPage = (group) => group.url || null;
+export const rulePage = (rule) => `/rules/${rule}/`;
+export const wherePage = ({ group, kind, namespace, name }) =>
+  `/go?${new URLSearchParams({ source, kind: group ? `${kind}.${group}` : kind, namespace, name })}`;

@@ -1,0 +1,94 @@
+// The lanes of the view as a list: as the rows of a table, and for the phone as objects. It has windows of its own, for a
+// list holds more lanes than a screen draws.
+
+import { byId, el } from "./dom.js";
+import { rowsOf } from "./events.js";
+import { plural } from "./labels.js";
+import { objectPage } from "./links.js";
+import { lanesOfAll } from "./selection.js";
+import { clock, day, digitsFor } from "./time.js";
+
+const LANES = 200; // at most in one answer
+const WAIT = 150; // ms
+
+const nameOf = (lane) => (lane.members > 1 ? `${lane.members} ${lane.kind}s of ${lane.name}` : lane.name);
+const link = (lane) => (objectPage(lane.track) ? el("a", { href: objectPage(lane.track) }, nameOf(lane)) : nameOf(lane));
+
+const HEADS = ["Time (UTC)", "No.", "Kind", "Namespace", "Object", "What happened", "Revision", "Phase"];
+
+function table(payload, view) {
+  const digits = Math.max(3, digitsFor(view.end - view.start));
+  const { events, standing } = rowsOf(payload, view);
+  const cell = (words, attributes = {}) => el("td", attributes, words);
+  const part = (title, rows) => el("tbody", {}, el("tr", {}, el("th", { scope: "rowgroup", colspan: HEADS.length, class: "part-head" }, title)), rows.map((row) => {
+    const lane = payload.lanes[row.lane];
+    return el("tr", {},
+      cell(row.time === null ? "before" : clock(row.time, digits), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
+      el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
+  }));
+  return el("table", {},
+    el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`),
+    el("thead", {}, el("tr", {}, HEADS.map((words) => el("th", { scope: "col" }, words)))),
+    part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} there before`, standing));
+}
+
+function objects(payload) {
+  return el("ol", { class: "object-list" }, payload.lanes.map((lane) =>
+    el("li", {},
+      el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short),
+      el("span", { class: "lane-words" }, el("span", { class: "lane-name" }, link(lane)), el("span", { class: "lane-about" }, [lane.namespace, lane.subtitle].filter(Boolean).join(" · "))))));
+}
+
+export class Listing {
+  #timer = 0;
+  #asked = "";
+  #offset = 0;
+
+  /** `question()` → what to ask a window for; `shown()` → "table", "objects" or "". */
+  constructor({ windows, store, question, shown }) {
+    Object.assign(this, { windows, store, question, shown });
+    for (const id of ["table", "objects"]) {
+      byId(id).addEventListener("click", ({ target }) => {
+        const by = Number(target.closest("[data-by]")?.dataset.by ?? 0);
+        if (by) this.#ask(this.#offset + by);
+      });
+    }
+  }
+
+  /** Brings the list up to date with the view, once the hands rest. */
+  soon() {
+    clearTimeout(this.#timer);
+    if (this.shown()) this.#timer = setTimeout(() => this.#ask(0), WAIT);
+  }
+
+  async #ask(offset) {
+    const question = { ...this.question(), offset, limit: LANES };
+    const written = this.shown() + JSON.stringify(question);
+    if (written === this.#asked) return;
+    this.#asked = written;
+    try {
+      const payload = await this.windows.ask(question);
+      this.#offset = payload.offset;
+      this.#draw(payload);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.#asked = "";
+      byId(this.shown() || "table").replaceChildren(el("p", { class: "alert", role: "alert" }, error.message));
+    }
+  }
+
+  #draw(payload) {
+    const shown = this.shown();
+    if (!shown) return;
+    const view = this.store.view();
+    const { offset, lanes, lanes_total: total } = payload;
+    const own = lanes.length - payload.pins;
+    const step = (by, words, possible) => el("button", { type: "button", class: "button", "data-by": by, disabled: !possible }, words);
+    const part = own < total
+      ? el("p", { class: "part" }, `Lanes ${offset + 1} to ${offset + own} of ${lanesOfAll(payload)} `, step(-LANES, "Before", offset > 0), " ", step(LANES, "Further", offset + own < total))
+      : el("p", { class: "part soft" }, lanesOfAll(payload));
+    const panel = byId(shown);
+    panel.replaceChildren(part, shown === "table" ? table(payload, view) : objects(payload));
+    panel.scrollTop = 0;
+  }
+}

@@ -1,0 +1,84 @@
+// Asks for windows: when what is loaded does not show what the store asks for, and not before. Free of the DOM.
+
+const SOON = 100; // ms that the hands must rest before a window is asked for
+const SETTLED = 400; // ms after which the lanes are brought up to date with a view that moved inside of what is loaded
+const MOVED = 0.25; // of its width
+
+/** What the lanes depend on beside range and place. */
+export function filterOf(store) {
+  const { kinds, namespace, name, rule, severity, noise, active } = store;
+  return { kinds, namespace, name, rule, severity, noise, active };
+}
+
+export class Loader {
+  #soon = 0;
+  #settled = 0;
+
+  /** `place()` → {offset, limit, inSight [first, last], loaded} of the lanes; `focus()` → the root whose group comes first. */
+  constructor({ windows, store, place, focus, onLoading, onLoaded, onFailed }) {
+    Object.assign(this, { windows, store, place, focus, onLoading, onLoaded, onFailed });
+    this.payload = null;
+    this.asked = null;
+  }
+
+  question() {
+    const { store } = this;
+    const { offset, limit } = this.place();
+    const { group, open, closed, pins, finding } = store;
+    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, focus: this.focus() };
+  }
+
+  #view(asked) {
+    const { start, end, offset, limit, ...rest } = asked;
+    return JSON.stringify(rest);
+  }
+
+  /** Whether what is loaded does not show what the store asks for. */
+  stale() {
+    if (!this.payload) return true;
+    const { payload, asked, store } = this;
+    const view = store.view();
+    const { first, last } = store.bounds;
+    const outside = Math.max(view.start, first) < payload.start || Math.min(view.end, last) > payload.end;
+    const zoomed = (asked.end - asked.start) / (view.end - view.start);
+    if (outside || zoomed > 2 || zoomed < 0.5) return true;
+    if (this.#view(asked) !== this.#view(this.question())) return true;
+    const { inSight, loaded } = this.place();
+    if (!inSight) return false;
+    const [from, to] = inSight;
+    const end = payload.offset + loaded;
+    return (from < payload.offset + 3 && payload.offset > 0) || (to > end - 3 && end < payload.lanes_total);
+  }
+
+  /** Whether lanes may have come into view or left it since they were asked for. */
+  #moved() {
+    const { asked, store } = this;
+    const { start, end } = store.view();
+    const width = end - start;
+    return Math.abs(start - asked.start) > MOVED * width || Math.abs(end - asked.end) > MOVED * width;
+  }
+
+  soon() {
+    clearTimeout(this.#soon);
+    clearTimeout(this.#settled);
+    this.#soon = setTimeout(() => this.stale() && this.load(), SOON);
+    this.#settled = setTimeout(() => this.payload && this.#moved() && this.load(), SETTLED);
+  }
+
+  async load() {
+    clearTimeout(this.#soon);
+    clearTimeout(this.#settled);
+    const asked = this.question();
+    this.onLoading();
+    let payload;
+    try {
+      payload = await this.windows.ask(asked);
+    } catch (error) {
+      if (error.name !== "AbortError") this.onFailed(error);
+      return;
+    }
+    this.payload = payload;
+    this.asked = asked;
+    this.onLoaded(payload);
+  }
+}

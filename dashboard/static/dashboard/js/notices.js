@@ -1,0 +1,44 @@
+// What is said over the lanes where there is nothing to draw: nothing matches, it failed, the network is away.
+
+import { byId, el } from "./dom.js";
+
+export class Notices {
+  #failed = false;
+
+  constructor({ announce, onRetry, onClear }) {
+    this.announce = announce;
+    this.onRetry = onRetry;
+    this.onClear = onClear;
+    this.box = byId("notice");
+    addEventListener("online", () => this.#failed && onRetry());
+    addEventListener("offline", () => announce("You are offline. What is loaded stays."));
+  }
+
+  #show(parts, words) {
+    this.box.replaceChildren(...parts);
+    this.box.hidden = false;
+    this.announce(words);
+  }
+
+  #button(words, act) {
+    const button = el("button", { type: "button", class: "button" }, words);
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  /** After an answer: hides itself, or says why there is no lane. */
+  lanes(payload, filtered) {
+    this.#failed = false;
+    this.box.hidden = true;
+    if (payload.groups.length || payload.lanes.length) return;
+    if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
+    else if (payload.last - payload.first <= 1) this.#show(["This recording changes no object, so there is nothing to draw."], "This recording changes no object.");
+    else this.#show(["No object lived in this range."], "No object lived in this range.");
+  }
+
+  failed(error) {
+    this.#failed = true;
+    const words = navigator.onLine ? error.message : "You are offline. It goes on as soon as the network is back.";
+    this.#show([words, " ", this.#button("Try again", this.onRetry)], words);
+  }
+}

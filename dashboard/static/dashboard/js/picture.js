@@ -1,0 +1,75 @@
+// What the store and the loaded window say, as scenes (see columns.js): all lanes, and above them those that are pinned.
+
+import { drawAxis, ticksOf } from "./axis.js";
+import { Board } from "./board.js";
+import { scaleOf } from "./columns.js";
+import { byId } from "./dom.js";
+import { HEADING, ROW } from "./layout.js";
+import { instantsOf, orderScale, timeScale } from "./scale.js";
+import { relatedTo, summary } from "./selection.js";
+import { showTip, whatIsAt } from "./tip.js";
+
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+const theme = () => document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light");
+
+export class Picture {
+  #made = {}; // of what the scale was made
+
+  constructor({ store, lanes, found }) {
+    Object.assign(this, { store, lanes, found });
+    const skeletons = JSON.parse(byId("skeletons").textContent);
+    this.inks = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
+    this.figures = { main: byId("figure"), pins: byId("pins-figure") };
+    this.boards = { main: new Board(this.figures.main, skeletons), pins: new Board(this.figures.pins, skeletons) };
+    this.scenes = { main: null, pins: null };
+  }
+
+  /** In the order of creation, what is loaded says how much room each moment gets. */
+  #scale(payload) {
+    const { store } = this;
+    if (this.#made.payload !== payload || this.#made.axis !== store.axis) {
+      this.#made = { payload, axis: store.axis };
+      store.scale = store.axis === "order" ? orderScale(instantsOf(payload)) : timeScale(payload.start);
+    }
+    return store.scale;
+  }
+
+  /** `hand`: {cursor, measure}. Draws nothing where the figure is not shown. */
+  draw(payload, { cursor, measure }) {
+    const { store, lanes, found } = this;
+    const width = this.figures.main.clientWidth;
+    if (width === 0) return;
+    byId("pins").style.paddingRight = `${lanes.bench.offsetWidth - lanes.bench.clientWidth}px`; // the width of a scroll bar
+    const view = store.view();
+    const selected = found.get(store.finding);
+    const shared = {
+      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane,
+      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(found.groups, selected),
+    };
+    const { layout, layoutOfPins } = lanes;
+    const main = {
+      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, lanes.bench.scrollTop - payload.offset * ROW) + HEADING,
+      tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
+      home: (key) => layout.headings.get(String(found.get(key)?.focus)) ?? null,
+    };
+    main.ticks = ticksOf(main, store.axis);
+    const pins = { ...shared, ...layoutOfPins, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
+    this.scenes = { main, pins };
+    this.boards.main.draw(main);
+    if (payload.pins) this.boards.pins.draw(pins);
+    drawAxis(main);
+    this.figures.main.setAttribute("aria-label", summary(payload, view, selected));
+    this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);
+  }
+
+  /** Tells of a moment of a lane what the pointer would tell there. */
+  tell(time, index) {
+    const name = (this.scenes.main?.centres[index] ?? null) === null ? "pins" : "main";
+    const scene = this.scenes[name];
+    const y = scene?.centres[index] ?? null;
+    if (y === null) return;
+    const box = this.figures[name].getBoundingClientRect();
+    const x = scaleOf(scene).toPixel(time);
+    showTip(whatIsAt(scene, x, y), { clientX: box.left + x, clientY: box.top + y + 8 });
+  }
+}

@@ -1,0 +1,36 @@
+// Where a moment lies across the lanes. Pure. A scale has `to(time)` → x and `from(x)` → time; both grow together.
+
+/** x is µs since `origin`. */
+export const timeScale = (origin) => ({ to: (time) => time - origin, from: (x) => x + origin });
+
+/** Each of the instants (µs, ascending, distinct) gets equal room: x is its index, and between two time runs evenly. */
+export function orderScale(instants) {
+  const last = instants.length - 1;
+  const perUnit = last > 0 ? Math.max(1, (instants[last] - instants[0]) / last) : 1000; // beyond the ends, as on average
+  return {
+    to(time) {
+      if (time <= instants[0]) return (time - instants[0]) / perUnit;
+      if (time >= instants[last]) return last + (time - instants[last]) / perUnit;
+      let low = 0, high = last;
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (instants[middle] <= time) low = middle;
+        else high = middle;
+      }
+      return low + (time - instants[low]) / (instants[high] - instants[low]);
+    },
+    from(x) {
+      if (x <= 0) return instants[0] + x * perUnit;
+      if (x >= last) return instants[last] + (x - last) * perUnit;
+      const low = Math.floor(x);
+      return instants[low] + (x - low) * (instants[low + 1] - instants[low]);
+    },
+  };
+}
+
+/** The instants of a window at which something was created, changed or ended, and its two ends. */
+export function instantsOf({ start, end, births, marks, bars }) {
+  const inside = (time) => time > start && time < end;
+  const all = [births.time, marks.time, bars.start, bars.end].flatMap((column) => column.filter(inside));
+  return [...new Set([start, ...all, end])].sort((a, b) => a - b);
+}

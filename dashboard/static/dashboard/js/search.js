@@ -1,0 +1,123 @@
+// Finds objects and findings by a part of their names: a field with a list under it.
+
+import { request } from "./api.js";
+import { byId, el, severityShape } from "./dom.js";
+import { clock, day } from "./time.js";
+
+const WAIT = 120; // ms
+
+const when = (start) => `${day(start)} ${clock(start, 0)}`;
+
+const object = (found) => [
+  el("span", { class: `badge family-${found.family.toLowerCase()}` }, found.short),
+  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, found.name), el("span", { class: "hit-about" }, [found.kind, found.namespace, `from ${when(found.start)}`].filter(Boolean).join(" · "))),
+];
+const finding = (group) => [
+  severityShape(group.severity),
+  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, group.summary), el("span", { class: "hit-about" }, [group.rule, group.namespace, when(group.start)].filter(Boolean).join(" · "))),
+];
+
+export class Search {
+  #hits = []; // functions that show what was chosen, in the order of the list
+  #at = -1;
+  #controller = null;
+  #timer = 0;
+
+  /** `onObject(found)`, `onFinding(group)`, `announce(text)`. */
+  constructor(source, acts) {
+    this.source = source;
+    this.acts = acts;
+    this.field = byId("search");
+    this.list = byId("hits");
+    this.field.addEventListener("input", () => this.#soon());
+    this.field.addEventListener("focus", () => this.field.value && this.#soon());
+    this.field.addEventListener("blur", () => this.#close());
+    this.field.addEventListener("keydown", (event) => this.#keyed(event));
+    this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus
+    this.list.addEventListener("click", ({ target }) => {
+      const option = target.closest("[role=option]");
+      if (option) this.#choose(Number(option.dataset.at));
+    });
+  }
+
+  focus() {
+    this.field.focus();
+    this.field.select();
+  }
+
+  #soon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), WAIT);
+  }
+
+  async #ask() {
+    const words = this.field.value.trim();
+    this.#controller?.abort();
+    if (!words) return this.#close();
+    this.#controller = new AbortController();
+    try {
+      const parameters = new URLSearchParams({ q: words });
+      this.#draw(await request(`/api/sources/${this.source}/search?${parameters}`, { signal: this.#controller.signal }));
+    } catch (error) {
+      if (error.name !== "AbortError") this.#show([el("p", { class: "hits-none" }, error.message)]);
+    }
+  }
+
+  #draw({ objects, findings }) {
+    if (document.activeElement !== this.field) return;
+    this.#hits = [...objects.map((one) => () => this.acts.onObject(one)), ...findings.map((one) => () => this.acts.onFinding(one))];
+    const option = (at, parts) => el("div", { role: "option", id: `hit-${at}`, class: "hit", "data-at": at, "aria-selected": "false" }, parts);
+    const group = (name, words, from, parts) => (parts.length
+      ? [el("div", { role: "group", "aria-labelledby": `hits-${name}` }, el("div", { class: "hits-head", id: `hits-${name}`, role: "presentation" }, words), parts.map((each, i) => option(from + i, each)))] : []);
+    this.#show(this.#hits.length
+      ? [...group("objects", "Objects", 0, objects.map(object)), ...group("findings", "Findings", objects.length, findings.map(finding))]
+      : [el("p", { class: "hits-none" }, "Nothing of that name")]);
+    this.acts.announce(this.#hits.length ? `${objects.length} objects and ${findings.length} findings` : "Nothing of that name");
+    this.#point(this.#hits.length ? 0 : -1);
+  }
+
+  #show(parts) {
+    this.list.replaceChildren(...parts);
+    this.list.hidden = false;
+    this.field.setAttribute("aria-expanded", "true");
+  }
+
+  #close() {
+    clearTimeout(this.#timer);
+    this.#controller?.abort();
+    this.#hits = [];
+    this.list.hidden = true;
+    this.field.setAttribute("aria-expanded", "false");
+    this.field.removeAttribute("aria-activedescendant");
+  }
+
+  #point(at) {
+    this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
+    this.#at = at;
+    const option = byId(`hit-${at}`);
+    if (!option) return this.field.removeAttribute("aria-activedescendant");
+    option.setAttribute("aria-selected", "true");
+    option.scrollIntoView({ block: "nearest" });
+    this.field.setAttribute("aria-activedescendant", option.id);
+  }
+
+  #keyed(event) {
+    const count = this.#hits.length;
+    if (event.key === "Escape") {
+      if (this.list.hidden) this.field.blur();
+      else this.#close();
+    } else if (event.key === "Enter" && count) this.#choose(this.#at);
+    else if (event.key === "ArrowDown" && count) this.#point((this.#at + 1) % count);
+    else if (event.key === "ArrowUp" && count) this.#point((this.#at - 1 + count) % count);
+    else return;
+    event.preventDefault();
+  }
+
+  #choose(at) {
+    const show = this.#hits[at];
+    if (!show) return;
+    this.#close();
+    this.field.blur();
+    show();
+  }
+}

@@ -1,0 +1,34 @@
+// On a phone, what stands in header and toolbar moves into one menu.
+
+import { byId } from "./dom.js";
+
+const PHONE = matchMedia("(max-width: 720px)");
+
+/** `onMove()` is called when the controls have changed their place. */
+export function foldIntoSheet(onMove) {
+  const sheet = byId("sheet"), open = byId("sheet-open");
+  const homes = new Map([...document.querySelectorAll("[data-fold]")].map((part) => [part, [part.parentNode, part.nextSibling]]));
+  const show = (shown) => {
+    sheet.hidden = !shown;
+    open.setAttribute("aria-expanded", String(shown));
+  };
+  const place = () => {
+    show(false);
+    for (const part of homes.keys()) part.remove();
+    if (PHONE.matches) sheet.append(...homes.keys());
+    else for (const [part, [parent, next]] of [...homes].reverse()) parent.insertBefore(part, next?.parentNode === parent ? next : null);
+    onMove();
+  };
+  open.addEventListener("click", () => show(sheet.hidden));
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || sheet.hidden) return;
+    show(false);
+    open.focus();
+  });
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (!sheet.hidden && !sheet.contains(target) && !open.contains(target) && !target.closest("[popover]")) show(false);
+  });
+  PHONE.addEventListener("change", place);
+  place();
+  return () => show(false);
+}

@@ -1,0 +1,74 @@
+// From event to event of the lane in hand, and the measure between two of them.
+
+import { farther, nextOf } from "./cursor.js";
+import { measured, snapped, spoken } from "./measure.js";
+import { clock } from "./time.js";
+import { showTip } from "./tip.js";
+
+export class Stepping {
+  constructor({ store, picture, loader, windows, announce, onLane, onMove, onFailed }) {
+    Object.assign(this, { store, picture, loader, windows, announce, onLane, onMove, onFailed });
+    this.cursor = null; // the event stepped to: {time, what, …}
+    this.measure = null; // {start, end} in µs; end is null after the first mark
+  }
+
+  #lane() {
+    return this.loader.payload?.lanes.findIndex(({ key }) => key === this.store.lane) ?? -1;
+  }
+
+  /** To the next event of the lane in hand (`by` 1) or the one before (-1). */
+  async step(by) {
+    const { store, loader } = this;
+    if (this.#lane() < 0) this.onLane();
+    const index = this.#lane();
+    if (index < 0) return;
+    const view = store.view();
+    const from = this.cursor?.time ?? (by > 0 ? view.start - 1 : view.end + 1);
+    let event = nextOf(loader.payload, index, from, by);
+    try {
+      event ??= await farther((question) => this.windows.ask({ ...question, group: store.group }), store.lane, from, by, store.bounds);
+    } catch (error) {
+      return this.onFailed(error);
+    }
+    if (!event) return this.announce(by > 0 ? "No later event of this lane." : "No earlier event of this lane.");
+    this.cursor = event;
+    const width = view.end - view.start;
+    if (event.time < view.start || event.time > view.end) store.set({ start: event.time - width / 2, end: event.time + width / 2 });
+    const lane = loader.payload.lanes[index];
+    this.announce([`${lane.kind} ${lane.name}`, event.what, `${clock(event.time, 6)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
+    this.onMove(true);
+    this.picture.tell(event.time, index);
+  }
+
+  /** The first press marks one end, the next the other, the third takes the measure away. */
+  mark() {
+    if (this.measure && this.measure.end !== null) this.measure = null;
+    else if (!this.cursor) return this.announce("Step to an event first, with the full stop or the comma.");
+    else if (this.measure === null) this.measure = { start: this.cursor.time, end: null };
+    else this.measure.end = this.cursor.time;
+    const { measure } = this;
+    this.announce(measure === null ? "Measure taken away." : measure.end === null ? `Measuring from ${clock(measure.start, 6)} UTC.` : this.#told());
+    this.onMove(false);
+  }
+
+  /** Between two places of a figure (px), while the pointer drags. */
+  between(name, from, to) {
+    const scene = this.picture.scenes[name];
+    if (!scene) return;
+    this.measure = { start: snapped(scene, from), end: snapped(scene, to) };
+    this.announce(this.#told());
+    this.onMove(false);
+  }
+
+  #told() {
+    return spoken(measured(this.loader.payload, this.measure.start, this.measure.end));
+  }
+
+  /** Lets go of event and measure. */
+  drop() {
+    showTip(null);
+    if (this.measure === null && this.cursor === null) return;
+    this.measure = this.cursor = null;
+    this.onMove(false);
+  }
+}

@@ -15,13 +15,13 @@ from django.utils.safestring import mark_safe
 
 from collectors.analysis import Analysis
 from collectors.formats import Skipped
-from dashboard import figures, inlining
+from dashboard import figures, inlining, wording
 from dashboard.catalogue import sections, words
 from timeline import documents
 from timeline.coverage import coverage, judgeable
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
-from timeline.payloads import FindingGroupPayload, FindingPayload, ProofPayload
+from timeline.payloads import FindingGroupPayload
 from timeline.rulebook import Finding, settings
 from timeline.verdicts import duration
 
@@ -47,7 +47,7 @@ def page(
     drawn = excerpt(analysis.world, findings, namespaces)
     every = drawn.findings
     groups = every[:_FINDINGS]
-    folder = _folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
+    folder = wording.folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
     context = {
         **_assets(),
         **_summary(analysis, every),
@@ -56,12 +56,12 @@ def page(
         "only_rules": ", ".join(rules),
         "only_namespaces": ", ".join(namespaces),
         "settings": [f"{each.variable} = {each.value:g}" for each in settings.values() if each.value != each.default],
-        "drawn": _count(len(drawn.window["lanes"])),
-        "lanes": _count(drawn.lanes),
-        "left_out": _some(drawn.lanes - len(drawn.window["lanes"])),
-        "merged": _some(drawn.window["merged"]),
-        "findings_shown": _count(len(groups)),
-        "findings_more": _some(len(every) - len(groups)),
+        "drawn": wording.count(len(drawn.window["lanes"])),
+        "lanes": wording.count(drawn.lanes),
+        "left_out": wording.some(drawn.lanes - len(drawn.window["lanes"])),
+        "merged": wording.some(drawn.window["merged"]),
+        "findings_shown": wording.count(len(groups)),
+        "findings_more": wording.some(len(every) - len(groups)),
         "groups": [_group(group, folder, index < _OPEN) for index, group in enumerate(groups)],
         "rules": [
             {"id": rule.id, "title": rule.title, "sections": sections(rule)}
@@ -99,15 +99,19 @@ def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[
     counts = Counter(group["severity"] for group in groups)
     return {
         "name": analysis.name,
-        "source": {"name": analysis.name, "skipped": _some(analysis.skips)},
+        "source": {"name": analysis.name, "skipped": wording.some(analysis.skips)},
         "coverage_page": "#seen",
         "nothing": analysis.nothing,
         "clocks": analysis.clocks,
-        "span": _span(first, last),
+        "span": wording.span(first, last),
         "length": duration(last - first),
-        "entries": f"{_count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",
+        "entries": f"{wording.count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",
         "counts": [
-            {"severity": severity, "count": _count(counts[severity]), "word": _plural(severity, counts[severity])}
+            {
+                "severity": severity,
+                "count": wording.count(counts[severity]),
+                "word": wording.plural(severity, counts[severity]),
+            }
             for severity in ("error", "warning", "info")
             if counts[severity]
         ],
@@ -136,20 +140,20 @@ def _seen(analysis: Analysis) -> dict[str, Any]:
                 "name": row.name,
                 "level": row.level,
                 "state": row.followed,
-                "holes": _some(row.holes),
-                "entries": _count(row.entries),
+                "holes": wording.some(row.holes),
+                "entries": wording.count(row.entries),
             }
             for row in rows
         ],
         "skipped": [_skip(alike) for alike in shown],
-        "skipped_more": _some(analysis.skips - sum(map(len, shown))),
+        "skipped_more": wording.some(analysis.skips - sum(map(len, shown))),
     }
 
 
 def _skip(alike: Sequence[Skipped]) -> dict[str, str]:
     """What was skipped of one file for one reason; first what is more than a line."""
-    lines = [_count(each.line) for each in alike if each.line]
-    more = f" and {_count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
+    lines = [wording.count(each.line) for each in alike if each.line]
+    more = f" and {wording.count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
     return {"file": alike[0].file, "lines": ", ".join(lines[:_LINES]) + more, "reason": alike[0].reason}
 
 
@@ -168,31 +172,6 @@ def _title(name: str) -> str:
     return ", ".join(names[:_NAMES]) + more
 
 
-def _folder(files: Collection[str]) -> str:
-    """What all paths begin with, up to a slash; it is told once, among what was read."""
-    least, most = min(files, default=""), max(files, default="")
-    shared = next((at for at, pair in enumerate(zip(least, most, strict=False)) if len(set(pair)) > 1), len(least))
-    return least[: least.rfind("/", 0, shared) + 1]
-
-
-def _span(first: int, last: int) -> str:
-    start, end = (documents.timestamp(time)[:-4].replace("T", " ") for time in (first, last))
-    return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}"
-
-
-def _some(number: int) -> str:
-    """The number; nothing where it is none."""
-    return _count(number) if number > 0 else ""
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 or word == "info" else f"{word}s"
-
-
 def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, Any]:
     several = group["findings"] if len(group["findings"]) > 1 else []
     return {
@@ -200,7 +179,7 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "open": early and group["severity"] != "info",
         "severity": group["severity"],
         "summary": group["summary"],
-        "clock": _clock(documents.timestamp(group["start"]))[:12],
+        "clock": wording.clock(documents.timestamp(group["start"]))[:12],
         "verdict": group["verdict"],
         "status": group["status"],
         "rule": group["rule"],
@@ -208,40 +187,9 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "effect": group["effect"],
         "effect_text": group["effect_text"],
         "why": words(group["why"]),
-        "proof": [_proof(proof, folder) for proof in group["proof"]],
+        "proof": [wording.proof(proof, folder) for proof in group["proof"]],
         "objects": [each["subject"]["name"] for each in several],
-        "count": _count(len(several)) if several else "",
-        "often": [_often(each) for each in group["findings"] if each["count"] > 1 and not several],
+        "count": wording.count(len(several)) if several else "",
+        "often": [wording.often(each) for each in group["findings"] if each["count"] > 1 and not several],
         "advice": [words(line) for line in group["advice"]],
     }
-
-
-def _often(finding: FindingPayload) -> str:
-    return f"{_count(finding['count'])} in all, from {_clock(finding['first_time'])} to {_clock(finding['last_time'])}"
-
-
-def _proof(proof: ProofPayload, folder: str) -> dict[str, str]:
-    earliest, latest = proof["earliest"], proof["latest"]
-    file = (proof["file"] or "").removeprefix(folder)
-    return {
-        "role": proof["role"],
-        "iso": proof["time"],
-        "time": _clock(proof["time"]),
-        "interval": _interval(earliest, latest) if earliest and latest else "",
-        "since": _clock(earliest) if earliest and not latest else "",
-        "revision": proof["resource_version"] or "",
-        "actor": proof["actor"] or "",
-        "agent": proof["user_agent"] or "",
-        "audit_id": proof["audit_id"] or "",
-        "place": f"{file}:{proof['line']}" if proof["line"] else file,
-    }
-
-
-def _interval(earliest: str, latest: str) -> str:
-    """07:52:00.841106 – .849006: the second that both share is said once."""
-    shared = len("2026-11-21T07:52:00") if earliest[:19] == latest[:19] else len("2026-11-21T")
-    return f"{_clock(earliest)} – {latest[shared:-1]}"
-
-
-def _clock(iso: str) -> str:
-    return iso[11:-1]

@@ -4,8 +4,11 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.api import api
+from dashboard.views.findings import show_finding
+from dashboard.views.go import go
 from dashboard.views.health import health
 from dashboard.views.home import home
+from dashboard.views.objects import show_object, show_revision
 from dashboard.views.rules import rule, rules
 from dashboard.views.timeline import timeline
 
@@ -18,6 +21,10 @@ for each in endpoints[0]:
 urlpatterns = [
     path("", home, name="home"),
     path("sources/<int:source_id>/", timeline, name="timeline"),
+    path("sources/<int:source_id>/objects/<int:track_id>/", show_object, name="object"),
+    path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
+    path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
+    path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),
     path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),

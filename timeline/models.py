@@ -47,6 +47,8 @@ class Track(models.Model):
     name = models.TextField()
     uid = models.TextField()
     lifeline = models.JSONField()
+    owner = models.BigIntegerField(default=0)  # Track.id of what it belongs to; 0 for none
+    needs = ArrayField(models.BigIntegerField(), default=list)  # lanes of the names that it refers to
 
     class Meta:
         managed = False
@@ -126,6 +128,22 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule} {self.identity}"
+
+
+class Acknowledgement(models.Model):
+    """That somebody knows of a finding; it outlives the finding's row, which every import writes anew."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    identity = models.CharField(max_length=16)  # Finding.identity
+    by = models.TextField()  # a user's name; "" where nobody has to sign in
+    at = models.DateTimeField(auto_now=True)
+    note = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "identity"], name="acknowledged_once")]
+
+    def __str__(self) -> str:
+        return f"{self.identity}: {self.note}"
 
 
 class Occurrence(models.Model):

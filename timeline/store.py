@@ -19,7 +19,7 @@ from timeline.world import World
 
 _TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
-    "version", "kind", "namespace", "name", "uid", "lifeline",
+    "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs",
 )  # fmt: skip
 _STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
@@ -153,6 +153,8 @@ def _track_rows(source: Source, world: World, lane: outline.Lane, order: outline
             _text(ref.name),
             _text(ref.uid),
             _json(outline.lifeline(track)),
+            world.id_of(owner.ref) if (owner := world.owner_of(track)) else 0,
+            world.lanes_of(track.references()),
         )
         whole = None, None
 

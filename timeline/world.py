@@ -185,6 +185,10 @@ class World:
         """A short key of the name within the source."""
         return self._ledger.lane_number(track.name)
 
+    def lanes_of(self, names: Iterable[Name]) -> list[int]:
+        """Their lanes, of those under which something lived."""
+        return sorted(self._ledger.lane_number(name) for name in names if self._lanes.get(name))
+
     def complete(self, group: str, kind: str, start: int, end: int) -> bool:
         """Whether no write of this kind is known to be missing between two drawn times."""
         said = self._complete(group, kind, start, end)

@@ -6,9 +6,9 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.utils import check_csrf
 
-from dashboard.api import sources, uploads, windows
+from dashboard.api import objects, sources, uploads, windows
 from dashboard.api.answers import problem
-from timeline.models import Source, Upload
+from timeline.models import Finding, Source, Track, Upload
 
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
@@ -25,7 +25,7 @@ def _allowed(request: HttpRequest) -> bool:
 
 
 api = NinjaAPI(title="Causeline", docs_url="/docs", auth=_allowed)
-for router in (sources.router, windows.router, uploads.router):
+for router in (sources.router, windows.router, objects.router, uploads.router):
     api.add_router("", router)
 
 
@@ -53,3 +53,13 @@ def _no_source(request: HttpRequest, error: Source.DoesNotExist) -> HttpResponse
 @api.exception_handler(Upload.DoesNotExist)
 def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse:
     return problem(404, "No such upload", "It was deleted, or the link is wrong.")
+
+
+@api.exception_handler(Track.DoesNotExist)
+def _no_track(request: HttpRequest, error: Track.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such object", "The recording has none of this number.")
+
+
+@api.exception_handler(Finding.DoesNotExist)
+def _no_finding(request: HttpRequest, error: Finding.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such finding", "It was deleted, or the link is wrong.")

@@ -1,6 +1,14 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
+from timeline.queries.acknowledgements import acknowledge, withdraw
+from timeline.queries.entries import entries
+from timeline.queries.finding import columns as finding_columns
+from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search
+from timeline.queries.lookup import Wanted, look_up
+from timeline.queries.objects import life_columns, track
+from timeline.queries.revisions import PAGE, Revision, revision, revisions
+from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.sources import SourceRow, overview, recent_sources, source
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import Grouping, View
@@ -8,16 +16,30 @@ from timeline.queries.windows import LANES, window
 
 __all__ = [
     "LANES",
+    "PAGE",
     "Grouping",
+    "Revision",
     "SourceRow",
     "View",
+    "Wanted",
+    "acknowledge",
+    "entries",
+    "finding",
+    "finding_columns",
     "findings",
+    "life_columns",
+    "look_up",
     "open_uploads",
     "overview",
     "receiving_payload",
     "recent_sources",
+    "revision",
+    "revision_payload",
+    "revisions",
     "search",
     "source",
+    "track",
     "upload_payload",
     "window",
+    "withdraw",
 ]

@@ -9,6 +9,7 @@ from timeline.entries import microseconds, moment
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
 from timeline.payloads import FindingGroupPayload, FindingsPayload, FoundObjectPayload, SearchPayload
+from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.view import View, like
 
 PAGE = 100
@@ -41,14 +42,20 @@ def findings(
     rows = list(page.order_by("rank", "first", "key")[: limit + 1])
     more = len(rows) > limit
     return {
-        "findings": [payload(row) for row in rows[:limit]],
+        "findings": payloads(source_id, rows[:limit]),
         "next": _cursor(rows[limit - 1]) if more else None,
         "total": wanted.count() if cursor or more else len(rows),
     }
 
 
-def payload(row: Occurrence) -> FindingGroupPayload:
-    told: FindingGroupPayload = row.payload
+def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
+    """Rows of the list; one is acknowledged where all of its findings are, and tells the latest."""
+    told: list[FindingGroupPayload] = [row.payload for row in rows]
+    known = acknowledged(source_id, {finding["id"] for group in told for finding in group["findings"]})
+    for group in told:
+        notes = [known.get(finding["id"]) for finding in group["findings"]]
+        if all(notes):
+            group["acknowledged"] = max(filter(None, notes), key=lambda note: note["at"])
     return told
 
 
@@ -78,7 +85,7 @@ def search(source_id: int, text: str) -> SearchPayload:
         )
     return {
         "objects": _objects(source_id, words),
-        "findings": [payload(row) for row in matching.order_by("rank", "first", "key")[:_FOUND]],
+        "findings": payloads(source_id, list(matching.order_by("rank", "first", "key")[:_FOUND])),
     }
 
 

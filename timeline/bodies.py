@@ -1,0 +1,85 @@
+"""Pure: an object's body as a person reads it: YAML with sorted keys, and what one revision of it changed."""
+
+import difflib
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import yaml
+
+_CONTEXT = 2  # lines around a change
+_WIDE = 100_000  # no line is broken: a broken one would differ in more than it changed
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Texts of several lines stand as such."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+class Line(NamedTuple):
+    """Of a difference: added, removed, as it was; or the place where the next lines stand."""
+
+    kind: Literal["+", "-", " ", "@"]
+    text: str
+
+
+def as_yaml(body: bytes, *, managed_fields: bool = False, revision: bool = True) -> str:
+    """The object; managedFields, which tell who owns which field, only where they are asked for."""
+    told = msgspec.json.decode(body)
+    if isinstance(told, dict) and isinstance(metadata := told.get("metadata"), dict):
+        left_out = [*([] if managed_fields else ["managedFields"]), *([] if revision else ["resourceVersion"])]
+        told["metadata"] = {key: value for key, value in metadata.items() if key not in left_out}
+    return yaml.dump(told, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_WIDE, default_flow_style=False)
+
+
+def change(before: bytes, after: bytes, *, managed_fields: bool = False) -> list[Line]:
+    """What a revision changed, but for its own number."""
+    old, new = (as_yaml(body, managed_fields=managed_fields, revision=False) for body in (before, after))
+    return difference(old, new)
+
+
+def difference(before: str, after: str) -> list[Line]:
+    """What became of one YAML text, with a little around it; where in the object it stands goes before each part."""
+    old, new = before.splitlines(), after.splitlines()
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return [line for group in matcher.get_grouped_opcodes(_CONTEXT) for line in _part(group, old, new)]
+
+
+def _part(group: list[tuple[str, int, int, int, int]], old: list[str], new: list[str]) -> Iterator[Line]:
+    if path := _path(new, group[0][3]):
+        yield Line("@", path)
+    for tag, start, end, from_, to in group:
+        if tag == "equal":
+            yield from (Line(" ", text) for text in new[from_:to])
+            continue
+        yield from (Line("-", text) for text in old[start:end])
+        yield from (Line("+", text) for text in new[from_:to])
+
+
+def _path(lines: list[str], at: int) -> str:
+    """The keys above a line: status.conditions"""
+    keys: list[str] = []
+    column = _column(lines[at]) if at < len(lines) else 0
+    for line in reversed(lines[: at + 1]):
+        item, own = len(line) - len(line.lstrip()), _column(line)
+        if own < column and line.endswith(":"):
+            keys.append(line.strip().removeprefix("- ").rstrip(":"))
+            column = own
+        if own == column != item:
+            column = item + 1  # the entry of a list begins here; the list's key may stand no further in
+    return ".".join(reversed(keys))
+
+
+def _column(line: str) -> int:
+    """Where its key begins."""
+    bare = line.lstrip()
+    return len(line) - len(bare) + (2 if bare.startswith("- ") else 0)

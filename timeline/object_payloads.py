@@ -1,0 +1,156 @@
+"""The shapes of what is told of single objects, findings and recordings. Times in columns are whole microseconds."""
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+
+from timeline.payloads import (
+    AcknowledgementPayload,
+    CoveragePayload,
+    FindingPayload,
+    ObjectPayload,
+    RulePayload,
+    Severity,
+    SkippedPayload,
+)
+
+
+class LifePayload(TypedDict):
+    """One life of an object, or a name of which none was seen."""
+
+    track: int | None
+    object: ObjectPayload
+    short: str  # "pod"
+    family: str
+    role: str  # what it is to the one that is asked for: "subdomain", "config", …; "" where that is plain
+    start: int | None
+    end: int | None  # None while it lives
+    url: str  # of its page; "" where none was seen
+
+
+class TrackFindingPayload(TypedDict):
+    id: str
+    rule: str
+    severity: Severity
+    summary: str
+    relation: Literal["about it", "names it", "affects it"]
+    start: int
+    url: str
+    acknowledged: AcknowledgementPayload | None
+
+
+class TrackPayload(TypedDict):
+    """One object's life, and what it has to do with others."""
+
+    source: int
+    track: int
+    object: ObjectPayload
+    short: str
+    family: str
+    phase: str  # the last one that was seen
+    number: int  # creation order within the root owner's group
+    root: int  # WindowPayload's `focus` parameter
+    created: bool  # its creation was seen
+    start: int
+    end: int | None
+    url: str
+    timeline: str  # the timeline around its life
+    incarnations: list[LifePayload]  # all lives of its name, in the order in which they began
+    owner: LifePayload | None
+    children: list[LifePayload]  # the first ones
+    children_total: int
+    needs: list[LifePayload]
+    needed_by: list[LifePayload]  # the first ones
+    needed_by_total: int
+    findings: list[TrackFindingPayload]
+
+
+class RevisionPayload(TypedDict):
+    """One observed change of one object."""
+
+    sequence: int  # in the order of reading
+    time: str  # drawn: ISO 8601 UTC
+    earliest: str
+    latest: str | None  # where a clock bounds it
+    clock: Literal["audit", "object"]  # the API server's around the commit; whole seconds in the object itself
+    resource_version: str | None
+    change: str
+    action: str
+    actor: str | None
+    user_agent: str | None
+    controller: str | None  # the program's short name, where one of the two tells it
+    audit_id: str | None
+    file: str | None
+    line: int | None
+    body: dict[str, Any] | None  # the redacted object, where it was observed and asked for
+
+
+class RevisionsPayload(TypedDict):
+    revisions: list[RevisionPayload]  # in commit order
+    next: str | None
+    total: int
+
+
+class EntryPayload(RevisionPayload):
+    track: int
+    object: ObjectPayload
+
+
+class EntriesPayload(TypedDict):
+    entries: list[EntryPayload]  # in the order of reading
+    next: str | None
+
+
+class OccurrencePayload(TypedDict):
+    key: str  # FindingGroupPayload.key
+    start: int
+    end: int
+    effect: str
+    effect_text: str
+    why: str
+    proof: list[dict[str, Any]]  # ProofPayload, with `track` and `at`
+    timeline: str
+
+
+class FindingPagePayload(FindingPayload):
+    """A finding with what the findings document leaves out."""
+
+    source: int
+    url: str
+    timeline: str
+    occurrences: list[OccurrencePayload]
+    objects: list[LifePayload]  # all that it names
+    acknowledged: AcknowledgementPayload | None
+
+
+class SourceCoveragePayload(TypedDict):
+    source: int
+    name: str
+    entries: int
+    first: str | None
+    last: str | None
+    coverage: list[CoveragePayload]
+    rules: list[RulePayload]
+    skipped: list[SkippedPayload]
+    skipped_total: int
+    clocks: list[str]  # corrections of whole files' clocks, in sentences
+
+
+class SettingPayload(TypedDict):
+    variable: str
+    value: float
+    default: float
+    unit: str
+    meaning: str
+
+
+class CataloguePayload(TypedDict):
+    """A rule's page."""
+
+    rule: str
+    title: str
+    needs: list[str]
+    any_of: list[str]
+    sections: list[tuple[str, str]]  # heading, text
+    settings: list[SettingPayload]
+    url: str

@@ -1,0 +1,33 @@
+"""Who has taken note of a finding."""
+
+from collections.abc import Collection
+
+from timeline.documents import timestamp
+from timeline.entries import microseconds
+from timeline.models import Acknowledgement, Finding
+from timeline.payloads import AcknowledgementPayload
+
+
+def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:
+    """Of those findings that somebody has acknowledged: who, when, with what note."""
+    rows = Acknowledgement.objects.filter(source=source_id, identity__in=identities)
+    return {row.identity: _payload(row) for row in rows}
+
+
+def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
+    """Raises Finding.DoesNotExist. What was noted before is replaced."""
+    Finding.objects.only("pk").get(source=source_id, identity=identity)
+    row, _ = Acknowledgement.objects.update_or_create(
+        source_id=source_id, identity=identity, defaults={"by": by, "note": note}
+    )
+    return _payload(row)
+
+
+def withdraw(source_id: int, identity: str) -> bool:
+    """Whether there was anything to take back."""
+    count, _ = Acknowledgement.objects.filter(source=source_id, identity=identity).delete()
+    return bool(count)
+
+
+def _payload(row: Acknowledgement) -> AcknowledgementPayload:
+    return {"by": row.by, "at": timestamp(microseconds(row.at)), "note": row.note}

@@ -1,0 +1,43 @@
+"""Entries as they were read, a page at a time."""
+
+from itertools import islice
+
+from timeline.models import Source, Track
+from timeline.object_payloads import EntriesPayload, EntryPayload
+from timeline.queries.objects import object_of
+from timeline.queries.revisions import key_of, payload
+from timeline.queries.stored import Stored, stored
+
+
+def entries(
+    source_id: int,
+    *,
+    start: int | None = None,
+    end: int | None = None,
+    namespace: str = "",
+    kind: str = "",
+    name: str = "",
+    after: int = 0,
+    limit: int = 100,
+    bodies: bool = False,
+) -> EntriesPayload:
+    """In the order of storing, behind the one with number `after`; by when they were received (microseconds).
+
+    Raises Source.DoesNotExist.
+    """
+    Source.objects.only("pk").get(pk=source_id, ready=True)
+    tracks = Track.objects.filter(source=source_id)
+    wanted = {"namespace": namespace, "kind": kind, "name": name}
+    chosen = {field: value for field, value in wanted.items() if value}
+    keys = {key_of(number) for number in tracks.filter(**chosen).values_list("id", flat=True)} if chosen else None
+    rows = list(islice(stored(source_id, keys, after=after, start=start, end=end, bodies=bodies), limit + 1))
+    named = {row.id: row for row in tracks.defer("lifeline").filter(id__in={row.key for row in rows})}
+    return {
+        "entries": [_entry(each, named[each.key], bodies) for each in rows[:limit]],
+        "next": str(rows[limit - 1].sequence) if len(rows) > limit else None,
+    }
+
+
+def _entry(each: Stored, track: Track, bodies: bool) -> EntryPayload:
+    told = payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
+    return {**told, "track": track.id, "object": object_of(track)}

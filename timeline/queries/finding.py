@@ -1,0 +1,71 @@
+"""One finding with all that its page shows."""
+
+from typing import Any
+
+from timeline.models import Finding, Source, Track
+from timeline.object_payloads import FindingPagePayload, OccurrencePayload
+from timeline.payloads import Columns, FindingPayload, ObjectPayload
+from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.objects import lane_key, life, timeline
+from timeline.queries.view import View
+from timeline.queries.windows import window
+
+_LANES = 6  # drawn
+
+
+def finding(source_id: int, identity: str) -> FindingPagePayload:
+    """Raises Source.DoesNotExist and Finding.DoesNotExist."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    row = Finding.objects.get(source=source, identity=identity)
+    document: FindingPayload = row.document
+    occurrences = [_occurrence(source, row.root, each) for each in row.occurrences]
+    named = Track.objects.filter(source=source, id__in=row.tracks).defer("lifeline").order_by("life")
+    return {
+        **document,
+        "source": source_id,
+        "url": f"/sources/{source_id}/findings/{identity}/",
+        "timeline": occurrences[0]["timeline"],
+        "occurrences": occurrences,
+        "objects": [life(each, source_id, _role(each, row, document)) for each in named],
+        "acknowledged": acknowledged(source_id, [identity]).get(identity),
+    }
+
+
+def _occurrence(source: Source, root: int, each: dict[str, Any]) -> OccurrencePayload:
+    return {
+        "key": each["group"],
+        "start": each["first"],
+        "end": each["last"],
+        "effect": each["effect"],
+        "effect_text": each["effect_text"],
+        "why": each["why"],
+        "proof": each["proof"],
+        "timeline": timeline(source, each["first"], each["last"], root, each["group"]),
+    }
+
+
+def _role(track: Track, row: Finding, document: FindingPayload) -> str:
+    own = (track.kind, track.namespace, track.name)
+    if track.id == row.subject or own == _own(document["subject"]):
+        return "subject"
+    if document["other"] and own == _own(document["other"]):
+        return "other"
+    return "affected" if any(own == _own(each) for each in document["affects"]) else "proof"
+
+
+def _own(told: ObjectPayload) -> tuple[str, str, str]:
+    return told["kind"], told["namespace"], told["name"]
+
+
+def columns(source_id: int, told: FindingPagePayload, at: OccurrencePayload) -> tuple[Columns, int, int]:
+    """What is drawn of one occurrence, and from when until when: the lanes of its proof, and some of the others it
+    names, in the order in which they began."""
+    room = max((at["end"] - at["start"]) * 2 // 5, 20_000)
+    start, end = at["start"] - room, at["end"] + room
+    order = {each["track"]: index for index, each in enumerate(at["proof"])}
+    roles = ("subject", "other", "proof", "affected")
+    objects = sorted(told["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))
+    keys = list(dict.fromkeys(lane_key(each["object"]) for each in objects))[:_LANES]
+    shown = [key for key in dict.fromkeys(lane_key(each["object"]) for each in told["objects"]) if key in keys]
+    view = View(pins=tuple(shown), finding=at["key"])
+    return window(source_id, max(0, start), end, limit=0, view=view), start, end

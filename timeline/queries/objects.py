@@ -1,0 +1,174 @@
+"""One object: its life, those of the same name, what it belongs to and needs, and the findings that name it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from django.db.models import QuerySet
+
+from timeline.entries import microseconds
+from timeline.kinds import Reference, kind_of
+from timeline.lifelines import ANONYMOUS
+from timeline.models import Finding, Source, Track
+from timeline.object_payloads import LifePayload, TrackFindingPayload, TrackPayload
+from timeline.payloads import Columns, ObjectPayload
+from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.sources import extent
+from timeline.queries.view import View
+from timeline.queries.windows import window
+
+FEW = 50  # children, or those that need it, that are listed
+_FINDINGS = 100
+_SEVERITIES = ("error", "warning", "info")
+
+
+def track(source_id: int, track_id: int) -> TrackPayload:
+    """Raises Source.DoesNotExist and Track.DoesNotExist."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    row = Track.objects.get(source=source, id=track_id)
+    all_of = Track.objects.filter(source=source)
+    kind = kind_of(row.group, row.kind)
+    facts = [msgspec.convert(told, kind.facts_type) for *_, told in row.lifeline if told is not None]
+    children = all_of.filter(root=row.root, owner=track_id) if row.id else all_of.none()
+    needed_by = all_of.filter(needs__contains=[row.lane])
+    owner = all_of.filter(id=row.owner) if row.owner else all_of.none()
+    start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
+    return {
+        "source": source_id,
+        "track": track_id,
+        "object": object_of(row),
+        "short": kind.short,
+        "family": row.family,
+        "phase": kind.phase(facts[-1]).text if facts else "",
+        "number": row.number,
+        "root": row.root,
+        "created": bool(row.lifeline) and row.lifeline[0][2] == "created",
+        "start": start,
+        "end": end,
+        "url": page(source_id, track_id),
+        "timeline": timeline(source, start, end, row.root),
+        "incarnations": lives(all_of.filter(lane=row.lane).order_by("life", "id"), source_id),
+        "owner": next(iter(lives(owner, source_id)), None),
+        "children": lives(children.order_by("number")[:FEW], source_id),
+        "children_total": children.count(),
+        "needs": _needs(source_id, row, {need for each in facts for need in kind.references(each)}),
+        "needed_by": lives(needed_by.order_by("life", "id")[:FEW], source_id),
+        "needed_by_total": needed_by.count(),
+        "findings": _findings(source_id, track_id),
+    }
+
+
+def page(source_id: int, track_id: int) -> str:
+    return f"/sources/{source_id}/objects/{track_id}/"
+
+
+def timeline(source: Source, start: int, end: int | None, root: int, finding: str = "") -> str:
+    """The address of the timeline around a stretch of time, with a little room on both sides."""
+    first, last = extent(source)
+    end = last if end is None else end
+    room = max((end - start) // 8, 500_000)
+    query = f"start={max(start - room, first - room)}&end={min(end + room, last + room)}&focus={root}"
+    return f"/sources/{source.pk}/?{query}" + (f"&finding={finding}" if finding else "")
+
+
+def lives(rows: QuerySet[Track] | Iterable[Track], source_id: int, role: str = "") -> list[LifePayload]:
+    if isinstance(rows, QuerySet):
+        rows = rows.defer("lifeline")
+    return [life(row, source_id, role) for row in rows]
+
+
+def life(row: Track, source_id: int, role: str = "") -> LifePayload:
+    return {
+        "track": row.id,
+        "object": object_of(row),
+        "short": kind_of(row.group, row.kind).short,
+        "family": row.family,
+        "role": role,
+        "start": microseconds(row.life.lower),
+        "end": row.life.upper and microseconds(row.life.upper),
+        "url": page(source_id, row.id),
+    }
+
+
+def object_of(row: Track) -> ObjectPayload:
+    return {
+        "group": row.group,
+        "version": row.version,
+        "kind": row.kind,
+        "namespace": row.namespace,
+        "name": row.name,
+        "uid": "" if row.uid.startswith(ANONYMOUS) else row.uid,
+    }
+
+
+def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifePayload]:
+    """What it names, each by its last life that began before this one ended; what was never seen, too."""
+    found = []
+    for group, kind, name, role, own in sorted(references):
+        namespace = row.namespace if own is None else own
+        named = Track.objects.filter(source=source_id, group=group, kind=kind, namespace=namespace, name=name)
+        there = list(named.defer("lifeline").order_by("life"))
+        before = [each for each in there if row.life.upper is None or each.life.lower <= row.life.upper]
+        if there:
+            found.append(life((before or there[:1])[-1], source_id, role))
+            continue
+        missing: ObjectPayload = {
+            "group": group, "version": "", "kind": kind, "namespace": namespace, "name": name, "uid": ""
+        }  # fmt: skip
+        known = kind_of(group, kind)
+        found.append(
+            {
+                "track": None,
+                "object": missing,
+                "short": known.short,
+                "family": known.family,
+                "role": role,
+                "start": None,
+                "end": None,
+                "url": "",
+            }
+        )
+    return found
+
+
+def _findings(source_id: int, track_id: int) -> list[TrackFindingPayload]:
+    """Those that name it, the gravest first."""
+    rows = list(Finding.objects.filter(source=source_id, tracks__contains=[track_id]).order_by("first")[:_FINDINGS])
+    told = acknowledged(source_id, [row.identity for row in rows])
+    found: list[TrackFindingPayload] = [
+        {
+            "id": row.identity,
+            "rule": row.rule,
+            "severity": row.document["severity"],
+            "summary": row.document["summary"],
+            "relation": _relation(row, track_id),
+            "start": microseconds(row.first),
+            "url": f"/sources/{source_id}/findings/{row.identity}/",
+            "acknowledged": told.get(row.identity),
+        }
+        for row in rows
+    ]
+    return sorted(found, key=lambda each: (_SEVERITIES.index(each["severity"]), each["start"]))
+
+
+def _relation(row: Finding, track_id: int) -> Any:
+    if row.subject == track_id:
+        return "about it"
+    proofs = {proof["track"] for each in row.occurrences for proof in each["proof"]}
+    return "names it" if track_id in proofs else "affects it"
+
+
+def life_columns(told: TrackPayload) -> tuple[Columns, int, int]:
+    """What is drawn of all lives of its name, and from when until when: this one's life with a little room."""
+    source = Source.objects.get(pk=told["source"])
+    first, last = extent(source)
+    start, end = told["start"], last if told["end"] is None else told["end"]
+    room = max((end - start) // 12, 20_000)
+    start, end = max(start - room, first - room), min(end + room, last + room)
+    view = View(pins=(lane_key(told["object"]),))
+    return window(source.pk, max(0, start), end, limit=0, view=view), start, end
+
+
+def lane_key(ref: ObjectPayload) -> str:
+    """LanePayload.key of the lane it lies on."""
+    return f"{ref['kind']}{'.' + ref['group'] if ref['group'] else ''}/{ref['namespace']}/{ref['name']}"

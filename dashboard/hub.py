@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 QUEUE = 100  # messages a slow browser may lie behind; then it is told to fetch anew
 RETRY = 1.0  # seconds, after PostgreSQL went away
 REFETCH = b'{"type":"refetch"}'
+SOURCES = b'{"type":"sources"}'  # one was renamed or deleted
 
 
 class Hub:
@@ -58,6 +59,8 @@ class Hub:
     async def _announce(self, ids: dict[str, int]) -> None:
         if "upload" in ids and self._queues.get("uploads") and (message := await _upload_message(ids["upload"])):
             self._send("uploads", message)
+        if "source" in ids:
+            self._send("uploads", SOURCES)
 
     def _send_all(self, message: bytes) -> None:
         for topic in self._queues:

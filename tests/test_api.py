@@ -182,6 +182,32 @@ def test_a_deleted_recording_leaves_nothing(client: Client) -> None:
     assert client.delete(f"/api/sources/{source}").status_code == 404
 
 
+def test_recordings_are_listed_page_by_page(client: Client, sample: Source) -> None:
+    told = client.get("/api/sources").json()
+    assert [each["id"] for each in told["sources"]] == [sample.pk]
+    assert (told["sources"][0]["entries"], told["sources"][0]["warnings"], told["next"]) == (775, 4, None)
+    assert client.get(f"/api/sources/{sample.pk}").json() == told["sources"][0]
+    second = Source.objects.create(name="second", ready=True)
+    page = client.get("/api/sources", {"limit": 1}).json()
+    assert [each["name"] for each in page["sources"]] == ["second"]
+    rest = client.get("/api/sources", {"limit": 1, "cursor": page["next"]}).json()
+    assert ([each["id"] for each in rest["sources"]], rest["next"]) == ([sample.pk], None)
+    second.delete()
+
+
+def test_a_recording_is_renamed(client: Client) -> None:
+    source = Source.objects.create(name="old", ready=True)
+    where = f"/api/sources/{source.pk}"
+    told = client.patch(where, json.dumps({"name": "  <b>new</b> "}), "application/json")
+    assert (told.status_code, told.json()["name"]) == (200, "<b>new</b>")
+    for name in ("", "  ", "a\0b", "x" * 254, None, 5):
+        assert "name" in problem(client.patch(where, json.dumps({"name": name}), "application/json"), 422)
+    source.refresh_from_db()
+    assert source.name == "<b>new</b>"
+    unknown = client.patch("/api/sources/999999", json.dumps({"name": "a"}), "application/json")
+    assert problem(unknown, 404).startswith("No such recording")
+
+
 def test_a_recording_that_is_being_imported_cannot_be_deleted(client: Client) -> None:
     source = store.open_source("at work")
     assert problem(client.delete(f"/api/sources/{source.pk}"), 404)
@@ -299,6 +325,7 @@ def test_another_site_may_not_upload_even_with_a_token(strict: Client) -> None:
 
 def test_only_our_own_pages_may_cancel_or_delete(strict: Client, sample: Source) -> None:
     assert problem(strict.delete(f"/api/sources/{sample.pk}"), 403)
+    assert problem(strict.patch(f"/api/sources/{sample.pk}", "{}", "application/json"), 403)
     assert problem(strict.post("/api/uploads/1/cancel", content_type=OCTETS), 403)
     assert strict.get(f"/api/sources/{sample.pk}/overview").status_code == 200
 
@@ -316,6 +343,9 @@ def login(settings: Settings) -> None:
 def each_endpoint(client: Client, source: int) -> Iterator[Any]:
     yield client.get(f"/api/sources/{source}/window")
     yield client.get(f"/api/sources/{source}/overview")
+    yield client.get(f"/api/sources/{source}")
+    yield client.get("/api/sources")
+    yield client.patch(f"/api/sources/{source}", "{}", "application/json")
     yield client.delete(f"/api/sources/{source}")
     yield post(client, SAMPLE.read_bytes())
     yield client.get("/api/uploads/1")

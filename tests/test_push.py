@@ -179,6 +179,18 @@ def test_a_connection_that_was_cut_is_made_again_and_all_fetch_anew(caplog: pyte
     assert "listening to PostgreSQL failed, again in" in caplog.text
 
 
+def test_a_recording_that_changed_is_told_without_its_content() -> None:
+    async def scenario() -> None:
+        page = await opened()
+        assert await page.news() == {"type": "refetch"}
+        await notify(source=5)
+        assert await page.news() == {"type": "sources"}
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
 def test_a_message_that_is_not_ours_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     @sync_to_async
     def send(text: str) -> None:
@@ -191,7 +203,7 @@ def test_a_message_that_is_not_ours_ends_nothing(caplog: pytest.LogCaptureFixtur
             await send("not JSON")
             assert await next_in(queue) == REFETCH
             await notify(upload=10**6)  # one that was deleted meanwhile
-            await notify(source=5)
+            await notify(other=5)
             await notify(upload=(await new_upload("heard")).pk)
             assert b'"heard"' in await next_in(queue)
         await nobody_listens()

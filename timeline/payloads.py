@@ -337,3 +337,22 @@ class UploadsPayload(TypedDict):
 
 class PiecePayload(TypedDict):
     received: int  # bytes of the file
+
+
+class RecordingPayload(TypedDict):
+    id: int
+    name: str
+    created: int  # microseconds since 1970, as all times
+    entries: int
+    skipped: int
+    first: int | None  # what it covers
+    last: int | None
+    errors: int  # findings, as its list groups them
+    warnings: int
+    infos: int
+    url: str  # of its timeline
+
+
+class RecordingsPayload(TypedDict):
+    sources: list[RecordingPayload]
+    next: int | None  # the cursor that continues; null at the end

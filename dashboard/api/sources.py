@@ -1,14 +1,44 @@
-"""Recordings: what there is of each, and its end."""
+"""Recordings: which there are, what they are called, and their end."""
+
+from typing import Annotated
 
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from ninja import Router, Schema
+from pydantic import Field, StringConstraints
 
-from dashboard.api.answers import Number, problem
-from timeline import store
+from dashboard.api.answers import Number, json_response, problem
+from timeline import push, queries, store
 from timeline.models import Source
+from timeline.payloads import RecordingPayload, RecordingsPayload
 
 router = Router(tags=["sources"])
+MOST = 100  # recordings in one answer
+Limit = Annotated[int, Field(ge=1, le=MOST)]
+
+
+class Renamed(Schema):
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=253, pattern=r"^[^\x00]*$")]
+
+
+@router.get("/sources", response=RecordingsPayload)
+def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limit = MOST) -> HttpResponseBase:
+    """The newest first; `cursor` is the `next` of the answer before."""
+    return json_response(request, queries.recordings(cursor, limit))
+
+
+@router.get("/sources/{source_id}", response=RecordingPayload)
+def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    return json_response(request, queries.recording(source_id))
+
+
+@router.patch("/sources/{source_id}", response=RecordingPayload)
+def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
+    """Call a recording something else."""
+    if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
+        raise Source.DoesNotExist
+    push.notify(source=source_id)
+    return json_response(request, queries.recording(source_id))
 
 
 @router.delete("/sources/{source_id}", response={204: None})
@@ -18,4 +48,5 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
         store.discard_source(Source.objects.get(pk=source_id, ready=True), patience=10)
     except OperationalError:
         return problem(409, "The recording is in use", "Something still reads or writes it. Try again in a moment.")
+    push.notify(source=source_id)
     return HttpResponse(status=204)

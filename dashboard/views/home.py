@@ -1,18 +1,33 @@
-"""The recordings, and the door through which new ones come in."""
+"""The recordings, their newest findings, and the door through which new ones come in."""
 
 from typing import TYPE_CHECKING
 
+import orjson
+from django.conf import settings
 from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
+from dashboard import shelf
 from timeline import queries
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
+RECORDINGS = 100
+FINDINGS = 12
+
 
 @require_safe
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
-    return render(request, "home.html", {"sources": queries.recent_sources()})
+    rows = queries.shelf(RECORDINGS + 1)
+    context = {
+        "section": "recordings",
+        "recordings": [shelf.recording(row) for row in rows[:RECORDINGS]],
+        "more": len(rows) > RECORDINGS,
+        "findings": [shelf.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],
+        "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
+        "limit": shelf.size(settings.UPLOAD_LIMIT_BYTES),
+    }
+    return render(request, "home.html", context)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
@@ -31,6 +31,7 @@ BROWSER_OPTIONS = [
     "--disable-sync",
 ]
 START_SECONDS = 60
+expect.set_options(timeout=20_000)  # ms: an import may have to wait for the worker
 
 
 def database_named(url: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Recordings come in through the home page, and go."""
+"""The home page: recordings and what was found in them; how they come in, are renamed, and go."""
 
 import base64
 import gzip
@@ -18,21 +18,31 @@ DROP = """
     document.body.dispatchEvent(new DragEvent(type, { dataTransfer: carried, bubbles: true, cancelable: true }));
 }
 """
+SHIFTS = """
+() => new Promise((resolve) => {
+  let total = 0;
+  new PerformanceObserver((list) => { for (const each of list.getEntries()) total += each.value; })
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(total), 800);
+})
+"""
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
+WATCH = Path(__file__).parents[1] / "data/objects/watch"
 
 
 def drop(page: Page, name: str, content: bytes) -> None:
     page.evaluate(DROP, [name, base64.b64encode(content).decode()])
 
 
-def choose(page: Page, path: Path) -> None:
-    page.locator("#file").set_input_files(path)
+def choose(page: Page, *paths: Path) -> None:
+    page.locator("#file").set_input_files(paths)
 
 
 def test_without_recordings_it_says_what_to_do(page: Page) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", name="No recordings yet")).to_be_visible()
-    expect(page.get_by_role("button", name="Choose a file…")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose files…")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose a folder…")).to_be_visible()
 
 
 def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
@@ -42,22 +52,93 @@ def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
     expect(row).to_contain_text("entries · 6 findings")
     expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("warning")
     row.get_by_role("link", name="Open timeline").click()
-    expect(page.locator(".group-name").first).to_have_text("vcj ring")
     expect(page.locator(".finding.selected h3")).to_contain_text("Service ring was away for 53 ms")
+
+
+def test_it_shows_what_was_recorded_when_and_what_was_found(page: Page, recording: str) -> None:
+    page.goto("/")
+    row = page.locator(f"tr:has(a[href='{recording}'])")
+    expect(row).to_contain_text("21 Nov 2026 07:51:33 – 07:52:59 UTC · 1 min 26 s")
+    expect(row.locator(".count")).to_have_text(["4 warnings", "2 info"])
+    expect(row.locator(".entries")).to_contain_text("775")
+    expect(row.locator(".histogram .tick.warning")).to_have_count(1)
+
+
+def test_a_new_finding_leads_to_its_timeline(page: Page, recording: str) -> None:
+    page.goto("/")
+    words = page.locator(f".newest-finding[href^='{recording}?finding=']").first
+    said = words.locator(".newest-words").inner_text()
+    words.click()
+    expect(page.locator(".finding.selected h3")).to_contain_text(said)
+
+
+def test_several_files_become_one_recording(page: Page) -> None:
+    page.goto("/")
+    choose(page, *sorted(WATCH.iterdir()))
+    row = page.locator(".upload", has_text="endpointslices.jsonl.zst and 6 more")
+    expect(row).to_contain_text("Open timeline")
+    expect(page.locator(".recordings tbody tr", has_text="endpointslices.jsonl.zst and 6 more")).to_have_count(1)
+
+
+def test_a_folder_becomes_one_recording_of_its_name(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "cluster-7"
+    (folder / "pods").mkdir(parents=True)
+    (folder / "pods/pods.jsonl.zst").write_bytes((WATCH / "pods.jsonl.zst").read_bytes())
+    (folder / "services.jsonl.zst").write_bytes((WATCH / "services.jsonl.zst").read_bytes())
+    (folder / "notes.txt").write_bytes(b"only words\n")
+    (folder / ".hidden").write_bytes(b"not to be sent\n")
+    page.goto("/")
+    page.locator("#folder").set_input_files(folder)
+    row = page.locator(".upload", has_text="cluster-7")
+    expect(row).to_contain_text("Open timeline")
+    expect(row.locator(".skipped")).to_contain_text("1 piece skipped")
+    expect(row.locator(".skipped li")).to_contain_text("cluster-7/notes.txt")
+
+
+def test_two_uploads_at_once_become_two_recordings(page: Page) -> None:
+    page.goto("/")
+    drop(page, "first.jsonl.zst", SAMPLE.read_bytes())
+    drop(page, "second.jsonl.zst", SAMPLE.read_bytes())
+    for name in ("first", "second"):
+        expect(page.locator(".upload", has_text=f"{name}.jsonl.zst")).to_contain_text("775 entries · 6 findings")
+        expect(page.locator(".recordings tbody tr", has_text=name)).to_have_count(1)
 
 
 def test_deleting_asks_first(page: Page) -> None:
     page.goto("/")
-    choose(page, SAMPLE)
+    drop(page, "to-delete.zst", SAMPLE.read_bytes())
     expect(page.locator(".upload").first).to_contain_text("Open timeline")
-    mine = page.locator(".recordings tbody tr", has_text="volcano-restart").first
+    mine = page.locator(".recordings tbody tr", has_text="to-delete").first
     number = mine.get_attribute("data-source")
-    mine.get_by_role("button", name="Delete volcano-restart").click()
+    mine.get_by_role("button", name="Delete to-delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Keep").click()
     expect(page.locator(f"[data-source='{number}']")).to_have_count(1)
-    mine.get_by_role("button", name="Delete volcano-restart").click()
+    expect(mine.get_by_role("button", name="Delete to-delete")).to_be_focused()
+    mine.get_by_role("button", name="Delete to-delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(f"[data-source='{number}']")).to_have_count(0)
+
+
+def test_a_recording_is_renamed_where_it_stands_and_every_page_hears_of_it(page: Page) -> None:
+    page.goto("/")
+    drop(page, "to-rename.zst", SAMPLE.read_bytes())
+    expect(page.locator(".upload").first).to_contain_text("Open timeline")
+    mine = page.locator(".recordings tbody tr", has_text="to-rename").first
+    row = page.locator(f"[data-source='{mine.get_attribute('data-source')}']")
+    other = page.context.new_page()
+    other.goto("/")
+    expect(other.get_by_role("link", name="to-rename", exact=True)).to_be_visible()
+    row.get_by_role("button", name="Rename to-rename").press("Enter")
+    name = row.get_by_role("textbox", name="New name of to-rename")
+    expect(name).to_be_focused()
+    name.press("Escape")
+    expect(row.get_by_role("link", name="to-rename", exact=True)).to_be_visible()
+    expect(row.get_by_role("button", name="Rename to-rename")).to_be_focused()
+    row.get_by_role("button", name="Rename to-rename").press("Enter")
+    name.fill("Friday's outage")
+    name.press("Enter")
+    expect(row.get_by_role("link", name="Friday's outage", exact=True)).to_be_visible()
+    expect(other.get_by_role("link", name="Friday's outage", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +148,8 @@ def test_deleting_asks_first(page: Page) -> None:
         ("picture.png", PNG, "picture.png"),
         ("prose.txt", b"It was a dark and stormy night.\n" * 50, "prose.txt"),
         ("not-gzip.jsonl.gz", gzip.compress(b"nothing of ours\n" * 50)[:40], "not-gzip.jsonl.gz"),
+        ("notes.yaml", b"apiVersion: v1\nkind: Config\nusers: []\n", "it is a kubeconfig, which holds credentials"),
+        ("prod.kubeconfig", b"apiVersion: v1\nkind: Config\n", "it is a kubeconfig, which holds credentials"),
     ],
 )
 def test_what_is_no_recording_is_refused_with_the_reason(
@@ -79,7 +162,20 @@ def test_what_is_no_recording_is_refused_with_the_reason(
     expect(page.get_by_role("alert")).to_contain_text(told)
     page.get_by_role("button", name="Dismiss").click()
     expect(page.get_by_role("alert")).to_have_count(0)
-    expect(page.get_by_role("button", name="Choose a file…")).to_be_enabled()
+    expect(page.get_by_role("button", name="Choose files…")).to_be_enabled()
+
+
+def test_a_kubeconfig_among_the_files_is_left_out_and_told(page: Page, complaints: Complaints, tmp_path: Path) -> None:
+    complaints.expect("status of 400")
+    (tmp_path / "a.jsonl.zst").write_bytes(SAMPLE.read_bytes())
+    (tmp_path / "kubeconfig").write_bytes(b"kind: Config\n")
+    (tmp_path / "notes.txt").write_bytes(b"apiVersion: v1\nkind: Config\nusers: []\n")
+    page.goto("/")
+    choose(page, *(tmp_path / name for name in ("a.jsonl.zst", "kubeconfig", "notes.txt")))
+    row = page.locator(".upload", has_text="a.jsonl.zst and 2 more")
+    expect(row).to_contain_text("775 entries · 6 findings")
+    reason = "it is a kubeconfig, which holds credentials; it was not kept"
+    expect(row.locator(".skipped li")).to_have_text([f"kubeconfig: {reason}", f"notes.txt: {reason}"])
 
 
 def test_a_recording_that_breaks_off_says_so(page: Page, complaints: Complaints, tmp_path: Path) -> None:
@@ -89,7 +185,7 @@ def test_a_recording_that_breaks_off_says_so(page: Page, complaints: Complaints,
     choose(page, tmp_path / "cut.jsonl.zst")
     expect(page.locator(".upload")).to_contain_text("cut.jsonl.zst")
     expect(page.locator(".upload .alert, .upload .skipped").first).to_be_visible()
-    expect(page.get_by_role("button", name="Choose a file…")).to_be_enabled()
+    expect(page.get_by_role("button", name="Choose files…")).to_be_enabled()
 
 
 def test_the_theme_is_kept(page: Page) -> None:
@@ -99,7 +195,15 @@ def test_the_theme_is_kept(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_it_fits_a_phone(page: Page) -> None:
+def test_it_fits_a_phone(page: Page, recording: str) -> None:
     page.set_viewport_size({"width": 360, "height": 720})
     page.goto("/")
+    expect(page.locator(".newest-finding").first).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_nothing_moves_while_it_loads(page: Page, recording: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/")
+    assert page.evaluate(SHIFTS) < 0.005

@@ -9,6 +9,7 @@ from timeline.queries.lookup import Wanted, look_up
 from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
+from timeline.queries.shelf import NewFinding, ShelfRow, newest_findings, recording, recordings, shelf
 from timeline.queries.sources import SourceRow, overview, recent_sources, source
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import Grouping, View
@@ -18,7 +19,9 @@ __all__ = [
     "LANES",
     "PAGE",
     "Grouping",
+    "NewFinding",
     "Revision",
+    "ShelfRow",
     "SourceRow",
     "View",
     "Wanted",
@@ -29,14 +32,18 @@ __all__ = [
     "findings",
     "life_columns",
     "look_up",
+    "newest_findings",
     "open_uploads",
     "overview",
     "receiving_payload",
     "recent_sources",
+    "recording",
+    "recordings",
     "revision",
     "revision_payload",
     "revisions",
     "search",
+    "shelf",
     "source",
     "track",
     "upload_payload",

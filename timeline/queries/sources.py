@@ -34,6 +34,11 @@ def recent_sources(limit: int = 100) -> list[SourceRow]:
     return _sources("TRUE ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
 
 
+def sources_before(cursor: int | None, limit: int) -> list[SourceRow]:
+    """Those that came before the one that the cursor is the id of; without one, from the newest."""
+    return _sources("source.id < %s ORDER BY source.id DESC LIMIT %s", [2**63 - 1 if cursor is None else cursor, limit])
+
+
 def source(source_id: int) -> SourceRow | None:
     return next(iter(_sources("source.id = %s", [source_id])), None)
 

@@ -1,0 +1,52 @@
+// The home page: what is chosen or dropped is sent, and what becomes of it is shown.
+
+import { byId } from "../dom.js";
+import { chosen, dropped } from "./choosing.js";
+import { listen } from "./news.js";
+import { Recordings } from "./recordings.js";
+import { Uploads } from "./uploads.js";
+import { count } from "./words.js";
+
+const csrf = { "X-CSRFToken": document.body.dataset.csrf };
+const announce = (text) => (byId("announce").textContent = text);
+const file = byId("file"), folder = byId("folder"), veil = byId("veil");
+let wanted = null; // the upload that broke off and whose files are being chosen again
+
+const recordings = new Recordings({ csrf, announce });
+const uploads = new Uploads({
+  csrf,
+  on: {
+    announce,
+    choose: (upload) => {
+      wanted = upload;
+      (upload.files > 1 ? folder : file).click();
+    },
+    done: (upload) => {
+      announce(`${upload.name} was imported: ${count(upload.findings, "finding")}.`);
+      recordings.renew();
+    },
+  },
+});
+listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renew(), refetch: () => uploads.refetch() });
+
+for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), folder]]) {
+  button.addEventListener("click", () => {
+    wanted = null;
+    input.click();
+  });
+  input.addEventListener("change", () => {
+    if (input.files.length) uploads.send(chosen(input.files), wanted);
+    input.value = "";
+  });
+}
+
+const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+addEventListener("dragenter", (event) => carriesFiles(event) && (veil.hidden = false));
+addEventListener("dragover", (event) => carriesFiles(event) && event.preventDefault());
+addEventListener("dragleave", (event) => event.relatedTarget === null && (veil.hidden = true));
+addEventListener("drop", (event) => {
+  veil.hidden = true;
+  if (!carriesFiles(event)) return;
+  event.preventDefault();
+  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => announce("What was dropped could not be read."));
+});

@@ -1,0 +1,100 @@
+// The lists of recordings and of findings: the server draws them; here they are renewed, renamed, deleted.
+
+import { request } from "../api.js";
+import { byId, el } from "../dom.js";
+
+const RENEWED = ["recordings", "newest"];
+
+export class Recordings {
+  #renewing = null;
+
+  constructor({ csrf, announce }) {
+    Object.assign(this, { csrf, announce });
+    document.addEventListener("click", ({ target }) => {
+      const row = target.closest("[data-source]");
+      if (target.closest("[data-rename]")) this.#rename(row);
+      else if (target.closest("[data-delete]")) this.#ask(row);
+    });
+  }
+
+  /** The server's fresh version replaces the old; one at a time, and not while somebody writes a name. */
+  async renew() {
+    this.#renewing ??= this.#fetch().finally(() => (this.#renewing = null));
+    return this.#renewing;
+  }
+
+  async #fetch() {
+    let text;
+    try {
+      text = await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text();
+    } catch {
+      return this.announce("The list of recordings could not be renewed.");
+    }
+    if (document.querySelector(".rename")) return;
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const focused = document.activeElement?.closest("[data-source]")?.dataset.source;
+    for (const id of RENEWED) {
+      const fresh = page.getElementById(id);
+      if (fresh) byId(id).replaceWith(document.adoptNode(fresh));
+    }
+    if (focused) document.querySelector(`[data-source="${focused}"] a`)?.focus();
+  }
+
+  #rename(row) {
+    const link = row.querySelector("th a"), button = row.querySelector("[data-rename]");
+    const input = el("input", { class: "rename-input", value: row.dataset.name, maxlength: 253, required: true, "aria-label": `New name of ${row.dataset.name}` });
+    const form = el("form", { class: "rename" }, input, el("button", { class: "button primary" }, "Save"), el("button", { class: "button", type: "button" }, "Keep"));
+    const close = () => {
+      form.replaceWith(link);
+      button.focus();
+    };
+    link.replaceWith(form);
+    input.select();
+    form.lastChild.addEventListener("click", close);
+    form.addEventListener("keydown", ({ key }) => key === "Escape" && close());
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const options = { method: "PATCH", headers: { ...this.csrf, "Content-Type": "application/json" }, body: JSON.stringify({ name: input.value }) };
+      try {
+        const { name } = await request(`/api/sources/${row.dataset.source}`, options);
+        close();
+        this.announce(`It is called ${name} now.`);
+        await this.renew();
+      } catch (error) {
+        input.setCustomValidity(error.detail ?? error.message);
+        input.reportValidity();
+        input.addEventListener("input", () => input.setCustomValidity(""), { once: true });
+      }
+    });
+  }
+
+  #ask(row) {
+    const dialog = byId("confirm"), { name, source } = row.dataset;
+    byId("confirm-name").textContent = name;
+    byId("confirm-error").hidden = true;
+    dialog.returnValue = "keep";
+    dialog.showModal();
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue === "delete") this.#delete(source, name);
+      else document.querySelector(`[data-source="${source}"] [data-delete]`)?.focus();
+    }, { once: true });
+  }
+
+  async #delete(source, name) {
+    const row = document.querySelector(`[data-source="${source}"]`);
+    row?.classList.add("going");
+    try {
+      await request(`/api/sources/${source}`, { method: "DELETE", headers: this.csrf });
+      this.announce(`${name} was deleted.`);
+      await this.renew();
+      byId("main").focus();
+    } catch (error) {
+      row?.classList.remove("going");
+      const dialog = byId("confirm");
+      byId("confirm-error").textContent = error.message;
+      byId("confirm-error").hidden = false;
+      dialog.showModal();
+      dialog.addEventListener("close", () => dialog.returnValue === "delete" && this.#delete(source, name), { once: true });
+    }
+  }
+}

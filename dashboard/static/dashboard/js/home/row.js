@@ -1,0 +1,120 @@
+// One upload as the page shows it, from the first byte to the link to its timeline.
+
+import { el } from "../dom.js";
+import { count, left, percent, share } from "./words.js";
+
+export const FINAL = new Set(["done", "failed", "cancelled"]);
+const sentence = (text) => text.replace(/[.…]?$/, (end) => end || ".");
+
+export class Row {
+  /** Of an element that the server drew, or else a new one. */
+  constructor(element) {
+    this.element = element ?? document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
+    for (const part of ["name", "state", "actions", "bar", "detail"]) this[part] = this.element.querySelector(`[data-part="${part}"]`);
+    this.began = performance.now();
+  }
+
+  call(name) {
+    this.name.textContent = name;
+    this.name.parentElement.title = name;
+    this.bar.setAttribute("aria-label", `Progress of ${name}`);
+  }
+
+  get ended() {
+    return FINAL.has(this.element.dataset.state);
+  }
+
+  /** Buttons as [text, act]; those that stand there already stay, and keep the focus. */
+  act(...buttons) {
+    const texts = buttons.map(([text]) => text).join();
+    if (this.actions.dataset.shown === texts) return;
+    this.actions.dataset.shown = texts;
+    this.actions.replaceChildren(...buttons.map(([text, act, kind = "quiet"]) => {
+      const button = el("button", { type: "button", class: `button ${kind}`, "aria-label": `${text} ${this.name.textContent}` }, text);
+      button.addEventListener("click", act);
+      return button;
+    }));
+  }
+
+  #progress(part, whole) {
+    this.bar.hidden = false;
+    if (whole) this.bar.value = part / whole;
+    else this.bar.removeAttribute("value");
+  }
+
+  #say(state, ...detail) {
+    this.state.textContent = state;
+    this.detail.replaceChildren(...detail);
+  }
+
+  sending({ sent, total, seconds }) {
+    this.element.dataset.state = "sending";
+    this.#progress(sent, total);
+    this.#say(`sending · ${share(sent, total)}`, el("p", { class: "soft" }, sent === total ? "looking at it…" : left(seconds) || "\u00a0"));
+  }
+
+  pausing(seconds) {
+    this.element.dataset.state = "paused";
+    this.#say("waiting for the connection", el("p", { class: "soft" }, `It goes on by itself where it is; the next attempt is in ${seconds} s.`));
+  }
+
+  /** It has broken off, in another life of this page or elsewhere. */
+  brokenOff(upload) {
+    this.element.dataset.state = "paused";
+    this.#progress(upload.bytes_read, upload.bytes_total);
+    const what = upload.files === 1 ? "the same file" : "the same files";
+    this.#say(`broke off at ${percent(upload.bytes_read, upload.bytes_total)}`,
+      el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. Choose ${what} again, and it goes on from there.`));
+  }
+
+  failed(title, detail) {
+    this.element.dataset.state = "failed";
+    this.bar.hidden = true;
+    this.#say("", el("p", { class: "alert", role: "alert" }, el("strong", {}, sentence(title)), detail ? ` ${detail}` : ""));
+    this.act(["Dismiss", () => this.element.remove()]);
+  }
+
+  /** What the server tells of it. */
+  show(upload) {
+    this.call(upload.name);
+    this.element.dataset.state = upload.state;
+    const notes = skipped(upload);
+    const { bytes_read: read, bytes_total: total } = upload;
+    switch (upload.state) {
+      case "receiving":
+        this.#progress(read, total);
+        return this.#say(`sending · ${share(read, total)}`, el("p", { class: "soft" }, "from another page"));
+      case "waiting":
+        this.#progress(0, 0);
+        return this.#say("waiting for a worker", el("p", { class: "soft" }, "\u00a0"));
+      case "importing":
+        this.#progress(read, read < total ? total : 0);
+        return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${count(upload.entries, "entry", "entries")}`,
+          el("p", { class: "soft" }, read < total ? this.#left(read / total) : "judging what was read…"), ...notes);
+      case "failed":
+        this.failed("It could not be imported", upload.error);
+        return this.detail.append(...notes);
+    }
+    this.bar.hidden = true;
+    if (upload.state === "cancelled") {
+      this.#say("cancelled");
+      return this.act(["Dismiss", () => this.element.remove()]);
+    }
+    this.#say(`${count(upload.entries, "entry", "entries")} · ${count(upload.findings, "finding")}`, ...notes);
+    this.act(["Dismiss", () => this.element.remove()]);
+    this.actions.prepend(el("a", { class: "button primary", href: upload.url }, "Open timeline"));
+  }
+
+  #left(part) {
+    if (this.read === undefined || part < this.read.part) this.read = { part, at: performance.now() };
+    return left(((1 - part) / ((part - this.read.part) / (performance.now() - this.read.at))) / 1000) || "\u00a0";
+  }
+}
+
+function skipped(upload) {
+  if (!upload.skipped) return [];
+  const shown = upload.skipped_examples;
+  return [el("details", { class: "skipped", open: upload.state !== "importing" }, el("summary", {}, `${count(upload.skipped, "piece")} skipped`),
+    el("ul", {}, shown.map((line) => el("li", {}, line)),
+      upload.skipped > shown.length ? el("li", { class: "soft" }, `and ${(upload.skipped - shown.length).toLocaleString("en")} more`) : null))];
+}

@@ -1,0 +1,162 @@
+// All uploads that the page shows: those it sends, those that broke off, those of other pages.
+
+import { request } from "../api.js";
+import { byId } from "../dom.js";
+import { isSame } from "./choosing.js";
+import { FINAL, Row } from "./row.js";
+import { Sending } from "./sending.js";
+
+const SILENT = 10_000; // ms without a byte, after which an upload that this page does not send has broken off
+const MINE = "causeline-sending"; // the uploads that this tab sends, in its session storage
+
+export class Uploads {
+  #rows = new Map(); // upload id → Row
+  #known = new Map(); // upload id → what the server told last
+  #sending = new Map(); // upload id → Sending
+  #mine = remembered();
+
+  /** `on` is told: done(upload), announce(text), choose(upload) where its files have to be chosen again. */
+  constructor({ csrf, on }) {
+    Object.assign(this, { csrf, on });
+    for (const element of document.querySelectorAll("[data-upload]")) {
+      const upload = JSON.parse(element.dataset.upload);
+      this.#rows.set(upload.id, new Row(element));
+      this.take(upload);
+    }
+    addEventListener("beforeunload", (event) => this.#sending.size && event.preventDefault());
+    setInterval(() => this.#lookForBrokenOnes(), 1000);
+  }
+
+  /** Send what was chosen, or go on with what broke off of it. With `upload`, it has to be that one. */
+  async send({ name, files, left }, upload = null) {
+    if (!files.length || !files.some(({ file }) => file.size)) return this.#refuse(name, files, left);
+    let known = null;
+    try {
+      known = await this.#brokenOff(files, upload);
+    } catch (error) {
+      return this.on.announce(error.message);
+    }
+    if (upload && !known) {
+      const row = this.#rows.get(upload.id);
+      row.brokenOff(upload);
+      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} is not what broke off: names and sizes of the files have to be the same.` }));
+      return;
+    }
+    const row = known ? this.#rows.get(known.id) : this.#add(name);
+    const sending = new Sending({
+      name, files, csrf: this.csrf,
+      on: {
+        upload: (told) => this.#own(told, row, sending),
+        progress: (progress) => row.sending(progress),
+        pause: (seconds) => row.pausing(seconds),
+      },
+    });
+    const cancel = () => sending.cancel().catch((error) => this.on.announce(error.message));
+    row.sending({ sent: known?.bytes_read ?? 0, total: sending.total });
+    row.act(["Cancel", cancel]);
+    try {
+      const told = await sending.run(known);
+      this.#release(sending);
+      this.take(told);
+    } catch (error) {
+      this.#release(sending);
+      if (error.name === "AbortError") return row.element.remove();
+      row.failed(error.title ?? "It could not be sent", error.detail ?? error.message);
+    }
+  }
+
+  /** The server's news of an upload; those of other pages get a row too while they run. */
+  take(upload) {
+    if (this.#sending.has(upload.id)) return; // its row knows more
+    let row = this.#rows.get(upload.id);
+    if (!row) {
+      if (FINAL.has(upload.state) || (upload.state === "receiving" && !upload.bytes_read)) return;
+      row = this.#add(upload.name);
+      this.#rows.set(upload.id, row);
+    }
+    if (row.ended) return; // news can overtake each other
+    this.#known.set(upload.id, { ...upload, at: Date.now() });
+    row.show(upload);
+    if (upload.state === "done") this.on.done(upload);
+    else if (!FINAL.has(upload.state)) row.act(["Cancel", () => this.#cancel(upload)]);
+    if (this.#mine.has(upload.id)) this.#lookForBrokenOnes();
+  }
+
+  /** Ask for everything that has not ended. */
+  async refetch() {
+    try {
+      const { uploads } = await request("/api/uploads");
+      uploads.forEach((upload) => this.take(upload));
+      const open = [...this.#rows].filter(([id, row]) => !row.ended && !this.#sending.has(id));
+      for (const [id] of open) if (!uploads.some((upload) => upload.id === id)) this.take(await request(`/api/uploads/${id}`));
+    } catch {
+      // the next time; the rows stand as they are
+    }
+  }
+
+  #add(name) {
+    const row = new Row();
+    row.call(name);
+    byId("uploads").prepend(row.element);
+    return row;
+  }
+
+  #refuse(name, files, left) {
+    const [title, detail] = files.length || !left
+      ? ["The file is empty", "Choose a recording that has entries in it."]
+      : ["There is nothing in it to send", "All of its files are hidden."];
+    this.#add(name).failed(title, detail);
+  }
+
+  /** The upload of just these files that broke off, with its parts; null if there is none. */
+  async #brokenOff(files, wanted) {
+    const total = files.reduce((sum, { file }) => sum + file.size, 0);
+    for (const upload of wanted ? [wanted] : this.#known.values()) {
+      if (upload.state !== "receiving" || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
+      const told = await request(`/api/uploads/${upload.id}`);
+      if (told.state === "receiving" && isSame(files, told.parts)) return told;
+    }
+    return null;
+  }
+
+  #own(upload, row, sending) {
+    const early = this.#rows.get(upload.id); // its news may have come before this answer
+    if (early && early !== row) early.element.remove();
+    this.#rows.set(upload.id, row);
+    this.#sending.set(upload.id, sending);
+    this.#remember(upload.id, true);
+  }
+
+  #release(sending) {
+    this.#sending.delete(sending.id);
+    this.#remember(sending.id, false);
+  }
+
+  #remember(id, sending) {
+    if (sending) this.#mine.add(id);
+    else this.#mine.delete(id);
+    try { sessionStorage.setItem(MINE, JSON.stringify([...this.#mine])); } catch { /* then the silence tells */ }
+  }
+
+  #lookForBrokenOnes() {
+    for (const [id, upload] of this.#known) {
+      const row = this.#rows.get(id);
+      if (upload.state !== "receiving" || this.#sending.has(id) || row.element.dataset.state !== "receiving") continue;
+      if (!this.#mine.has(id) && Date.now() - upload.at < SILENT) continue;
+      row.brokenOff(upload);
+      row.act(["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]);
+    }
+  }
+
+  async #cancel({ id }) {
+    try {
+      this.take(await request(`/api/uploads/${id}/cancel`, { method: "POST", headers: this.csrf }));
+    } catch (error) {
+      this.on.announce(error.message);
+    }
+  }
+}
+
+function remembered() {
+  try { return new Set(JSON.parse(sessionStorage.getItem(MINE) ?? "[]")); } catch { return new Set(); }
+}

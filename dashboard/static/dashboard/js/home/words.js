@@ -1,0 +1,24 @@
+// How amounts are said. Free of the DOM.
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+const powerOf = (count) => Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, count)) / 3)));
+const scaled = (count, power) => (count / 1000 ** power).toFixed(power ? 1 : 0);
+
+/** "1.2 MB" */
+export const bytes = (count) => `${scaled(count, powerOf(count))} ${UNITS[powerOf(count)]}`;
+
+/** "1.2 of 2.7 GB": both in the unit of the whole. */
+export const share = (part, whole) => `${scaled(part, powerOf(whole))} of ${bytes(whole)}`;
+
+export const percent = (part, whole) => `${Math.floor((100 * part) / Math.max(1, whole))} %`;
+
+/** "1 entry", "3,958 entries" */
+export const count = (number, one, several = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
+
+/** "about 40 s left": never finer than it can be known. */
+export function left(seconds) {
+  if (!Number.isFinite(seconds) || seconds < 1) return "";
+  if (seconds < 60) return `about ${Math.ceil(seconds / 5) * 5} s left`;
+  if (seconds < 3600) return `about ${Math.ceil(seconds / 60)} min left`;
+  return `about ${(seconds / 3600).toFixed(1)} h left`;
+}

@@ -22,6 +22,16 @@ def moment(since_1970: int) -> datetime:
     return _EPOCH + timedelta(microseconds=since_1970)
 
 
+def revision(text: str | None) -> int | None:
+    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
+    if not text or len(text) > _REVISION_DIGITS or text[0] == "0":
+        return None
+    return int(text) if text.isascii() and text.isdecimal() else None
+
+
+_REVISION_DIGITS = 39  # of 128 bits, the widest that Kubernetes speaks of
+
+
 class ObjectRef(msgspec.Struct, frozen=True, gc=False):
     """Which object, as the findings document names it. `group` is "" for core, `namespace` "" for cluster scope."""
 

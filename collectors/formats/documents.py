@@ -7,10 +7,10 @@ import msgspec
 
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import Skipped, too_long
-from collectors.normalise import revision, told
+from collectors.normalise import told
 from collectors.normalise.objects import failure, sighting_of
 from collectors.normalise.replay import Replay
-from timeline.entries import Change, Entry, Place
+from timeline.entries import Change, Entry, Place, revision
 
 
 class Piece(NamedTuple):

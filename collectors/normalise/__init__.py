@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from timeline.entries import Change, Owner
+from timeline.entries import Change, Owner, revision
 from timeline.kinds import Kind, Metadata
 
 NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}
@@ -37,16 +37,6 @@ def owner(metadata: Metadata) -> Owner | None:
         return None
     group, _, version = chosen.apiVersion.rpartition("/")
     return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
-
-
-def revision(text: str | None) -> int | None:
-    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
-    if not text or len(text) > _REVISION_DIGITS or text[0] == "0":
-        return None
-    return int(text) if text.isascii() and text.isdecimal() else None
-
-
-_REVISION_DIGITS = 39  # of 128 bits, the widest that Kubernetes speaks of
 
 
 def told(body: msgspec.Raw) -> bool:

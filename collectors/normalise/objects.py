@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.normalise import decoder, owner, revision, told
+from collectors.normalise import decoder, owner, told
 from collectors.redact import redact_json
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
 from timeline.kinds import Metadata, kind_of, seconds
 
 

@@ -6,15 +6,19 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from timeline.coverage import coverage
 from timeline.entries import Entry, Place, microseconds
 from timeline.lifelines import Moment, Name, Track
 from timeline.world import World
 
 RULES = Path(__file__).parent / "rules"
+ENGINE = Path(__file__).parent / "data" / "engine"
+WATCHES = sorted((ENGINE / "families-watch").iterdir())  # beside families.jsonl.zst
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
 
 
@@ -44,12 +48,19 @@ def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, bat
     assert findings_of(world) == findings_of(sample_world())
 
 
-def test_only_new_entries_are_handed_on() -> None:
-    world = World()
-    new = [entry for _, entry in world.learn(sample())]
-    repeated = len(sample()) - len(new)
-    assert repeated == 8  # writes that changed nothing: they repeat their object's revision
-    assert list(world.learn(sample())) == []
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_handed_on_is_enough_to_learn_it_all_again(seed: int) -> None:
+    entries = [entry for path in [ENGINE / "families.jsonl.zst", *WATCHES] for entry in entries_of(path)]
+    entries += random.Random(seed).sample(entries, 100)
+    random.Random(seed).shuffle(entries)
+    world, again = World(), World()
+    news = [entry for _, entry in world.learn(entries)]
+    assert [entry for _, entry in again.learn(news)] == news
+    world.settle()
+    again.settle()
+    assert told(again) == told(world)
+    assert (again.first, again.last, coverage(again)) == (world.first, world.last, coverage(world))
+    assert list(again.learn(entries)) == []
 
 
 def the(world: World, *name: str) -> list[Track]:

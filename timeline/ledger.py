@@ -6,6 +6,7 @@ Between the two nothing is decided, so permutation, repetition and batching of t
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -58,7 +59,7 @@ class Ledger:
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._keeps = keeps
-        self._refused: dict[object, tuple[str, Stamped]] = {}  # each with its file
+        self._refused: dict[object, Entry] = {}  # without their facts
         self._objects: dict[tuple[str, str, str, str, str], _Object] = {}
         self._lanes: dict[Name, list[_Object]] = {}
         self._lane_numbers: dict[Name, int] = {}
@@ -75,7 +76,10 @@ class Ledger:
         self.logged = (FOREVER, 0)  # from when until when audit logs tell anything
 
     def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
-        """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
+        """Remember entries, and hand on those that told anything new with their track's number. Consume it to the end.
+
+        What is handed on is enough to learn all of it again.
+        """
         keeps, objects = self._keeps, self._objects
         for entry in entries:
             if keeps and not keeps(entry):
@@ -88,11 +92,9 @@ class Ledger:
             before = known.entries.get(change)
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
-            self._extend(now.received, now.staged, now.clock is Clock.AUDIT)
+            news = self._extend(now)
             folded = before is None and known.folded is not None and change in known.folded
-            known.seen.count(now, now if folded else before)
-            if now.place and now.clock is Clock.AUDIT:
-                self._files.add(now.place.file)
+            news |= known.seen.count(now, now if folded else before)
             if folded:
                 continue
             if before is None:
@@ -105,14 +107,23 @@ class Ledger:
                 known.entries[change] = now
                 self._note(known, now)
                 known.seen.recount(before, now)
+                yield known.number, entry
+            elif news:
+                yield known.number, entry
 
     def _refuse(self, entry: Entry) -> None:
-        change = entry.identity or (entry.ref.uid, identity(entry))
-        if change not in self._refused:
-            file = entry.place.file if entry.place and entry.clock is Clock.AUDIT else ""
-            self._refused[change] = file, (entry.resource_version, entry.received, entry.staged)
-            self._extend(entry.received, entry.staged, entry.clock is Clock.AUDIT)
-            self.seen[entry.ref.group, entry.ref.kind].count(entry, None)
+        ref = entry.ref
+        change = ref.group, ref.kind, ref.uid or (ref.namespace, ref.name), identity(entry)
+        before = self._refused.get(change)
+        now = replace(entry, facts=None, body=b"") if entry.facts or entry.body else entry
+        self._extend(now)
+        seen = self.seen[ref.group, ref.kind]
+        seen.count(now, before)
+        if before is None:
+            self._refused[change] = now
+        elif (now := merged(before, now)) != before:
+            self._refused[change] = now
+            seen.recount(before, now)
 
     def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
         uid, name, namespace, kind, group = key
@@ -127,43 +138,47 @@ class Ledger:
         if not self._keeps:  # else everything is judged at once
             self._fresh.append(entry)
 
-    def _extend(self, received: int, staged: int, logged: bool) -> None:
-        """The time that the source covers."""
+    def _extend(self, entry: Entry) -> bool:
+        """Take note of what the source covers; whether that was news."""
+        logged = entry.clock is Clock.AUDIT
+        if logged and entry.place and entry.place.file not in self._files:
+            self._files.add(entry.place.file)
+            return self._reach(entry.received, entry.staged, logged) or True
+        return self._reach(entry.received, entry.staged, logged)
+
+    def _reach(self, received: int, staged: int, logged: bool) -> bool:
+        news = False
         end = staged
         if end == FOREVER:
             end = received
         elif end < self.answered:
-            self.answered = end
+            self.answered, news = end, True
         if logged and (received < self.logged[0] or end > self.logged[1]):
-            self.logged = min(received, self.logged[0]), max(end, self.logged[1])
+            self.logged, news = (min(received, self.logged[0]), max(end, self.logged[1])), True
         if received < self.first or not self.first:
-            self.first = received
+            self.first, news = received, True
         if end > self.last:
-            self.last = end
+            self.last, news = end, True
+        return news
 
     def _cover(self) -> None:
         """The same by the clock that all follow: one that is ahead would make the source go on for longer."""
         self.first, self.last, self.answered, self.logged = 0, 0, FOREVER, (FOREVER, 0)
         for entry in self.entries():
-            self._extend(entry.received, entry.staged, entry.clock is Clock.AUDIT)
+            self._reach(entry.received, entry.staged, entry.clock is Clock.AUDIT)
         for _, received, staged in self._folded():
-            self._extend(received, staged, logged=True)
-        for file, (_, received, staged) in self._refused.values():
-            ahead = self._offsets.get(file, 0)
-            self._extend(received - ahead, _earlier(staged, ahead), file != "")
+            self._reach(received, staged, logged=True)
 
     def entries(self) -> Iterator[Entry]:
-        """Every change that is kept, in no order, by the clock that all follow."""
+        """Every change that is kept, or was refused, in no order, by the clock that all follow."""
         kept = (entry for each in self._objects.values() for entry in each.entries.values())
-        return map(self._on_time, kept) if self._offsets else kept
+        known = chain(kept, self._refused.values())
+        return map(self._on_time, known) if self._offsets else known
 
     def stamps(self) -> Iterator[Stamped]:
         """Of every change that was seen, in no order."""
         yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
         yield from self._folded()
-        for file, (revision, received, staged) in self._refused.values():
-            ahead = self._offsets.get(file, 0)
-            yield revision, received - ahead, _earlier(staged, ahead)
 
     def _folded(self, objects: "Iterable[_Object] | None" = None) -> Iterator[tuple[int, int, int]]:
         """The stamps of what was left out."""
@@ -267,6 +282,9 @@ class Ledger:
         told: dict[GroupKind, list[Entry]] = defaultdict(list)
         for each in self._objects.values():
             told[each.name[:2]] += [entry for entry in each.entries.values() if entry.resource_version is not None]
+        for entry in self._refused.values():
+            if entry.resource_version is not None:
+                told[entry.ref.group, entry.ref.kind].append(entry)
         self._offsets = {}
         if len(self._files) > 1:
             self._offsets = offsets(

@@ -20,8 +20,9 @@ class Seen:
         self.streamed_since = FOREVER  # from its first change of which a line tells the time, microseconds
         self.streamed_until = 0
 
-    def count(self, entry: Entry, before: Entry | None) -> None:
-        """Take note of an observation, and of what was known of the same change before it."""
+    def count(self, entry: Entry, before: Entry | None) -> bool:
+        """Take note of an observation, and of what was known of the same change before it; whether that was news."""
+        known = None if before is None else self._marks()
         if before is None:
             self.changes += 1
         if entry.clock is Clock.AUDIT:
@@ -38,6 +39,10 @@ class Seen:
             if entry.change is Change.CREATED or (entry.change is Change.MODIFIED and entry.user_agent):
                 self.streamed_since = min(self.streamed_since, entry.received)  # others tell a time before it
             self.streamed_until = max(self.streamed_until, entry.received)
+        return known is None or known != self._marks()
+
+    def _marks(self) -> tuple[bool | int, ...]:
+        return self.created, self.statuses, self.listed, self.streamed, self.streamed_since, self.streamed_until
 
     def recount(self, before: Entry, now: Entry) -> None:
         """Take note that another observation of a change, or the first of an audit log, stands for it now."""

@@ -18,7 +18,7 @@ from timeline.world import World
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
 _EVERY = 2_000  # entries between two reports
-_TOLD = 10_000  # skipped lines that are kept, of all that there may be
+TOLD = 10_000  # skipped lines that are kept, of all that there may be
 
 
 class Analysis(NamedTuple):
@@ -50,15 +50,15 @@ class Analysis(NamedTuple):
 
     def document(self) -> DocumentPayload:
         """The findings document `causeline.findings/v1`."""
-        skipped = list(self.skipped)
+        skipped: list[tuple[str, int, str]] = list(self.skipped)
         if more := self.skips - len(skipped):
-            skipped.append(Skipped(self.name, 0, f"{more} more lines were skipped that are not told one by one"))
+            skipped.append(documents.untold(self.name, more))
         return documents.document(
             self.world,
             self.findings,
             name=self.name,
             entries=self.entries,
-            skipped=[(each.file, each.line, each.reason) for each in skipped],
+            skipped=skipped,
             rules=rulebook(),
         )
 
@@ -69,24 +69,24 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
     try:
         reading = read(inputs, bodies=False, limits=limits, processes=_processors())
         world = World(matters)
-        skipped = _Skips()
+        skipped = Skips()
         for _ in world.learn(_entries(reading, skipped, report)):
             pass
         name = ", ".join(name for _, name in inputs)
         if not world.seen and skipped.told:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
         if mixed := world.mixed():
-            raise NotARecording(_two_clusters(*mixed))
+            raise NotARecording(two_clusters(*mixed))
         world.settle()
         findings = judge(world, world.tracks())
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
-    nothing = "" if world.seen else _nothing(name, reading)
+    nothing = "" if world.seen else nothing_in(name, reading)
     return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing)
 
 
-class _Skips:
+class Skips:
     """What was skipped, within bounds: every line of a file may be broken."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Skips:
 
     def add(self, skipped: Skipped) -> None:
         self.count += 1
-        if not skipped.line or len(self.told) < _TOLD:
+        if not skipped.line or len(self.told) < TOLD:
             self.told.append(skipped)
 
 
@@ -104,7 +104,7 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _entries(reading: Reading, skipped: _Skips, report: Report | None) -> Iterator[Entry]:
+def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterator[Entry]:
     count = 0
     for item in reading:
         if isinstance(item, Skipped):
@@ -128,14 +128,16 @@ def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[s
     ]
 
 
-def _nothing(name: str, reading: Reading) -> str:
+def nothing_in(name: str, reading: Reading) -> str:
+    """Why there is nothing to judge in what was read without an error."""
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):
         wanted = " An audit policy should log create, update, patch and delete at level RequestResponse."
     return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
 
 
-def _two_clusters(one: Entry, other: Entry) -> str:
+def two_clusters(one: Entry, other: Entry) -> str:
+    """Why two entries cannot be of one cluster."""
     places = " and ".join(f"{each.place.file} line {each.place.line}" for each in (one, other) if each.place)
     same = one.ref.kind == "Namespace" == other.ref.kind and one.ref.name == other.ref.name
     how = f"tell of two namespaces {one.ref.name}" if same else "tell of one revision with two contents"

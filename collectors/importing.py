@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import PurePath
 from typing import Any
@@ -15,12 +14,10 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from collectors import receiving
-from collectors.formats import NotARecording, Reading, Skipped, read
+from collectors.formats import NotARecording
+from collectors.imports import Count, Stopped, import_into
 from timeline import push, store
-from timeline.entries import Entry
 from timeline.models import Source, Upload
-from timeline.pipeline import ingest
-from timeline.world import World
 
 logger = logging.getLogger(__name__)
 ABANDONED = timedelta(minutes=1)
@@ -29,10 +26,6 @@ REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # at the same upload, when workers die or the database fails
 State = Upload.State
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
-
-
-class Stopped(Exception):
-    """The upload was cancelled, or another worker has taken it over."""
 
 
 def take_up(upload_id: int) -> Upload | None:
@@ -50,10 +43,7 @@ def run(upload: Upload) -> None:
     progress = Progress(upload)
     try:
         with progress, transaction.atomic():
-            entries = ingest(source, World(), progress.entries())
-            if not entries:
-                raise NotARecording(_nothing_in_it(upload.name, progress))
-            store.show_source(source, progress.skipped)
+            entries = import_into(source, progress.inputs, settings.LIMITS, progress.count)
             if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:
@@ -97,7 +87,7 @@ def _mine(upload: Upload) -> QuerySet[Upload]:
 
 def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
     """Write down how this attempt ended, if it still counts."""
-    told = {"skipped": progress.skipped, "skipped_examples": progress.examples, "seen": timezone.now()}
+    told = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
     return bool(_mine(upload).update(state=state, **told, **fields))
 
 
@@ -119,29 +109,15 @@ def _title(name: str) -> str:
     return path.name or name
 
 
-def _nothing_in_it(name: str, progress: "Progress") -> str:
-    if progress.examples:
-        return f"{name} holds no change of an object that can be used. The first reason: {progress.examples[0]}"
-    return (
-        f"{name} is an audit log, but none of its events changes an object. "
-        "The audit policy should log create, update, patch and delete at level RequestResponse."
-    )
-
-
 class Progress:
-    """Counts what is read and writes it to the upload's row on a connection of its own, beside the transaction."""
+    """Writes what was read to the upload's row, on a connection of its own, beside the transaction."""
 
     def __init__(self, upload: Upload) -> None:
+        self.count = Count(receiving.refused_of(upload))
         self._upload = upload
-        self._reading: Reading | None = None
         self._over = threading.Event()
-        self._stopped = False
         self._thread = threading.Thread(target=self._report_often, name=f"progress of upload {upload.pk}", daemon=True)
-        self.read = 0
-        self._inputs = receiving.inputs_of(upload)  # now: while entries are copied, the connection is busy
-        left_out = receiving.refused_of(upload)
-        self.skipped = len(left_out)
-        self.examples = left_out[:EXAMPLES]
+        self.inputs = receiving.inputs_of(upload)  # now: while entries are copied, the connection is busy
 
     def __enter__(self) -> "Progress":
         self._thread.start()
@@ -151,18 +127,9 @@ class Progress:
         self._over.set()
         self._thread.join()
 
-    def entries(self) -> Iterator[Entry]:
-        self._reading = read(self._inputs, bodies=True, limits=settings.LIMITS)
-        for item in self._reading:
-            if isinstance(item, Skipped):
-                self.skipped += 1
-                if len(self.examples) < EXAMPLES:
-                    self.examples.append(str(item))
-            else:
-                self.read += 1
-                yield item
-            if self._stopped:
-                raise Stopped
+    @property
+    def examples(self) -> list[str]:
+        return [str(each) for each in self.count.skips.told[:EXAMPLES]]
 
     def _report_often(self) -> None:
         connection = connections.create_connection("default")
@@ -178,13 +145,14 @@ class Progress:
             connection.close()
 
     def _report(self, connection: BaseDatabaseWrapper) -> None:
-        done = self._reading.bytes_read if self._reading else 0
+        count = self.count
+        done = count.reading.bytes_read if count.reading else 0
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE timeline_upload SET bytes_read = %s, entries = %s, skipped = %s, skipped_examples = %s::jsonb,"
                 " seen = now() WHERE id = %s AND attempt = %s AND state = 'importing'",
-                [done, self.read, self.skipped, json.dumps(self.examples), self._upload.pk, self._upload.attempt],
+                [done, count.read, count.skips.count, json.dumps(self.examples), self._upload.pk, self._upload.attempt],
             )
             if not cursor.rowcount:
-                self._stopped = True
+                count.stopped = True
         push.notify(connection, upload=self._upload.pk)

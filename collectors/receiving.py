@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from collectors.formats import NotARecording, read, refuse, refused
+from collectors.formats import NotARecording, Skipped, read, refuse, refused
 from collectors.formats.stream import HEAD_BYTES
 from timeline import push
 from timeline.models import Upload, UploadFile
@@ -77,10 +77,9 @@ def inputs_of(upload: Upload) -> list[tuple[Path, str]]:
     return [(path_of(upload, file.number), file.name) for file in files]
 
 
-def refused_of(upload: Upload) -> list[str]:
+def refused_of(upload: Upload) -> list[Skipped]:
     """What was left out, each with the reason."""
-    files = upload.files.exclude(refused="").order_by("number")
-    return [f"{file.name}: {file.refused}" for file in files]
+    return [Skipped(file.name, 0, file.refused) for file in upload.files.exclude(refused="").order_by("number")]
 
 
 def received_of(upload: Upload) -> list[int]:

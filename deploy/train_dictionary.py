@@ -20,7 +20,7 @@ def main() -> None:
     target = _FOLDER / f"{number}.zstd"
     if target.exists():
         raise SystemExit(f"{target} exists; dictionaries are never changed, only added.")
-    lines = [
+    lines: list[bytes | bytearray | memoryview] = [
         line_of(item)
         for name in names
         for item in read([(Path(name), Path(name).name)], bodies=True)

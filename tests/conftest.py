@@ -22,7 +22,7 @@ def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
     with django_db_blocker.unblock():
         source = store.open_source("sample")
         ingest(source, World(), entries_of(SAMPLE))
-        store.show_source(source, skipped=0)
+        store.show_source(source)
     yield source
     with django_db_blocker.unblock():
         store.discard_source(source)

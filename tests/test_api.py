@@ -173,10 +173,10 @@ def test_a_deleted_recording_leaves_nothing(client: Client) -> None:
     told = post(client, SAMPLE.read_bytes()).json()
     tasks.import_upload(told["id"])
     source = client.get(f"/api/uploads/{told['id']}").json()["source"]
-    assert f"timeline_entry_{source}" in stored.tables()
+    assert stored.tables_of(source)
     answer = client.delete(f"/api/sources/{source}")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert f"timeline_entry_{source}" not in stored.tables()
+    assert not stored.tables_of(source)
     assert not Source.objects.exists()
     assert client.get(f"/api/uploads/{told['id']}").json()["url"] == ""
     assert client.delete(f"/api/sources/{source}").status_code == 404

@@ -19,7 +19,7 @@ from django.db import OperationalError, connection, connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from collectors import importing, receiving, tasks
+from collectors import importing, imports, receiving, tasks
 from collectors.formats import Limits, NotARecording
 from tests import stored
 from tests.recordings import SAMPLE
@@ -108,7 +108,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
         def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
             return pipeline.ingest(source, world, watched(entries))
 
-        monkeypatch.setattr(importing, "ingest", ingest)
+        monkeypatch.setattr(imports, "ingest", ingest)
 
     return arrange
 
@@ -122,7 +122,7 @@ def test_a_recording_is_imported_whole() -> None:
     assert (source.name, source.entries, source.skipped) == ("audit", ENTRIES, 0)
     assert source.first and source.last and source.first < source.last
     assert sum(source.histogram) > 0
-    assert stored.entries_in(source) == ENTRIES
+    assert stored.entries_in(source) == source.stored >= ENTRIES
     severities = sorted(row["severity"] + " " + row["document"]["rule"] for row in stored.findings_of(source))
     assert "warning service-gap" in severities
     assert any("pod-before-service" in each for each in severities)
@@ -180,7 +180,7 @@ def test_only_the_first_reasons_are_kept() -> None:
 def test_a_log_that_changes_no_object_fails_and_says_what_to_log() -> None:
     upload = imported(b'{"auditID":"x","verb":"get"}\n', name="audit.log")
     assert upload.state == "failed"
-    assert upload.error.startswith("audit.log is an audit log, but none of its events changes an object.")
+    assert upload.error.startswith("audit.log: nothing in it changes an object, so there was nothing to judge.")
     assert "RequestResponse" in upload.error
     assert nothing_is_left()
     assert not receiving.path_of(upload).exists()
@@ -188,7 +188,7 @@ def test_a_log_that_changes_no_object_fails_and_says_what_to_log() -> None:
 
 def test_a_log_of_which_nothing_can_be_used_fails_with_the_first_reason() -> None:
     upload = imported(b'{"auditID":"x","verb":\n', name="audit.log")
-    assert upload.error.endswith("The first reason: audit.log line 1: not JSON: Input data was truncated")
+    assert upload.error.endswith("The first reason: audit.log line 1: not JSON: Input data was truncated.")
     assert nothing_is_left()
 
 
@@ -429,7 +429,7 @@ def test_what_is_abandoned_goes_when_it_is_old_and_nobody_works_on_it() -> None:
     assert shown
     importing.discard_abandoned()
     assert {source.pk for source in Source.objects.all()} == {young.pk, at_work.pk, shown.pk}
-    assert f"timeline_entry_{forgotten.pk}" not in stored.tables()
+    assert not stored.tables_of(forgotten)
 
 
 def test_an_upload_cancelled_while_it_arrived_is_not_queued() -> None:

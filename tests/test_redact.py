@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from django.conf import settings as django_settings
 from django.db import connection
 from hypothesis import given, settings
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from collectors import importing, receiving, tasks
 from collectors.redact import MASK, redact, redact_json
 from tests.events import DATA, entries_of, event, pod
+from timeline.packing import unpack
 
 Place = Callable[[str], Any]
 
@@ -226,8 +226,8 @@ def everything_stored() -> str:
     """All rows of all tables as text; bodies unpacked."""
     found = []
     with connection.cursor() as cursor:
-        cursor.execute("SELECT body FROM timeline_entry WHERE body <> ''")
-        found += [zstandard.decompress(bytes(body)).decode() for (body,) in cursor]
+        cursor.execute("SELECT lines FROM timeline_chunk")
+        found += [line.decode() for (lines,) in cursor for line in unpack(bytes(lines))]
         cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
         for (table,) in cursor.fetchall():
             cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')

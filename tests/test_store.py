@@ -7,14 +7,14 @@ from functools import cache
 import msgspec
 import pytest
 from django.db import connection, connections, transaction
+from msgspec.structs import replace
 
 from tests import events, stored
 from tests.recordings import SAMPLE, entries_of
-from timeline import store
-from timeline.entries import Entry, Facts
+from timeline import chunks, store
+from timeline.entries import Entry, Facts, moment
 from timeline.kinds import kind_of
-from timeline.models import Entry as EntryRow
-from timeline.models import Finding, Source, Track
+from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
 from timeline.world import World
 
@@ -51,18 +51,37 @@ def test_a_batch_that_is_known_already_changes_nothing(sample: Source) -> None:
     assert ingest(source, world, sample_entries()) == 775
     assert ingest(source, world, sample_entries()) == 0
     assert stored.stored_of(source) == stored.stored_of(sample)
-    assert stored.entries_in(source) == 775
+    assert source.stored == stored.entries_in(source) == len(sample_entries())
 
 
-def test_every_entry_is_stored_once_with_its_object(sample: Source) -> None:
-    rows = EntryRow.objects.filter(source=sample)
-    assert rows.count() == sample.entries == 775
-    assert list(rows.order_by("sequence").values_list("sequence", flat=True)) == list(range(1, 776))
-    assert set(rows.values_list("key", flat=True)) == {
-        track.id % 2**40 for track in Track.objects.filter(source=sample)
-    }
-    deleted = rows.get(resource_version=582)
-    assert (deleted.change, deleted.received.microsecond, deleted.line) == ("deleted", 841106, 1090)
+def test_every_entry_comes_back_as_it_was(sample: Source) -> None:
+    rows = list(chunks.entries(sample.pk))
+    assert [row.sequence for row in rows] == list(range(1, sample.stored + 1))
+    assert {row.key for row in rows} == {track.id % 2**40 for track in stored.tracks_of(sample)}
+    assert sorted((row.entry for row in rows), key=repr) == sorted(sample_entries(), key=repr)
+
+
+def test_the_entries_of_certain_tracks_and_times_are_found(sample: Source) -> None:
+    rows = list(chunks.entries(sample.pk))
+    keys = {row.key for row in rows[::100]}
+    start, end = (moment(rows[at].entry.received) for at in (200, 500))
+    assert list(chunks.entries(sample.pk, keys)) == [row for row in rows if row.key in keys]
+    assert list(chunks.entries(sample.pk, after=70)) == rows[70:]
+    within = [row for row in rows if start <= moment(row.entry.received) <= end]
+    assert list(chunks.entries(sample.pk, start=start, end=end)) == within
+    assert list(chunks.entries(sample.pk, keys, after=300, end=end)) == [
+        row for row in rows[300:] if row.key in keys and moment(row.entry.received) <= end
+    ]
+    assert list(chunks.entries(sample.pk, [])) == []
+    assert [row.entry.body for row in chunks.entries(sample.pk, bodies=False)] == [b""] * len(rows)
+
+
+def test_a_chunk_holds_no_more_than_it_may() -> None:
+    body = b'{"text":"%s"}' % (b"x" * 100_000)
+    entries = [replace(entry, body=body) for entry in sample_entries()[:20]]
+    source = ingested(entries)
+    assert [len(keys) for keys in Chunk.objects.filter(source=source).values_list("keys", flat=True)] == [2] * 10
+    assert all(row.entry.body == body for row in chunks.entries(source.pk))
 
 
 class Failure(Exception):
@@ -106,11 +125,11 @@ def test_a_lifeline_comes_back_as_the_facts_it_was(sample: Source) -> None:
         row = rows.pop((ref.kind, ref.group, ref.namespace, ref.name, ref.uid))
         held: Facts = kind_of(ref.group, ref.kind).facts_type()
         assert len(row.lifeline) == len(track.moments)
-        for (time, revision, change, action, told), moment in zip(row.lifeline, track.moments, strict=True):
+        for (time, revision, change, action, told), at in zip(row.lifeline, track.moments, strict=True):
             held = held if told is None else msgspec.convert(told, type(held))
-            expected = moment.stamp.resource_version
-            assert (time, revision) == (moment.time, None if expected is None else str(expected))
-            assert (change, action, held) == (moment.change.value, moment.action, moment.facts)
+            expected = at.stamp.resource_version
+            assert (time, revision) == (at.time, None if expected is None else str(expected))
+            assert (change, action, held) == (at.change.value, at.action, at.facts)
     assert not rows
 
 
@@ -118,18 +137,19 @@ def one(**changes: object) -> Source:
     return ingested(events.entries_of(events.event(**changes), bodies=True))
 
 
-def test_nul_characters_become_visible_ones() -> None:
+def test_nul_characters_become_visible_ones_where_they_are_no_lines() -> None:
     """PostgreSQL has no NUL."""
     body = {**events.pod(finalizers=["f\0"]), "status": {"phase": "Run\0ning", "message": "\0"}}
     source = one(responseObject=body, user={"username": "u\0"}, userAgent="a\0", auditID="i\0")
     assert stored.tracks_of(source)[0].lifeline[0][4]["finalizers"] == ["f\ufffd"]
-    entry = EntryRow.objects.get(source=source)
-    assert (entry.actor, entry.user_agent, entry.identity) == ("u\ufffd", "a\ufffd", "i\ufffd")
+    ((_, _, entry),) = chunks.entries(source.pk)
+    assert (entry.actor, entry.user_agent, entry.identity) == ("u\0", "a\0", "i\0")
 
 
 def test_a_revision_beyond_64_bits_is_kept_exactly() -> None:
     source = one(responseObject=events.pod(resourceVersion=str(2**128 - 1)))
-    assert EntryRow.objects.get(source=source).resource_version == 2**128 - 1
+    ((_, _, entry),) = chunks.entries(source.pk)
+    assert entry.resource_version == 2**128 - 1
     assert stored.tracks_of(source)[0].lifeline[0][1] == str(2**128 - 1)
 
 
@@ -141,26 +161,27 @@ def test_numbers_beyond_64_bits_do_not_break_a_lifeline() -> None:
 
 def test_a_discarded_source_leaves_nothing() -> None:
     source = ingested(list(sample_entries()))
-    name = f"timeline_entry_{source.pk}"
-    assert name in stored.tables()
+    assert stored.tables_of(source)
     store.discard_source(source)
-    assert name not in stored.tables()
+    assert not stored.tables_of(source)
     assert not Track.objects.filter(source_id=source.pk or 0).exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_source_can_come_and_go_while_another_imports() -> None:
     busy, other = store.open_source("busy"), stored.opened("other")
+    going = sorted(stored.tables_of(other))
     beside = connections.create_connection("default")
     with transaction.atomic():
         ingest(busy, World(), sample_entries()[:50])
         try:
             with beside.cursor() as cursor:
                 cursor.execute("SET lock_timeout = '1s'")
-                cursor.execute(f"DROP TABLE timeline_entry_{other.pk}")
-                cursor.execute("CREATE TABLE timeline_entry_0 PARTITION OF timeline_entry FOR VALUES IN (0)")
-                cursor.execute("DROP TABLE timeline_entry_0")
+                for table in going:
+                    cursor.execute(f"DROP TABLE {table}")
+                cursor.execute("CREATE TABLE chunk PARTITION OF timeline_chunk FOR VALUES FROM (0, 0) TO (0, 1)")
+                cursor.execute("DROP TABLE chunk")
         finally:
             beside.close()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM timeline_entry")
+        cursor.execute("SELECT count(*) FROM timeline_chunk")

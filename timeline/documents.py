@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 from timeline.coverage import coverage, judgeable
 from timeline.entries import FOREVER, ObjectRef, moment
 from timeline.lifelines import public_uid
-from timeline.payloads import DocumentPayload, FindingGroupPayload, FindingPayload, ObjectPayload, ProofPayload
+from timeline.payloads import (
+    DocumentPayload,
+    FindingGroupPayload,
+    FindingPayload,
+    ObjectPayload,
+    ProofPayload,
+    ToldPayload,
+)
 from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
 from timeline.verdicts import bounds
 from timeline.world import World
@@ -72,6 +79,28 @@ def finding(found: Finding) -> FindingPayload:
     }
 
 
+def told(world: World, rules: Iterable[Rule]) -> ToldPayload:
+    """What was seen of each kind, and so what each rule can say."""
+    rows = coverage(world)
+    return {
+        "coverage": [
+            {
+                "group": row.group,
+                "resource": row.resource,
+                "level": row.level,
+                "complete": row.complete,
+                "from_list": row.from_list,
+                "holes": row.holes,
+            }
+            for row in rows
+        ],
+        "rules": [
+            {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
+            for each in judgeable(rows, rules)
+        ],
+    }
+
+
 def document(
     world: World,
     findings: Iterable[Finding],
@@ -82,32 +111,37 @@ def document(
     rules: Iterable[Rule],
 ) -> DocumentPayload:
     """The findings document; `skipped` are (file, line, reason)."""
-    rows = coverage(world)
+    payloads = [finding(found) for found in findings]
+    return assembled(payloads, told(world, rules), name, entries, skipped, world.first, world.last)
+
+
+def untold(name: str, count: int) -> tuple[str, int, str]:
+    """What stands in the document for lines that were skipped and are too many to be told."""
+    return name, 0, f"{count} more lines were skipped that are not told one by one"
+
+
+def assembled(
+    findings: list[FindingPayload],
+    told: ToldPayload,
+    name: str,
+    entries: int,
+    skipped: Iterable[tuple[str, int, str]],
+    first: int,
+    last: int,
+) -> DocumentPayload:
+    """The same of its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
     return {
         "schema": "causeline.findings/v1",
         "source": {
             "name": name,
             "entries": entries,
             "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in sorted(skipped)],
-            "coverage": [
-                {
-                    "group": row.group,
-                    "resource": row.resource,
-                    "level": row.level,
-                    "complete": row.complete,
-                    "from_list": row.from_list,
-                    "holes": row.holes,
-                }
-                for row in rows
-            ],
-            "rules": [
-                {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
-                for each in judgeable(rows, rules)
-            ],
-            "first": timestamp(world.first) if world.first else None,
-            "last": timestamp(world.last) if world.last else None,
+            "coverage": told["coverage"],
+            "rules": told["rules"],
+            "first": timestamp(first) if first else None,
+            "last": timestamp(last) if last else None,
         },
-        "findings": [finding(found) for found in findings],
+        "findings": findings,
     }
 
 

@@ -10,8 +10,13 @@ class Source(models.Model):
     name = models.CharField(max_length=253)
     ready = models.BooleanField(default=False)  # False while its first import runs; it is not shown then
     created = models.DateTimeField(auto_now_add=True)
-    entries = models.BigIntegerField(default=0)
+    inputs = models.JSONField(default=list)  # what was read, as the user calls it
+    entries = models.BigIntegerField(default=0)  # changes that were seen
+    stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
+    table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.chunks`)
     skipped = models.BigIntegerField(default=0)
+    skips = models.JSONField(default=list)  # [file, line, reason], the first ones
+    told = models.JSONField(default=dict)  # what the findings document says of coverage and rules
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # entries in equal slices from first to last
@@ -80,31 +85,23 @@ class Strip(models.Model):
         return f"{self.members} {self.kind} of {self.namespace}/{self.name}"
 
 
-class Entry(models.Model):
-    """One observed change. Partitioned by source (see the first migration): a recording goes with its partition."""
+class Chunk(models.Model):
+    """Entries that follow each other. Partitioned by import: a recording goes with its partitions."""
 
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
-    sequence = models.BigIntegerField()  # in the order of reading
-    key = models.BigIntegerField()  # of its track
-    resource_version = models.DecimalField(max_digits=1000, decimal_places=0, null=True)
-    change = models.TextField()
-    received = models.DateTimeField()
-    staged = models.DateTimeField()
-    action = models.TextField()
-    actor = models.TextField()
-    user_agent = models.TextField()
-    identity = models.TextField()
-    file = models.TextField()
-    line = models.BigIntegerField()
-    body = models.BinaryField()  # the redacted object as JSON, zstd; empty where the observation had none
+    sequence = models.BigIntegerField()  # of its first entry, from 1
+    keys = ArrayField(models.IntegerField())  # of the track of each (see `World.id_of`)
+    first = models.DateTimeField()  # when the earliest was received
+    last = models.DateTimeField()
+    lines = models.BinaryField()  # all of each, packed together (see `timeline.written` and `timeline.packing`)
 
     class Meta:
         managed = False
-        db_table = "timeline_entry"
+        db_table = "timeline_chunk"
 
     def __str__(self) -> str:
-        return f"{self.change} {self.resource_version}"
+        return f"{len(self.keys)} entries from {self.sequence}"
 
 
 class Finding(models.Model):

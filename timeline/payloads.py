@@ -90,6 +90,13 @@ class SourcePayload(TypedDict):
     last: str | None
 
 
+class ToldPayload(TypedDict):
+    """What of a source's own part follows from all that was seen."""
+
+    coverage: list[CoveragePayload]
+    rules: list[RulePayload]
+
+
 class DocumentPayload(TypedDict):
     """The findings document; byte for byte the same for the same recording, in whatever order it was read."""
 

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-import zstandard
 from django.db import connection, transaction
 from psycopg import sql
 
-from timeline import documents, outline
-from timeline.entries import FOREVER, Entry, ObjectRef, moment
+from timeline import chunks, documents, outline
+from timeline.entries import ObjectRef, moment
 from timeline.kinds import kind_of
 from timeline.lifelines import Track, name_of
 from timeline.models import Finding, Occurrence, Source, Strip
+from timeline.payloads import ToldPayload
 from timeline.rulebook import Finding as Found
 from timeline.world import World
 
@@ -31,11 +31,6 @@ _FINDING = (
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last", "payload", "drawn",
 )  # fmt: skip
-_PARTITIONED = ("timeline_entry", "timeline_track")
-_ENTRY = (
-    "source_id", "sequence", "key", "resource_version", "change", "received", "staged", "action", "actor", "user_agent",
-    "identity", "file", "line", "body",
-)  # fmt: skip
 
 
 def open_source(name: str) -> Source:
@@ -45,27 +40,39 @@ def open_source(name: str) -> Source:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         source = Source.objects.create(name=name)
-        for table in _PARTITIONED:
-            cursor.execute(
-                sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL, CHECK (source_id = {}))").format(
-                    _partition(table, source), sql.Identifier(table), sql.Literal(source.pk)
-                )
+        chunks.open_table(source)
+        cursor.execute(
+            sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING ALL, CHECK (source_id = {}))").format(
+                _tracks(source), sql.Literal(source.pk)
             )
+        )
     return source
 
 
-def show_source(source: Source, skipped: int) -> None:
-    """The first import is done."""
+def open_again(source: Source) -> World:
+    """Make a source that is shown ready to take in more; the world as it was stored."""
+    with transaction.atomic():
+        chunks.drop(source, attached=False)
+        chunks.open_table(source)
+    world = World()
+    for _ in world.learn(stored.entry for stored in chunks.entries(source.pk, bodies=False)):
+        pass
+    return world
+
+
+def show_source(source: Source) -> None:
+    """An import is done."""
     with transaction.atomic(), connection.cursor() as cursor:
-        Source.objects.filter(pk=source.pk).update(ready=True, skipped=skipped)
-        for table in _PARTITIONED:
-            partition = _partition(table, source)
+        chunks.attach(source)
+        if not source.ready:
             cursor.execute(
-                sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES IN ({})").format(
-                    sql.Identifier(table), partition, sql.Literal(source.pk)
+                sql.SQL("ALTER TABLE timeline_track ATTACH PARTITION {} FOR VALUES IN ({})").format(
+                    _tracks(source), sql.Literal(source.pk)
                 )
             )
-            cursor.execute(sql.SQL("ANALYZE {}").format(partition))
+        cursor.execute(sql.SQL("ANALYZE {}").format(_tracks(source)))
+        source.ready = True
+        source.save(update_fields=["ready", "table"])
 
 
 def discard_source(source: Source, patience: int = 60) -> None:
@@ -75,43 +82,24 @@ def discard_source(source: Source, patience: int = 60) -> None:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience}s"])
-        for table in _PARTITIONED:
-            cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_partition(table, source)))
+        chunks.drop(source)
+        cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_tracks(source)))
         source.delete()
 
 
-def _partition(table: str, source: Source) -> sql.Identifier:
-    return sql.Identifier(f"{table}_{source.pk}")
+def _tracks(source: Source) -> sql.Identifier:
+    return sql.Identifier(f"timeline_track_{source.pk}")
 
 
-def write_entries(source: Source, entries: Iterable[tuple[int, Entry]]) -> int:
-    """Stream entries, each with its track's key, into the source's partition; how many there were."""
-    compressor = zstandard.ZstdCompressor(level=3)
-    sequence = source.entries
-    copying = _copy_into(_partition("timeline_entry", source), _ENTRY)
-    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
-        for key, entry in entries:
-            sequence += 1
-            place = entry.place
-            copy.write_row(
-                (
-                    source.pk,
-                    sequence,
-                    key,
-                    entry.resource_version,
-                    entry.change.value,
-                    moment(entry.received),
-                    moment(entry.received if entry.staged == FOREVER else entry.staged),
-                    _text(entry.action),
-                    _text(entry.actor),
-                    _text(entry.user_agent),
-                    _text(entry.identity),
-                    _text(place.file) if place else "",
-                    place.line if place else 0,
-                    compressor.compress(entry.body) if entry.body else b"",
-                )
-            )
-    return sequence - source.entries
+class Overtaken(Exception):
+    """Another import has changed the source meanwhile."""
+
+
+def hold(source: Source, stored: int) -> None:
+    """Nobody else may change the source until the transaction ends. Raises Overtaken where somebody has, since `stored`
+    entries were in it."""
+    if not Source.objects.select_for_update().filter(pk=source.pk, stored=stored).exists():
+        raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 
 def write_tracks(source: Source, world: World) -> None:
@@ -120,7 +108,7 @@ def write_tracks(source: Source, world: World) -> None:
     lanes, strips = outline.lanes(world, order)
     source.census = outline.census(lanes)
     rows = (row for lane in lanes for row in _track_rows(source, world, lane, order))
-    _upsert(_partition("timeline_track", source), _TRACK, ("source_id", "id"), rows)
+    _upsert(_tracks(source), _TRACK, ("source_id", "id"), rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
     _upsert(
         sql.Identifier("timeline_strip"),
@@ -256,12 +244,13 @@ def _occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
     )
 
 
-def write_source(source: Source, world: World, new_entries: int) -> None:
-    source.entries += new_entries
+def write_source(source: Source, world: World, told: ToldPayload) -> None:
+    source.entries = sum(seen.changes for seen in world.seen.values())
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
     source.histogram = outline.histogram(world)
-    source.save()
+    source.told = told
+    source.save(update_fields=["entries", "stored", "first", "last", "histogram", "census", "told"])
 
 
 def _upsert(

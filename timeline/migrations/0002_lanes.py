@@ -20,6 +20,7 @@ UPDATE timeline_upload SET source_id = NULL;
 DELETE FROM timeline_finding;
 DELETE FROM timeline_track;
 DELETE FROM timeline_source;
+SET CONSTRAINTS ALL IMMEDIATE;
 """
 
 _TRACK = """

@@ -1,0 +1,88 @@
+"""Recordings become a source, or add to one: read whole, judged, stored in one transaction."""
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from django.db import transaction
+
+from collectors.analysis import TOLD, Skips, nothing_in, two_clusters
+from collectors.formats import Limits, NotARecording, Reading, Skipped, read
+from timeline import store
+from timeline.entries import Entry
+from timeline.models import Source
+from timeline.pipeline import Mixed, ingest
+from timeline.world import World
+
+Inputs = Sequence[tuple[Path, str]]  # each with what the user calls it
+
+
+class Stopped(Exception):
+    """The import was given up on purpose."""
+
+
+class Count:
+    """What an import has read so far."""
+
+    def __init__(self, refused: Iterable[Skipped] = ()) -> None:
+        """`refused` are inputs that were left out before."""
+        self.reading: Reading | None = None
+        self.read = 0
+        self.skips = Skips()
+        for each in refused:
+            self.skips.add(each)
+        self.stopped = False  # to be set by whoever wants the import to end
+
+    def entries(self, reading: Reading) -> Iterator[Entry]:
+        self.reading = reading
+        for item in reading:
+            if isinstance(item, Skipped):
+                self.skips.add(item)
+            else:
+                self.read += 1
+                yield item
+            if self.stopped:
+                raise Stopped
+
+
+def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) -> int:
+    """Take in what these paths record; the number of changes that were new to the source, which is shown then.
+
+    Files that were taken in before change nothing. Raises NotARecording, OSError, Stopped, and store.Overtaken where
+    another import has changed the source meanwhile; then nothing has changed.
+    """
+    names = [name for _, name in inputs]
+    called = ", ".join(names)
+    world = store.open_again(source) if source.ready else World()
+    gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
+    try:
+        with transaction.atomic():
+            reading = read(inputs, bodies=True, limits=limits)
+            new = ingest(source, world, count.entries(reading))
+            if not count.read:
+                raise NotARecording(_nothing(called, reading, count.skips))
+            _tell(source, names, count.skips)
+            store.show_source(source)
+    except Mixed as mixed:
+        raise NotARecording(two_clusters(*mixed.args)) from None
+    finally:
+        gc.enable()
+    return new
+
+
+def _nothing(called: str, reading: Reading, skips: Skips) -> str:
+    if skips.told:
+        return f"{called}: no change of an object can be used. The first reason: {skips.told[0]}."
+    return nothing_in(called, reading)
+
+
+def _tell(source: Source, names: list[str], skips: Skips) -> None:
+    """Write down what was read and what was skipped of it; what was told before is not counted twice."""
+    source.inputs += [name for name in names if name not in source.inputs]
+    known = {tuple(each) for each in source.skips}
+    new = [each for each in skips.told if each not in known]
+    if new:
+        room = TOLD - len(source.skips)
+        source.skips += [list(each) for at, each in enumerate(new) if at < room or not each.line]
+        source.skipped += skips.count - (len(skips.told) - len(new))
+    source.save(update_fields=["inputs", "skips", "skipped"])

@@ -1,0 +1,60 @@
+"""A database of an older version is brought up to date, whatever is in it."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from dashboard.environment import database
+from tests.variables import ROOT
+
+
+@pytest.fixture
+def empty_database() -> Iterator[str]:
+    """The address of a database without tables, on the server that the tests use."""
+    name = f"migrations_{uuid.uuid4().hex}"
+    server = os.environ["DATABASE_URL"]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.replace(f"/{database(server)['NAME']}?", f"/{name}?")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def migrate(url: str, *target: str) -> None:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *target]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, check=True, timeout=120)
+
+
+def test_recordings_of_the_first_version_go_and_their_uploads_stay(empty_database: str) -> None:
+    migrate(empty_database, "timeline", "0001")
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            "INSERT INTO timeline_source (id, name, ready, created, entries, skipped, histogram)"
+            " VALUES (7, 'old', true, now(), 1, 0, '[]')"
+        )
+        connection.execute("CREATE TABLE timeline_entry_7 PARTITION OF timeline_entry FOR VALUES IN (7)")
+        connection.execute(
+            'INSERT INTO timeline_track (id, source_id, key, lane, root, "group", version, kind, namespace, name, uid,'
+            " family, number, lane_number, root_rank, life, lifeline)"
+            " VALUES (1, 7, 1, 1, 1, '', 'v1', 'Pod', 'n', 'p', 'u', 'Pods', 1, 1, 1, '[2026-01-01,)', '[]')"
+        )
+        connection.execute(
+            "INSERT INTO timeline_finding (source_id, identity, rule, severity, namespace, subject_id, first, last,"
+            " document, occurrences) VALUES (7, 'x', 'r', 'error', 'n', 1, now(), now(), '{}', '[]')"
+        )
+        connection.execute(
+            "INSERT INTO timeline_upload (name, state, attempt, created, seen, bytes_total, bytes_read, entries,"
+            " skipped, skipped_examples, error, source_id)"
+            " VALUES ('u', 'done', 1, now(), now(), 1, 1, 1, 0, '[]', '', 7)"
+        )
+    migrate(empty_database)
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT count(*) FROM timeline_source").fetchone() == (0,)
+        assert connection.execute("SELECT name, source_id FROM timeline_upload").fetchall() == [("u", None)]
+        old = connection.execute("SELECT relname FROM pg_class WHERE relname LIKE 'timeline_entry%'").fetchall()
+        assert old == []

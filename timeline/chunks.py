@@ -1,0 +1,217 @@
+"""Entries in PostgreSQL: packed together in chunks, so that what repeats in them costs nothing.
+
+A row is a chunk: so many entries that follow each other, with the keys of their tracks, the time that they span and
+their lines in one frame. Each import writes a table of its own; it becomes a partition when the import is done, and
+goes with its source, or when all of it is too old to be kept. Within a chunk the entries of one object stand together.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from django.db import connection
+from psycopg import sql
+
+from timeline.entries import Entry, moment
+from timeline.models import Source
+from timeline.packing import Packer, unpack
+from timeline.written import Known, entry_of, line_of
+
+ENTRIES = 64  # of a chunk at most
+_BYTES = 256 * 1024  # of its lines, unless one alone has more
+_WINDOW = 4096  # entries that are sorted together
+_WINDOW_BYTES = 16 * 1024**2
+_COLUMNS = ("source_id", "sequence", "keys", "first", "last", "lines")
+_TYPES = ("int8", "int8", "int4[]", "timestamptz", "timestamptz", "bytea")
+_PAGE = 32  # chunks that are read at a time
+_Row = tuple[int, int, list[int], datetime, datetime, bytes]
+
+
+class Stored(NamedTuple):
+    sequence: int  # in its source, from 1; in the order of storing
+    key: int  # of its track
+    entry: Entry
+
+
+def open_table(source: Source) -> None:
+    """A new table, to which all is written from now on; `attach` makes it a partition."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval('timeline_chunk_table')")
+        (source.table,) = cursor.fetchone()
+        cursor.execute(
+            sql.SQL("CREATE TABLE {} (LIKE timeline_chunk INCLUDING STORAGE, CHECK (source_id = {}))").format(
+                _table(source), sql.Literal(source.pk)
+            )
+        )
+
+
+def attach(source: Source) -> None:
+    """What was written since `open_table` is shown, and gets its indexes. Where nothing was, the table before it stays
+    the open one."""
+    table = _table(source)
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
+        first = cursor.fetchone()[0] or source.stored + 1
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname ~ %s AND pg_get_expr(relpartbound, oid) ~ 'MAXVALUE'",
+            [_tables_of(source)],
+        )
+        if (before := cursor.fetchone()) and first > source.stored:
+            cursor.execute(sql.SQL("DROP TABLE {}").format(table))
+            source.table = int(before[0].rpartition("_")[2])
+            return
+        if before:
+            _close(source, sql.Identifier(*before), first)
+        _attach(source, table, first, sql.SQL("MAXVALUE"))
+        cursor.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def _close(source: Source, table: sql.Identifier, end: int) -> None:
+    """What comes from now on is for another table."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(table))
+        cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
+        (first,) = cursor.fetchone()
+        if first is None:
+            cursor.execute(sql.SQL("DROP TABLE {}").format(table))
+        else:
+            _attach(source, table, first, sql.Literal(end))
+
+
+def _attach(source: Source, table: sql.Identifier, first: int, end: sql.Composable) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("ALTER TABLE timeline_chunk ATTACH PARTITION {0} FOR VALUES FROM ({1}, {2}) TO ({1}, {3})").format(
+                table, sql.Literal(source.pk), sql.Literal(first), end
+            )
+        )
+
+
+def drop(source: Source, *, attached: bool = True) -> None:
+    """All of its tables, or those alone that an import has left that did not come to its end."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND (%s OR NOT relispartition)",
+            [_tables_of(source), attached],
+        )
+        for (name,) in cursor.fetchall():
+            cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
+
+
+def _tables_of(source: Source) -> str:
+    return f"^timeline_chunk_{source.pk}_[0-9]+$"
+
+
+def _table(source: Source) -> sql.Identifier:
+    return sql.Identifier(f"timeline_chunk_{source.pk}_{source.table}")
+
+
+def write(source: Source, entries: Iterable[tuple[int, Entry]]) -> None:
+    """Stream entries, each with its track's key, into the source's open table, and count them in `source.stored`."""
+    copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
+        _table(source), sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
+    )
+    packer = Packer()
+    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
+        copy.set_types(_TYPES)
+        for window in _windows(entries):
+            for row in _rows(source, window, packer):
+                copy.write_row(row)
+
+
+class _Line(NamedTuple):
+    key: int
+    received: int
+    line: bytes
+
+
+def _windows(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[_Line]]:
+    """So many at a time, those of one object together."""
+    window: list[_Line] = []
+    size = 0
+    for key, entry in entries:
+        line = line_of(entry)
+        window.append(_Line(key, entry.received, line))
+        size += len(line)
+        if len(window) == _WINDOW or size > _WINDOW_BYTES:
+            yield sorted(window, key=itemgetter(0))
+            window, size = [], 0
+    yield sorted(window, key=itemgetter(0))
+
+
+def _rows(source: Source, window: list[_Line], packer: Packer) -> Iterator[_Row]:
+    held: list[_Line] = []
+    size = 0
+    for each in window:
+        if held and (len(held) == ENTRIES or size + len(each.line) > _BYTES):
+            yield _row(source, held, packer)
+            held, size = [], 0
+        held.append(each)
+        size += len(each.line)
+    if held:
+        yield _row(source, held, packer)
+
+
+def _row(source: Source, lines: list[_Line], packer: Packer) -> _Row:
+    times = [each.received for each in lines]
+    first = source.stored + 1
+    source.stored += len(lines)
+    packed = packer.pack([each.line for each in lines])
+    return source.pk, first, [each.key for each in lines], moment(min(times)), moment(max(times)), packed
+
+
+def entries(
+    source_id: int,
+    keys: Collection[int] | None = None,
+    *,
+    after: int = 0,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    bodies: bool = True,
+) -> Iterator[Stored]:
+    """Those of certain tracks, behind a place in the sequence, received in a range of time; all where none is given."""
+    known: Known = {}
+    wanted = None if keys is None else set(keys)
+    for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
+        for number, key, line in zip(range(sequence, sequence + len(held)), held, unpack(lines), strict=True):
+            if number <= after or (wanted is not None and key not in wanted):
+                continue
+            entry = entry_of(line, known, bodies=bodies)
+            if (start is None or moment(entry.received) >= start) and (end is None or moment(entry.received) <= end):
+                yield Stored(number, key, entry)
+
+
+def lines(source_id: int) -> Iterator[bytes]:
+    """All entries as they are written, without the ends of the lines."""
+    for _, _, packed in _chunks(source_id, None, 0, None, None):
+        yield from unpack(packed)
+
+
+def _chunks(
+    source_id: int, keys: set[int] | None, after: int, start: datetime | None, end: datetime | None
+) -> Iterator[tuple[int, list[int], bytes]]:
+    """A few at a time, so that no cursor has to stay open. They come in the order of their sequence."""
+    conditions = ["source_id = %s", "sequence > %s"]
+    more: list[Any] = []
+    if keys is not None:
+        conditions.append("keys && %s::int[]")
+        more.append(sorted(keys))
+    if start is not None:
+        conditions.append("last >= %s")
+        more.append(start)
+    if end is not None:
+        conditions.append("first <= %s")
+        more.append(end)
+    where = " AND ".join(conditions)
+    query = f"SELECT sequence, keys, lines FROM timeline_chunk WHERE {where} ORDER BY sequence LIMIT {_PAGE}"
+    last = after - ENTRIES
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(query, [source_id, last, *more])
+            page = cursor.fetchall()
+        for sequence, held, packed in page:
+            yield sequence, held, bytes(packed)
+        if len(page) < _PAGE:
+            return
+        last = page[-1][0]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests import events, stored
 from tests.recordings import SAMPLE, entries_of
 from timeline import chunks, store
-from timeline.entries import Entry, Facts, moment
+from timeline.entries import Entry, Facts
 from timeline.kinds import kind_of
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
@@ -64,13 +64,13 @@ def test_every_entry_comes_back_as_it_was(sample: Source) -> None:
 def test_the_entries_of_certain_tracks_and_times_are_found(sample: Source) -> None:
     rows = list(chunks.entries(sample.pk))
     keys = {row.key for row in rows[::100]}
-    start, end = (moment(rows[at].entry.received) for at in (200, 500))
+    start, end = (rows[at].entry.received for at in (200, 500))
     assert list(chunks.entries(sample.pk, keys)) == [row for row in rows if row.key in keys]
     assert list(chunks.entries(sample.pk, after=70)) == rows[70:]
-    within = [row for row in rows if start <= moment(row.entry.received) <= end]
+    within = [row for row in rows if start <= row.entry.received <= end]
     assert list(chunks.entries(sample.pk, start=start, end=end)) == within
     assert list(chunks.entries(sample.pk, keys, after=300, end=end)) == [
-        row for row in rows[300:] if row.key in keys and moment(row.entry.received) <= end
+        row for row in rows[300:] if row.key in keys and row.entry.received <= end
     ]
     assert list(chunks.entries(sample.pk, [])) == []
     assert [row.entry.body for row in chunks.entries(sample.pk, bodies=False)] == [b""] * len(rows)

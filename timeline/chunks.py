@@ -166,11 +166,12 @@ def entries(
     keys: Collection[int] | None = None,
     *,
     after: int = 0,
-    start: datetime | None = None,
-    end: datetime | None = None,
+    start: int | None = None,
+    end: int | None = None,
     bodies: bool = True,
 ) -> Iterator[Stored]:
-    """Those of certain tracks, behind a place in the sequence, received in a range of time; all where none is given."""
+    """Those of certain tracks, behind a place in the sequence, received in a range of time (microseconds); all where
+    none is given."""
     known: Known = {}
     wanted = None if keys is None else set(keys)
     for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
@@ -178,7 +179,7 @@ def entries(
             if number <= after or (wanted is not None and key not in wanted):
                 continue
             entry = entry_of(line, known, bodies=bodies)
-            if (start is None or moment(entry.received) >= start) and (end is None or moment(entry.received) <= end):
+            if (start is None or entry.received >= start) and (end is None or entry.received <= end):
                 yield Stored(number, key, entry)
 
 
@@ -189,7 +190,7 @@ def lines(source_id: int) -> Iterator[bytes]:
 
 
 def _chunks(
-    source_id: int, keys: set[int] | None, after: int, start: datetime | None, end: datetime | None
+    source_id: int, keys: set[int] | None, after: int, start: int | None, end: int | None
 ) -> Iterator[tuple[int, list[int], bytes]]:
     """A few at a time, so that no cursor has to stay open. They come in the order of their sequence."""
     conditions = ["source_id = %s", "sequence > %s"]
@@ -199,10 +200,10 @@ def _chunks(
         more.append(sorted(keys))
     if start is not None:
         conditions.append("last >= %s")
-        more.append(start)
+        more.append(moment(start))
     if end is not None:
         conditions.append("first <= %s")
-        more.append(end)
+        more.append(moment(end))
     where = " AND ".join(conditions)
     query = f"SELECT sequence, keys, lines FROM timeline_chunk WHERE {where} ORDER BY sequence LIMIT {_PAGE}"
     last = after - ENTRIES

@@ -2,11 +2,12 @@
 
 from itertools import islice
 
+from timeline import chunks
+from timeline.chunks import Stored
 from timeline.models import Source, Track
 from timeline.object_payloads import EntriesPayload, EntryPayload
 from timeline.queries.objects import object_of
 from timeline.queries.revisions import key_of, payload
-from timeline.queries.stored import Stored, stored
 
 
 def entries(
@@ -30,7 +31,7 @@ def entries(
     wanted = {"namespace": namespace, "kind": kind, "name": name}
     chosen = {field: value for field, value in wanted.items() if value}
     keys = {key_of(number) for number in tracks.filter(**chosen).values_list("id", flat=True)} if chosen else None
-    rows = list(islice(stored(source_id, keys, after=after, start=start, end=end, bodies=bodies), limit + 1))
+    rows = list(islice(chunks.entries(source_id, keys, after=after, start=start, end=end, bodies=bodies), limit + 1))
     named = {row.id: row for row in tracks.defer("lifeline").filter(id__in={row.key for row in rows})}
     return {
         "entries": [_entry(each, named[each.key], bodies) for each in rows[:limit]],

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from timeline import chunks
+from timeline.chunks import Stored
 from timeline.documents import timestamp
 from timeline.entries import FOREVER, Clock, Entry, microseconds
 from timeline.lifelines import ANONYMOUS
 from timeline.models import Track
 from timeline.object_payloads import RevisionPayload
-from timeline.queries.stored import Stored, stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a life is created once and deleted once, whatever the clocks say
@@ -42,7 +43,7 @@ class _Change(NamedTuple):
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
     """A page of changes; the one that holds a drawn time, where that is asked for. Raises Track.DoesNotExist."""
     row = Track.objects.defer("lifeline").get(source=source_id, id=track_id)
-    changes = _in_order(_of(row, stored(source_id, [key_of(track_id)], bodies=False)))
+    changes = _in_order(_of(row, chunks.entries(source_id, [key_of(track_id)], bodies=False)))
     if at is not None:
         place = sum(each.time <= at for each in changes)
         offset = max(0, place - 1) // limit * limit
@@ -61,7 +62,7 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
     """The change that was read at this place, with its body; None where the object has none of that number."""
-    found = stored(source_id, [key_of(track_id)], after=sequence - 1)
+    found = chunks.entries(source_id, [key_of(track_id)], after=sequence - 1)
     return next((each.entry for each in islice(found, 1) if each.sequence == sequence), None)
 
 
@@ -140,7 +141,7 @@ def _bodies(source_id: int, track_id: int, changes: Sequence[_Change]) -> dict[i
     if not wanted:
         return {}
     found = {}
-    for each in stored(source_id, [key_of(track_id)], after=min(wanted) - 1):
+    for each in chunks.entries(source_id, [key_of(track_id)], after=min(wanted) - 1):
         if each.sequence > max(wanted):
             break
         if each.sequence in wanted and each.entry.body:

@@ -9,6 +9,7 @@ from django.db import migrations, models
 
 _DISCARD = """
 UPDATE timeline_upload SET source_id = NULL;
+DELETE FROM timeline_acknowledgement;
 DELETE FROM timeline_occurrence;
 DELETE FROM timeline_finding;
 DELETE FROM timeline_strip;
@@ -43,7 +44,7 @@ CREATE SEQUENCE timeline_chunk_table;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0003_uploads")]
+    dependencies = [("timeline", "0005_objects")]
 
     operations = [
         migrations.RunSQL(_DISCARD, migrations.RunSQL.noop),

@@ -1,0 +1,126 @@
+"""How long a window of a timeline takes the server, in a recording and in one ten times as large.
+
+    python -m bench.windows [FILE] [--sizes 100000 1000000] [--windows 400] [--data-dir D]
+
+FILE (an audit log; else the sample) is repeated under shifted times, UIDs and revisions until there are so many lines,
+and imported into a PostgreSQL of its own. Asked are windows of 40 lanes of random width, place and offset, with the
+filters that the page offers. With --data-dir the recordings stay there for the next run.
+"""
+
+import argparse
+import gc
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import zstandard
+
+from bench.larger import lines_of, repeated
+from dashboard.launcher import served
+from dashboard.services import Supervisor
+from dashboard.terminal import say
+
+SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, default=SAMPLE)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100_000, 1_000_000])
+    parser.add_argument("--windows", type=int, default=400)
+    parser.add_argument("--data-dir", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
+        data_dir = options.data_dir or Path(folder, "data")
+        with served(data_dir.absolute(), supervisor, join=True) as variables:
+            os.environ.update(variables)
+            measure(options.file, options.sizes, options.windows, Path(folder))
+
+
+def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    worst = []
+    for size in sizes:
+        source = _recording(path, size, folder)
+        took = sorted(_times(source, windows))
+        worst.append(took[int(len(took) * 0.99)])
+        print(
+            f"{size} lines: a window of 40 lanes took {statistics.median(took):.1f} ms, p95"
+            f" {took[int(len(took) * 0.95)]:.1f}, p99 {worst[-1]:.1f}, at most {took[-1]:.1f} ({windows} windows)"
+        )
+    print(f"p99 of the largest ÷ that of the smallest: {worst[-1] / worst[0]:.2f}")
+
+
+def _recording(path: Path, size: int, folder: Path) -> int:
+    """The source with so many lines; imported unless it is there."""
+    from timeline.models import Source
+
+    name = f"bench {size}"
+    if known := Source.objects.filter(name=name, ready=True).first():
+        return known.pk
+    large = folder / "large.jsonl.zst"
+    times = -(-size // sum(1 for _ in lines_of(path)))
+    with large.open("wb") as file, zstandard.ZstdCompressor(level=1, threads=-1).stream_writer(file) as packed:
+        for number, line in enumerate(repeated(path, times)):
+            if number == size:
+                break
+            packed.write(line + b"\n")
+    began = time.perf_counter()
+    _import(large, name)
+    print(f"{size} lines: imported in {time.perf_counter() - began:.0f} s")
+    return Source.objects.get(name=name, ready=True).pk
+
+
+def _import(path: Path, name: str) -> None:
+    from collectors.formats import Skipped, read
+    from timeline import store
+    from timeline.pipeline import ingest
+    from timeline.world import World
+
+    source = store.open_source(name)
+    gc.disable()
+    ingest(source, World(), (item for item in read([(path, path.name)], bodies=True) if not isinstance(item, Skipped)))
+    store.show_source(source, skipped=0)
+    gc.enable()
+
+
+def _times(source: int, windows: int) -> Iterator[float]:
+    from timeline import queries
+
+    chance = random.Random(1)
+    whole = queries.overview(source)
+    first, last = whole["first"], whole["last"]
+    kinds = [family for family, _ in whole["families"]]
+    namespaces = [namespace for namespace, _ in whole["namespaces"]]
+    findings = queries.findings(source)["findings"]
+    choices: list[Callable[[], queries.View]] = [
+        queries.View,
+        queries.View,
+        queries.View,
+        lambda: queries.View(focus=chance.choice(findings)["focus"]) if findings else queries.View(),
+        lambda: queries.View(families=(chance.choice(kinds),)),
+        lambda: queries.View(namespace=chance.choice(namespaces)),
+        lambda: queries.View(active=True),
+        lambda: queries.View(grouping=chance.choice(["kind", "namespace"])),
+    ]
+    for turn in range(windows + 10):
+        width = (last - first) * 10 ** chance.uniform(-6, 0)
+        start = first + int((last - first - width) * chance.random())
+        view, offset = chance.choice(choices)(), chance.choice([0, 0, 0, 40, 400])
+        began = time.perf_counter()
+        queries.window(source, start, start + int(width), offset=offset, view=view)
+        if turn >= 10:  # the first ones warm the caches
+            yield (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    main()

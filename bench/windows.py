@@ -89,7 +89,7 @@ def _import(path: Path, name: str) -> None:
     source = store.open_source(name)
     gc.disable()
     ingest(source, World(), (item for item in read([(path, path.name)], bodies=True) if not isinstance(item, Skipped)))
-    store.show_source(source, skipped=0)
+    store.show_source(source)
     gc.enable()
 
 

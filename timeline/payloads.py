@@ -265,7 +265,7 @@ class WindowPayload(Columns):
     first: int  # what the whole source covers
     last: int
     offset: int  # index of the first lane behind the pinned ones among all that match
-    lanes_total: int  # that match, counted to 5000
+    lanes_total: int  # that match, counted to 2000
     lanes_more: bool  # there are more than that
     pins: int  # lanes that are pinned; they come first
     groups: list[GroupPayload]

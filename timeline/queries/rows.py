@@ -14,7 +14,7 @@ from timeline.lanes import LaneRow
 from timeline.models import Source, Track
 from timeline.queries.view import View, like
 
-COUNTED = 5000  # rows; that there are more is said without counting them
+COUNTED = 2000  # rows; that there are more is said without counting them
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
 _STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members"

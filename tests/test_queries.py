@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 
 from tests import events, stored
 from timeline import outline, queries, store
-from timeline.models import Source
+from timeline.entries import moment
+from timeline.kinds import NOISE
+from timeline.models import Source, Track
 from timeline.payloads import FindingGroupPayload, WindowPayload
 from timeline.pipeline import ingest
 from timeline.world import World
@@ -422,3 +425,15 @@ def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch:
     assert window(sample, offset=60, limit=10)["lanes_total"] == 70
     last = window(sample, offset=70, limit=10)
     assert (len(last["lanes"]), last["lanes_total"], last["lanes_more"]) == (2, 72, False)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.2, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("width", [0, 1_000, MINUTE])
+def test_every_lane_that_lived_in_a_range_is_shown_and_no_other(sample: Source, part: float, width: int) -> None:
+    whole = queries.overview(sample.pk)
+    start = whole["first"] + int((whole["last"] - whole["first"]) * part)
+    lived = Track.objects.filter(
+        source=sample, span__overlap=DateTimeTZRange(moment(start), moment(start + width), "[]")
+    )
+    expected = sorted(lived.exclude(family__in=NOISE).order_by("place").values_list("place", "name"))
+    assert names(window(sample, start, start + width)) == [name for _, name in expected]

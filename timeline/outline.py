@@ -1,5 +1,6 @@
 """Pure: a settled world as it is drawn: what stands under which root owner, the order of creation, how much when."""
 
+import itertools
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -121,6 +122,16 @@ def lifeline(track: Track) -> list[list[Any]]:
         rows.append([each.time, revision and str(revision), each.change.value, each.action, facts])
         held = each.facts
     return rows
+
+
+def reach(world: World, rows: list[Lane]) -> list[int]:
+    """By the end of each slice of the histogram: behind which place nothing had begun yet."""
+    width = max(1, (world.last - world.first) / SLICES)
+    highest = [0] * SLICES
+    for row in rows:
+        index = min(SLICES - 1, int((span(row.tracks)[0] - world.first) / width))
+        highest[index] = max(highest[index], row.place)
+    return list(itertools.accumulate(highest, max))
 
 
 def histogram(world: World) -> list[int]:

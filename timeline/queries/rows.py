@@ -12,8 +12,10 @@ from django.db import connection
 from timeline.entries import moment
 from timeline.lanes import LaneRow
 from timeline.models import Source, Track
+from timeline.queries.sources import extent
 from timeline.queries.view import View, like
 
+LAST = 2**63 - 1
 COUNTED = 2000  # rows; that there are more is said without counting them
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
@@ -38,6 +40,7 @@ class Rows:
         self._values: dict[str, Any] = {
             "source": source.pk,
             "start": moment(start),
+            "reach": _reach(source, end),
             "end": moment(end),
             "families": families,
             "walks": walks if self._walked == "namespace" else families,
@@ -56,7 +59,8 @@ class Rows:
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
             self._values["concerned"] = self._concerned(source)
-        self._lived = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
+        # What begins later stands behind; to say so spares the walks the rest of the index.
+        self._lived = " AND span && tstzrange(%(start)s, %(end)s, '[]') AND place <= %(reach)s"
         if view.active:
             self._lived += " AND changed >= %(start)s"
         self.pinned = self._pinned(source) if view.pins else []
@@ -174,6 +178,15 @@ class Rows:
                 told = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
                 rows.append(LaneRow(lane.lane, lane.root, heading, *told, pinned=True))
         return rows
+
+
+def _reach(source: Source, end: int) -> int:
+    """The place behind which nothing had begun at a time."""
+    first, last = extent(source)
+    places: list[int] = source.reach
+    if not places or end >= last:
+        return LAST
+    return places[max(0, min(len(places) - 1, (end - first) * len(places) // max(1, last - first) + 1))]
 
 
 def _numbers(words: Any) -> list[int]:

@@ -315,6 +315,7 @@ class UploadPayload(TypedDict):
     state: UploadState
     seen: int  # last sign of life of who works on it, microseconds since 1970
     files: int
+    folder: bool  # they were chosen as one
     bytes_total: int
     bytes_read: int  # that have arrived, and then that were imported
     entries: int

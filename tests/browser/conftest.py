@@ -4,22 +4,18 @@ import http.cookiejar
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.browser.running import ROOT, START_SECONDS, running
+
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
 BROWSERS = ("google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 BROWSER_OPTIONS = [
@@ -30,72 +26,14 @@ BROWSER_OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-START_SECONDS = 60
 expect.set_options(timeout=20_000)  # ms: an import may have to wait for the worker
-
-
-def database_named(url: str, name: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def wait_for(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    pytest.fail(f"The server did not answer at {address}:\n{log.read_text()[-4000:]}")
 
 
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Causeline without sign-in and without recordings."""
-    folder = tmp_path_factory.mktemp("site")
-    server_url, name, port = os.environ["DATABASE_URL"], f"causeline_browser_{os.getpid()}", free_port()
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_named(server_url, name),
-        "REDIS_URL": database_named(os.environ["REDIS_URL"], "9"),
-        "CAUSELINE_DATA_DIR": str(folder / "data"),
-        "CAUSELINE_LOGIN": "off",
-    }
-    commands = {
-        "web": ["uvicorn", "dashboard.asgi:application", "--port", str(port), "--timeout-graceful-shutdown", "2"],
-        "worker": ["celery", "-A", "dashboard.celery", "worker", "--pool", "solo", "--loglevel", "info"],
-    }
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    processes = {}
-    try:
-        subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
-        for part, command in commands.items():
-            with (folder / f"{part}.log").open("wb") as log:
-                processes[part] = subprocess.Popen(
-                    [sys.executable, "-m", *command], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
-                )
-        address = f"http://127.0.0.1:{port}"
-        wait_for(f"{address}/healthz", processes["web"], folder / "web.log")
-        yield address
-    finally:
-        for process in processes.values():
-            process.terminate()
-        for process in processes.values():
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        with psycopg.connect(server_url, autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with running(tmp_path_factory.mktemp("site")) as started:
+        yield started.address
 
 
 @pytest.fixture(scope="package")

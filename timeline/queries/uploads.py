@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from timeline.entries import microseconds
 from timeline.models import Upload
@@ -12,13 +12,15 @@ from timeline.queries.sources import source
 
 def upload_payload(upload: Upload) -> UploadPayload:
     row = source(upload.source_id) if upload.source_id else None
+    files = upload.files.aggregate(all=Count("pk"), inside=Count("pk", filter=Q(name__contains="/")))
     return {
         "id": upload.pk,
         "source": upload.source_id,
         "name": upload.name,
         "state": cast("UploadState", upload.state),
         "seen": microseconds(upload.seen),
-        "files": upload.files.count(),
+        "files": files["all"],
+        "folder": files["inside"] > 0,
         "bytes_total": upload.bytes_total,
         "bytes_read": upload.bytes_read,
         "entries": upload.entries,

@@ -19,7 +19,7 @@ const uploads = new Uploads({
     announce,
     choose: (upload) => {
       wanted = upload;
-      (upload.files > 1 ? folder : file).click();
+      (upload.folder ? folder : file).click();
     },
     done: (upload) => {
       announce(`${upload.name} was imported: ${count(upload.findings, "finding")}.`);

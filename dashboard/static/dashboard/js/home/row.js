@@ -67,6 +67,11 @@ export class Row {
       el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. Choose ${what} again, and it goes on from there.`));
   }
 
+  /** Its worker has told nothing for long. */
+  silent() {
+    this.#say(this.state.textContent, el("p", { class: "soft" }, "No sign of life from its worker; another one takes it up. Nothing is lost."));
+  }
+
   failed(title, detail) {
     this.element.dataset.state = "failed";
     this.bar.hidden = true;

@@ -1,6 +1,6 @@
 // Sends the files of one recording, piece by piece, from where the server says it has them. Free of the DOM.
 
-import { request } from "../api.js";
+import { ApiError, request } from "../api.js";
 import { patiently, put } from "./pieces.js";
 
 const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // bytes of a piece: as many as go out in about
@@ -112,6 +112,7 @@ export class Sending {
       return received;
     } catch (error) {
       if (error.status === 409 && Number.isInteger(error.received)) return error.received;
+      if (error.status === 0 && !(await readable(piece))) throw new ApiError(`${file.name} cannot be read any more`, "It was changed or removed while it was being sent.", 1);
       throw error;
     }
   }
@@ -122,3 +123,5 @@ export class Sending {
     this.on.progress({ sent, total: this.total, seconds: (this.total - sent) / perMs / 1000 });
   }
 }
+
+const readable = (piece) => piece.slice(0, 1).arrayBuffer().then(() => true, () => false);

@@ -6,7 +6,7 @@ import { isSame } from "./choosing.js";
 import { FINAL, Row } from "./row.js";
 import { Sending } from "./sending.js";
 
-const SILENT = 10_000; // ms without a byte, after which an upload that this page does not send has broken off
+const SILENT = 10_000; // ms without news, after which what this page does not send has broken off, or its worker is gone
 const MINE = "causeline-sending"; // the uploads that this tab sends, in its session storage
 
 export class Uploads {
@@ -24,7 +24,7 @@ export class Uploads {
       this.take(upload);
     }
     addEventListener("beforeunload", (event) => this.#sending.size && event.preventDefault());
-    setInterval(() => this.#lookForBrokenOnes(), 1000);
+    setInterval(() => this.#lookForSilentOnes(), 1000);
   }
 
   /** Send what was chosen, or go on with what broke off of it. With `upload`, it has to be that one. */
@@ -79,7 +79,7 @@ export class Uploads {
     row.show(upload);
     if (upload.state === "done") this.on.done(upload);
     else if (!FINAL.has(upload.state)) row.act(["Cancel", () => this.#cancel(upload)]);
-    if (this.#mine.has(upload.id)) this.#lookForBrokenOnes();
+    if (this.#mine.has(upload.id)) this.#lookForSilentOnes();
   }
 
   /** Ask for everything that has not ended. */
@@ -138,13 +138,14 @@ export class Uploads {
     try { sessionStorage.setItem(MINE, JSON.stringify([...this.#mine])); } catch { /* then the silence tells */ }
   }
 
-  #lookForBrokenOnes() {
+  #lookForSilentOnes() {
     for (const [id, upload] of this.#known) {
-      const row = this.#rows.get(id);
-      if (upload.state !== "receiving" || this.#sending.has(id) || row.element.dataset.state !== "receiving") continue;
-      if (!this.#mine.has(id) && Date.now() - upload.at < SILENT) continue;
-      row.brokenOff(upload);
-      row.act(["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]);
+      const row = this.#rows.get(id), silent = Date.now() - upload.at > SILENT;
+      if (this.#sending.has(id) || row.element.dataset.state !== upload.state) continue;
+      if (upload.state === "receiving" && (silent || this.#mine.has(id))) {
+        row.brokenOff(upload);
+        row.act(["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]);
+      } else if (upload.state === "importing" && silent) row.silent();
     }
   }
 

@@ -1,0 +1,122 @@
+"""A running Causeline: web and worker in processes of their own, on a database of their own; each can be killed."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60
+_STOP_SECONDS = 15
+_numbers = count()
+
+
+class Running:
+    """What runs of Causeline, and its address, which stays when a part is started anew."""
+
+    def __init__(self, folder: Path, database: str, broker: str, settings: dict[str, str]) -> None:
+        port = _free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        self.data = folder / "data"
+        self._folder = folder
+        self._environment = {
+            **os.environ,
+            "DATABASE_URL": database,
+            "REDIS_URL": broker,
+            "CAUSELINE_DATA_DIR": str(self.data),
+            "CAUSELINE_LOGIN": "off",
+            **settings,
+        }
+        schedule = str(folder / "beat-schedule")
+        self._commands = {
+            "web": ["uvicorn", "dashboard.asgi:application", "--port", str(port), "--timeout-graceful-shutdown", "2"],
+            "worker": ["celery", "-A", "dashboard.celery", "worker", "--pool", "solo", "--loglevel", "info"],
+            "beat": ["celery", "-A", "dashboard.celery", "beat", "--schedule", schedule, "--pidfile", ""],
+        }
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, part: str) -> None:
+        with self.log(part).open("ab") as log:
+            self.processes[part] = subprocess.Popen(
+                [sys.executable, "-m", *self._commands[part]],
+                cwd=ROOT,
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        if part == "web":
+            self._await_page()
+
+    def kill(self, part: str) -> None:
+        """At once, as `kill -9` does."""
+        process = self.processes.pop(part)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def migrate(self) -> None:
+        command = [sys.executable, "manage.py", "migrate", "-v0"]
+        subprocess.run(command, cwd=ROOT, env=self._environment, check=True)
+
+    def log(self, part: str) -> Path:
+        return self._folder / f"{part}.log"
+
+    def _await_page(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.processes["web"].poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.address}/healthz", timeout=5):
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        pytest.fail(f"The server did not answer at {self.address}:\n{self.log('web').read_text()[-4000:]}")
+
+
+@contextmanager
+def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
+    """Web and worker, unless other parts are named, with these variables in their environment."""
+    server, name = os.environ["DATABASE_URL"], f"causeline_browser_{os.getpid()}_{(number := next(_numbers))}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    broker = _database_named(os.environ["REDIS_URL"], str(9 + number % 7))
+    started = Running(folder, _database_named(server, name), broker, settings)
+    try:
+        started.migrate()
+        for part in parts or ("web", "worker"):
+            started.start(part)
+        yield started
+    finally:
+        started.stop()
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _database_named(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

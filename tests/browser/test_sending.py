@@ -1,0 +1,180 @@
+"""Sending goes on: when the network was away, the page was loaded anew, or a server or a worker was killed."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from playwright.sync_api import Browser, Locator, Page, Request, expect
+
+from tests.browser.conftest import SAMPLE
+from tests.browser.running import Running, running
+
+SLOW = 700_000  # bytes a second
+PATIENCE = 90_000  # ms
+Network = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("own"), "web", "worker", "beat") as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, own: Running) -> Iterator[Page]:
+    context = browser.new_context(base_url=own.address, viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.on("dialog", lambda dialog: dialog.accept())  # whether to leave while something is being sent
+    page.goto("/")
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """Five megabytes."""
+    path = tmp_path / f"{tmp_path.name}.jsonl"
+    path.write_bytes(zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24))
+    return path
+
+
+@pytest.fixture
+def network(page: Page) -> Network:
+    """Sets how quick the network of the page is, and whether there is any."""
+    session = page.context.new_cdp_session(page)
+
+    def be(*, offline: bool = False, upload: int = -1) -> None:
+        speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": upload}
+        session.send("Network.emulateNetworkConditions", {"offline": offline, **speed})
+
+    be(upload=SLOW)
+    return be
+
+
+def sends(page: Page, path: Path) -> Locator:
+    """The row of a file of which a part has arrived."""
+    page.locator("#file").set_input_files(path)
+    row = page.locator(".upload", has_text=path.name)
+    expect(row).to_contain_text("sending · ")
+    part_of(row, 0.25)
+    return row
+
+
+def part_of(row: Locator, least: float) -> float:
+    deadline = time.monotonic() + 30
+    while (part := float(row.locator("progress").evaluate("bar => bar.value"))) < least:
+        assert time.monotonic() < deadline, f"no more than {part} was sent"
+        time.sleep(0.05)
+    return part
+
+
+def offsets_of(page: Page) -> list[int]:
+    """Where the pieces begin that are sent from now on."""
+    found: list[int] = []
+
+    def note(request: Request) -> None:
+        if request.method == "PUT":
+            found.append(int(request.headers["upload-offset"]))
+
+    page.on("request", note)
+    return found
+
+
+def test_it_goes_on_by_itself_when_the_network_is_back(page: Page, network: Network, long: Path) -> None:
+    row = sends(page, long)
+    offsets = offsets_of(page)
+    network(offline=True)
+    expect(row).to_contain_text("waiting for the connection")
+    expect(row).to_contain_text("It goes on by itself where it is")
+    network()
+    expect(row).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    assert min(offsets) > 0
+
+
+def test_it_goes_on_when_the_server_was_killed_and_started_again(
+    page: Page, own: Running, network: Network, long: Path
+) -> None:
+    row = sends(page, long)
+    own.kill("web")
+    expect(row).to_contain_text("waiting for the connection")
+    offsets = offsets_of(page)
+    own.start("web")
+    network()
+    expect(row).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    assert min(offsets) > 0
+
+
+def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, network: Network, long: Path) -> None:
+    sends(page, long)
+    page.reload()
+    row = page.locator(".upload", has_text=long.name)
+    expect(row).to_contain_text("broke off at")
+    expect(row).to_contain_text("Choose the same file again, and it goes on from there.")
+    offsets = offsets_of(page)
+    other = long.with_name("other.jsonl")
+    other.write_bytes(b"{}\n")
+    for path, told in ((other, "is not what broke off"), (long, "775 entries · 6 findings")):
+        with page.expect_file_chooser() as chooser:
+            row.get_by_role("button", name="Choose again…").click()
+        chooser.value.set_files(path)
+        expect(row).to_contain_text(told, timeout=PATIENCE)
+    assert min(offsets) > 0
+    expect(page.locator(".upload")).to_have_count(1)
+
+
+def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, network: Network, long: Path) -> None:
+    sends(page, long)
+    page.reload()
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("broke off at")
+    offsets = offsets_of(page)
+    page.locator("#file").set_input_files(long)
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    assert min(offsets) > 0
+
+
+def test_what_broke_off_can_be_cancelled(page: Page, own: Running, network: Network, long: Path) -> None:
+    sends(page, long)
+    page.reload()
+    row = page.locator(".upload", has_text=long.name)
+    expect(row).to_contain_text("broke off at")
+    row.get_by_role("button", name="Cancel").click()
+    expect(row).to_contain_text("cancelled")
+    assert list((own.data / "uploads").iterdir()) == []
+
+
+def test_sending_can_be_cancelled(page: Page, own: Running, network: Network, long: Path) -> None:
+    row = sends(page, long)
+    with page.expect_response("**/cancel"):
+        row.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".upload")).to_have_count(0)
+    network()
+    page.reload()
+    expect(page.locator(".upload")).to_have_count(0)
+    assert list((own.data / "uploads").iterdir()) == []
+
+
+def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Running, tmp_path: Path) -> None:
+    text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24)
+    path = tmp_path / "killed.jsonl.zst"
+    path.write_bytes(zstandard.compress(text * 12))
+    page.locator("#file").set_input_files(path)
+    row = page.locator(".upload", has_text="killed.jsonl.zst")
+    expect(row).to_contain_text("reading · ")
+    own.kill("worker")
+    expect(row).to_contain_text("No sign of life from its worker; another one takes it up.")
+    own.start("worker")
+    expect(row).to_contain_text("· 6 findings", timeout=PATIENCE)
+    expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)
+
+
+def test_progress_is_told_without_a_websocket_too(browser: Browser, own: Running) -> None:
+    context = browser.new_context(base_url=own.address)
+    context.route_web_socket("**/ws/**", lambda socket: socket.close())
+    page = context.new_page()
+    page.goto("/")
+    page.locator("#file").set_input_files(SAMPLE)
+    expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    context.close()

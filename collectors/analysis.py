@@ -13,7 +13,6 @@ from timeline.entries import Entry
 from timeline.judge import judge, matters, rulebook
 from timeline.payloads import DocumentPayload
 from timeline.rulebook import Finding
-from timeline.verdicts import duration
 from timeline.world import World
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
@@ -35,11 +34,7 @@ class Analysis(NamedTuple):
     @property
     def clocks(self) -> list[str]:
         """What was corrected in the times of whole files, in sentences."""
-        return [
-            f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
-            "others', as neighbouring revisions tell; its times are corrected by that."
-            for file, ahead in self.world.offsets.items()
-        ]
+        return documents.clocks(self.world)
 
     def skipped_alike(self) -> list[list[Skipped]]:
         """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""

@@ -4,9 +4,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from collectors.analysis import Analysis
+from dashboard import wording
 from dashboard.terminal import KEPT, Terminal, plain
 from timeline import documents
-from timeline.coverage import POLICY, CoverageRow, RuleCoverage, coverage, judgeable
+from timeline.coverage import CoverageRow, RuleCoverage, coverage, judgeable
 from timeline.judge import rulebook
 from timeline.payloads import FindingGroupPayload, ProofPayload
 from timeline.rulebook import Finding, Occurrence, Rule, digest, settings
@@ -43,13 +44,8 @@ def show(
 
 def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
     """That no finding may mean nothing is said before anybody asks."""
-    blind = sum(each.verdict == "not" for each in judged)
-    partly = sum(each.verdict != "not" and bool(each.remedy) for each in judged)
-    told = [f"{blind} of {len(judged)} rules have nothing to judge by in this recording"] if blind else []
-    if partly:
-        told.append(f"{partly} only in part" if blind else f"{partly} of {len(judged)} rules judge it only in part")
-    if told:
-        terminal.wrapped(f"{', '.join(told)}; --coverage says why, and what would help.", "")
+    if told := wording.lack([(each.verdict, each.remedy) for each in judged]):
+        terminal.wrapped(f"{told}; --coverage says why, and what would help.", "")
 
 
 def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
@@ -141,21 +137,12 @@ def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], 
         if each.remedy:
             terminal.wrapped(f"{plain(each.why)}.", "    ", colour="quiet")
     terminal.line()
-    _show_remedies(dict.fromkeys(line for each in judged for line in each.remedy.splitlines()), terminal)
+    _show_remedies((each.remedy for each in judged), terminal)
 
 
-def _show_remedies(remedies: Iterable[str], terminal: Terminal) -> None:
-    """Each once, in a line of its own to copy, however many rules lack it."""
-    headings: dict[str, list[str]] = {}
-    for remedy in remedies:
-        if remedy.startswith(POLICY):
-            heading = "In the audit policy, among its first rules"
-        elif remedy.startswith("kubectl"):
-            heading = "With kubectl, each into a file of its own, and all of them analysed together"
-        else:
-            heading = "With more files"
-        headings.setdefault(heading, []).append(remedy.removeprefix(POLICY))
-    for heading, lines in headings.items():
+def _show_remedies(told: Iterable[str], terminal: Terminal) -> None:
+    """Each in a line of its own to copy."""
+    for heading, lines in wording.remedies(told):
         terminal.line(terminal.paint(heading, "title"))
         for line in lines:
             terminal.line(plain(line))

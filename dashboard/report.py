@@ -5,23 +5,20 @@ Django's template engine alone is used, without its settings, which is why all v
 
 import importlib.metadata
 import tomllib
-from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.template import Context, Engine
 from django.utils.safestring import mark_safe
 
 from collectors.analysis import Analysis
-from collectors.formats import Skipped
 from dashboard import figures, inlining, wording
 from dashboard.catalogue import sections, words
 from timeline import documents
-from timeline.coverage import coverage, judgeable
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
-from timeline.payloads import FindingGroupPayload
+from timeline.payloads import FindingGroupPayload, OverviewPayload, ToldPayload, WindowPayload
 from timeline.rulebook import Finding, settings
 from timeline.verdicts import duration
 
@@ -29,10 +26,30 @@ _HOME = Path(__file__).resolve().parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")
 _STAND_INS = {f"js/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
 _SKIPPED = 200  # reasons shown
-_LINES = 8  # lines told of each
 _NAMES = 12  # files named in the title
-_FINDINGS = 1000  # told; a file with many more would be too large to send
+FINDINGS = 1000  # told; a file with many more would be too large to send
 _OPEN = 40  # findings shown with their proof from the start
+
+
+class Contents(NamedTuple):
+    """All that a report tells, wherever it comes from."""
+
+    name: str  # of the recording
+    title: str
+    nothing: str  # why there is nothing to judge; "" where there is
+    first: int  # microseconds, of what is drawn
+    last: int
+    entries: int
+    overview: OverviewPayload
+    window: WindowPayload  # of all lanes that are drawn
+    lanes: int  # that there are, drawn or not
+    findings: list[FindingGroupPayload]  # the gravest first
+    findings_total: int
+    told: ToldPayload
+    skipped: list[tuple[str, int, str]]  # file, line, reason
+    skips: int  # all that was skipped
+    chosen: list[tuple[str, str]]  # by what the findings and lanes were chosen, in words
+    search: str = ""  # of the timeline that the report opens with
 
 
 def page(
@@ -43,36 +60,79 @@ def page(
     rules: Collection[str] = (),
     namespaces: Collection[str] = (),
 ) -> str:
-    """The whole file; the same bytes for the same recording. By `rules` and `namespaces` the findings were chosen."""
+    """The report of an analysis. By `rules` and `namespaces` the findings were chosen."""
     drawn = excerpt(analysis.world, findings, namespaces)
-    every = drawn.findings
-    groups = every[:_FINDINGS]
+    chosen = [("Rules", rules), ("Namespaces", namespaces)]
+    return rendered(
+        Contents(
+            name=analysis.name,
+            title=title or _title(analysis.name),
+            nothing=analysis.nothing,
+            first=analysis.world.first,
+            last=analysis.world.last,
+            entries=analysis.entries,
+            overview=drawn.overview,
+            window=drawn.window,
+            lanes=drawn.lanes,
+            findings=drawn.findings[:FINDINGS],
+            findings_total=len(drawn.findings),
+            told=documents.told(analysis.world, rulebook()),
+            skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
+            skips=analysis.skips,
+            chosen=[(heading, f"only {', '.join(names)}") for heading, names in chosen if names],
+        )
+    )
+
+
+def rendered(contents: Contents) -> str:
+    """The whole file; the same bytes for the same contents."""
+    groups, window = contents.findings, contents.window
     folder = wording.folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
+    skipped = wording.skipped(contents.skipped)
+    changed = [f"{each.variable} = {each.value:g}" for each in settings.values() if each.value != each.default]
     context = {
         **_assets(),
-        **_summary(analysis, every),
-        **_seen(analysis),
-        "title": title or _title(analysis.name),
-        "only_rules": ", ".join(rules),
-        "only_namespaces": ", ".join(namespaces),
-        "settings": [f"{each.variable} = {each.value:g}" for each in settings.values() if each.value != each.default],
-        "drawn": wording.count(len(drawn.window["lanes"])),
-        "lanes": wording.count(drawn.lanes),
-        "left_out": wording.some(drawn.lanes - len(drawn.window["lanes"])),
-        "merged": wording.some(drawn.window["merged"]),
+        "name": contents.name,
+        "title": contents.title,
+        "source": {"name": contents.name, "skipped": wording.some(contents.skips)},
+        "coverage_page": "#seen",
+        "nothing": contents.nothing,
+        "clocks": contents.told["clocks"],
+        "span": wording.span(contents.first, contents.last),
+        "length": duration(contents.last - contents.first),
+        "entries": f"{wording.count(contents.entries)} change{'s' if contents.entries != 1 else ''}",
+        "counts": [
+            {"severity": severity, "count": wording.count(number), "word": wording.plural(severity, number)}
+            for severity, number in contents.overview["severity_counts"]
+        ],
+        "chosen": [{"heading": heading, "words": words} for heading, words in contents.chosen],
+        "settings": changed,
+        "drawn": wording.count(len(window["lanes"])),
+        "lanes": wording.count(contents.lanes),
+        "left_out": wording.some(contents.lanes - len(window["lanes"])),
+        "merged": wording.some(window["merged"]),
         "findings_shown": wording.count(len(groups)),
-        "findings_more": wording.some(len(every) - len(groups)),
+        "findings_more": wording.some(contents.findings_total - len(groups)),
         "groups": [_group(group, folder, index < _OPEN) for index, group in enumerate(groups)],
         "rules": [
             {"id": rule.id, "title": rule.title, "sections": sections(rule)}
             for rule in rulebook()
             if any(group["rule"] == rule.id for group in groups)
         ],
-        "held": {"overview": drawn.overview, "window": drawn.window, "findings": groups},
+        "judged": wording.judged(contents.told["rules"]),
+        "coverage": wording.kinds(contents.told),
+        "skipped": skipped[:_SKIPPED],
+        "skipped_more": wording.some(contents.skips - sum(len(each.lines) for each in skipped[:_SKIPPED])),
+        "held": {
+            "overview": contents.overview,
+            "window": contents.window,
+            "findings": groups,
+            "search": contents.search,
+        },
     }
     engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
-    rendered: str = engine.get_template("report.html").render(Context(context))
-    return rendered
+    html: str = engine.get_template("report.html").render(Context(context))
+    return html
 
 
 def _assets() -> dict[str, Any]:
@@ -92,69 +152,6 @@ def _assets() -> dict[str, Any]:
         "scripts": {name: mark_safe(code) for name, code in scripts.items()},
         "skeletons": figures.skeletons(),
     }
-
-
-def _summary(analysis: Analysis, groups: Sequence[FindingGroupPayload]) -> dict[str, Any]:
-    first, last = analysis.world.first, analysis.world.last
-    counts = Counter(group["severity"] for group in groups)
-    return {
-        "name": analysis.name,
-        "source": {"name": analysis.name, "skipped": wording.some(analysis.skips)},
-        "coverage_page": "#seen",
-        "nothing": analysis.nothing,
-        "clocks": analysis.clocks,
-        "span": wording.span(first, last),
-        "length": duration(last - first),
-        "entries": f"{wording.count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",
-        "counts": [
-            {
-                "severity": severity,
-                "count": wording.count(counts[severity]),
-                "word": wording.plural(severity, counts[severity]),
-            }
-            for severity in ("error", "warning", "info")
-            if counts[severity]
-        ],
-    }
-
-
-def _seen(analysis: Analysis) -> dict[str, Any]:
-    """What was seen, what can be judged by it, and what was skipped."""
-    rows = coverage(analysis.world)
-    titles = {rule.id: rule.title for rule in rulebook()}
-    shown = analysis.skipped_alike()[:_SKIPPED]
-    return {
-        "judged": [
-            {
-                "rule": each.rule,
-                "title": titles[each.rule],
-                "verdict": each.told,
-                "can": each.verdict != "not",
-                "why": each.why,
-                "remedies": each.remedy.splitlines(),
-            }
-            for each in judgeable(rows, rulebook())
-        ],
-        "coverage": [
-            {
-                "name": row.name,
-                "level": row.level,
-                "state": row.followed,
-                "holes": wording.some(row.holes),
-                "entries": wording.count(row.entries),
-            }
-            for row in rows
-        ],
-        "skipped": [_skip(alike) for alike in shown],
-        "skipped_more": wording.some(analysis.skips - sum(map(len, shown))),
-    }
-
-
-def _skip(alike: Sequence[Skipped]) -> dict[str, str]:
-    """What was skipped of one file for one reason; first what is more than a line."""
-    lines = [wording.count(each.line) for each in alike if each.line]
-    more = f" and {wording.count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
-    return {"file": alike[0].file, "lines": ", ".join(lines[:_LINES]) + more, "reason": alike[0].reason}
 
 
 def version() -> str:

@@ -4,6 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.api import api
+from dashboard.views.coverage import show_coverage
 from dashboard.views.findings import show_finding
 from dashboard.views.go import go
 from dashboard.views.health import health
@@ -24,6 +25,7 @@ urlpatterns = [
     path("sources/<int:source_id>/objects/<int:track_id>/", show_object, name="object"),
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
+    path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),

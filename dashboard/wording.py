@@ -1,13 +1,15 @@
 """Times, numbers, proof and advice as pages and reports tell them. No queries, no HTML."""
 
 import itertools
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 from dashboard.catalogue import Piece, words
 from timeline.advice import steps
+from timeline.coverage import POLICY
 from timeline.documents import timestamp
-from timeline.payloads import FindingPayload, ProofPayload
+from timeline.judge import rulebook
+from timeline.payloads import FindingPayload, ProofPayload, RulePayload, ToldPayload
 
 
 def folder(files: Collection[str]) -> str:
@@ -64,6 +66,87 @@ def interval(earliest: str, latest: str) -> str:
 
 def clock(iso: str) -> str:
     return iso[11:-1]
+
+
+def lack(rules: Collection[tuple[str, str]]) -> str:
+    """How many rules cannot judge, or not all, by their verdicts and remedies; "" where all can."""
+    blind = sum(verdict == "not" for verdict, _ in rules)
+    partly = sum(verdict != "not" and bool(remedy) for verdict, remedy in rules)
+    told = [f"{blind} of {len(rules)} rules have nothing to judge by in this recording"] if blind else []
+    if partly:
+        told.append(f"{partly} only in part" if blind else f"{partly} of {len(rules)} rules judge it only in part")
+    return ", ".join(told)
+
+
+def remedies(told: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """What would help, as lines to copy under their headings; each once, however many rules lack it."""
+    headings: dict[str, list[str]] = {}
+    for remedy in dict.fromkeys(line for each in told for line in each.splitlines()):
+        if remedy.startswith(POLICY):
+            heading = "In the audit policy, among its first rules"
+        elif remedy.startswith("kubectl"):
+            heading = "With kubectl, each into a file of its own, and all of them analysed together"
+        else:
+            heading = "With more files"
+        headings.setdefault(heading, []).append(remedy.removeprefix(POLICY))
+    return list(headings.items())
+
+
+def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
+    """What each rule can say."""
+    titles = {rule.id: rule.title for rule in rulebook()}
+    return [
+        {
+            "rule": each["rule"],
+            "title": titles.get(each["rule"], ""),
+            "verdict": "cannot judge" if each["verdict"] == "not" else each["verdict"],
+            "can": each["verdict"] != "not",
+            "why": each["why"],
+            "remedies": each["remedy"].splitlines(),
+        }
+        for each in rules
+    ]
+
+
+def kinds(told: ToldPayload) -> list[dict[str, str]]:
+    """What was seen of each kind."""
+    return [
+        {
+            "name": f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
+            "level": row["level"],
+            "state": "one moment" if row["level"] == "list" else "complete" if row["complete"] else "with gaps",
+            "good": "yes" if row["complete"] else "",
+            "begun": "known" if row["from_list"] else "not known",
+            "holes": some(row["holes"]),
+            "entries": count(changes),
+        }
+        for row, changes in zip(told["coverage"], told["changes"], strict=True)
+    ]
+
+
+class Skip(NamedTuple):
+    """What was skipped of one file for one reason."""
+
+    file: str
+    reason: str
+    lines: list[int]  # 0 for what is more than a line
+
+    @property
+    def told(self) -> str:
+        lines = [count(number) for number in self.lines if number]
+        more = f" and {count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
+        return ", ".join(lines[:_LINES]) + more
+
+
+def skipped(told: Iterable[tuple[str, int, str]]) -> list[Skip]:
+    """Those of one file and reason together; first what is more than a line."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for file, line, reason in sorted(told, key=lambda each: (each[1] > 0, each)):
+        alike.setdefault((file, reason), []).append(line)
+    return [Skip(file, reason, lines) for (file, reason), lines in alike.items()]
+
+
+_LINES = 8  # told of each reason
 
 
 class Step(NamedTuple):

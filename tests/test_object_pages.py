@@ -207,3 +207,13 @@ def test_the_rules_are_told_with_their_thresholds(client: Client) -> None:
     gap = next(each for each in rules if each["rule"] == "service-gap")
     assert gap["settings"][0]["variable"] == "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
     assert gap["sections"][0][0] == "What it sees"
+
+
+def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client, sample: Source) -> None:
+    told = asked(client, sample, "coverage")
+    assert len(told["rules"]) == 14 and len(told["coverage"]) == len(told["changes"])
+    assert sum(told["changes"]) == told["entries"]
+    page_of = client.get(f"/sources/{sample.pk}/coverage/").content.decode()
+    assert "What each rule can say" in page_of and "pods" in page_of
+    assert "Nothing: every line was read and understood." in page_of
+    assert client.get("/sources/999999/coverage/").status_code == 404

@@ -124,7 +124,7 @@ def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> 
 
 
 def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "_FINDINGS", 2)
+    monkeypatch.setattr(report, "FINDINGS", 2)
     analysis = analysis_of(SAMPLE)
     told = words(page(analysis, analysis.findings))
     assert "The first 2 are shown" in told and "4 more are not" in told

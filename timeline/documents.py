@@ -15,7 +15,7 @@ from timeline.payloads import (
     ToldPayload,
 )
 from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
-from timeline.verdicts import bounds
+from timeline.verdicts import bounds, duration
 from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")
@@ -98,7 +98,18 @@ def told(world: World, rules: Iterable[Rule]) -> ToldPayload:
             {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
             for each in judgeable(rows, rules)
         ],
+        "changes": [row.entries for row in rows],
+        "clocks": clocks(world),
     }
+
+
+def clocks(world: World) -> list[str]:
+    """What was corrected in the times of whole files, in sentences."""
+    return [
+        f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
+        "others', as neighbouring revisions tell; its times are corrected by that."
+        for file, ahead in world.offsets.items()
+    ]
 
 
 def document(

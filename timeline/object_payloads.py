@@ -6,12 +6,11 @@ from typing_extensions import TypedDict  # Pydantic takes none of typing before 
 
 from timeline.payloads import (
     AcknowledgementPayload,
-    CoveragePayload,
     FindingPayload,
     ObjectPayload,
-    RulePayload,
     Severity,
     SkippedPayload,
+    ToldPayload,
 )
 
 
@@ -123,17 +122,16 @@ class FindingPagePayload(FindingPayload):
     acknowledged: AcknowledgementPayload | None
 
 
-class SourceCoveragePayload(TypedDict):
+class SourceCoveragePayload(ToldPayload):
+    """What a recording saw, and so what can be judged in it."""
+
     source: int
     name: str
     entries: int
     first: str | None
     last: str | None
-    coverage: list[CoveragePayload]
-    rules: list[RulePayload]
-    skipped: list[SkippedPayload]
+    skipped: list[SkippedPayload]  # the first ones
     skipped_total: int
-    clocks: list[str]  # corrections of whole files' clocks, in sentences
 
 
 class SettingPayload(TypedDict):

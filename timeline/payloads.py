@@ -95,6 +95,8 @@ class ToldPayload(TypedDict):
 
     coverage: list[CoveragePayload]
     rules: list[RulePayload]
+    changes: list[int]  # how many were seen of each kind, in the order of `coverage`
+    clocks: list[str]  # what was corrected in the times of whole files, in sentences
 
 
 class DocumentPayload(TypedDict):

@@ -16,6 +16,7 @@ from timeline.object_payloads import (
     EntriesPayload,
     FindingPagePayload,
     RevisionsPayload,
+    SourceCoveragePayload,
     TrackPayload,
 )
 from timeline.payloads import AcknowledgementPayload
@@ -106,6 +107,12 @@ def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> Ht
     if not queries.withdraw(source_id, identity):
         raise HttpError(404, "The finding is not acknowledged.")
     return HttpResponse(status=204)
+
+
+@router.get("/sources/{source_id}/coverage", response=SourceCoveragePayload)
+def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """What was seen of each kind, what each rule can say by it, what was skipped, and which clocks were corrected."""
+    return json_response(request, queries.coverage(source_id))
 
 
 @router.get("/rules", response=list[CataloguePayload])

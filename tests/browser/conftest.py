@@ -101,13 +101,18 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture(scope="package")
 def recording(site: str) -> str:
     """The path of the sample's timeline, imported once for the tests that only look."""
+    return imported(site, "volcano-restart.jsonl.zst", SAMPLE.read_bytes())
+
+
+def imported(site: str, name: str, content: bytes) -> str:
+    """The path of the timeline of a recording."""
     cookies = http.cookiejar.CookieJar()
     visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
     visitor.open(site).close()
     token = next(cookie.value for cookie in cookies if cookie.name == "csrftoken")
     upload = urllib.request.Request(
-        f"{site}/api/uploads?name=volcano-restart.jsonl.zst",
-        data=SAMPLE.read_bytes(),
+        f"{site}/api/uploads?name={name}",
+        data=content,
         headers={"Content-Type": "application/octet-stream", "X-CSRFToken": token or ""},
     )
     with visitor.open(upload) as answer:

@@ -1,6 +1,7 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
 from timeline.queries.acknowledgements import acknowledge, withdraw
+from timeline.queries.coverage import coverage
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
@@ -26,6 +27,7 @@ __all__ = [
     "View",
     "Wanted",
     "acknowledge",
+    "coverage",
     "entries",
     "finding",
     "finding_columns",

@@ -1,0 +1,141 @@
+"""The pages beside the timeline, in a real browser: usable by everyone, at any width, whatever names say."""
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Complaints, imported
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
+
+FIXTURE = Path(__file__).parents[1] / "rules/service-gap/fires-plain-pods.jsonl"
+HOSTILE = "<img src=x onerror=alert(1)>\u202eثلاثة" + "n" * 200
+PAGES = ("object", "change", "finding", "coverage", "rules", "rule", "go", "unknown", "missing")
+NO_PAGE = "404"  # which the browser complains about
+
+
+def asked(site: str, path: str) -> Any:
+    with urllib.request.urlopen(f"{site}{path}") as answer:
+        return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def addresses(site: str, recording: str) -> dict[str, str]:
+    return addresses_of(site, recording, "service-gap")
+
+
+def addresses_of(site: str, recording: str, rule: str) -> dict[str, str]:
+    api = f"/api{recording}"
+    group = asked(site, f"{api}findings?rule={rule}")["findings"][0]
+    finding = asked(site, f"{api}findings/{group['findings'][0]['id']}")
+    subject = next(each for each in finding["objects"] if each["role"] == "subject")
+    revisions = asked(site, f"{api}tracks/{subject['track']}/revisions?bodies=1")["revisions"]
+    change = next(each["sequence"] for each in revisions if each["body"])
+    return {
+        "object": subject["url"],
+        "change": f"{subject['url']}{change}/",
+        "finding": finding["url"],
+        "coverage": f"{recording}coverage/",
+        "rules": "/rules/",
+        "rule": f"/rules/{rule}/",
+        "go": "/go?name=ring-weak-0",
+        "unknown": "/go?name=nothing-of-that-name",
+        "missing": f"{recording}objects/999999999/",
+    }
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_and_nothing_is_too_wide(
+    page: Page, addresses: dict[str, str], complaints: Complaints, name: str, theme: str, size: Any
+) -> None:
+    complaints.expect(NO_PAGE)
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.goto(addresses[name])
+    expect(page.locator("h1")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert complaints_of_axe(page) == []
+
+
+def test_on_a_phone_the_menu_leads_on_by_keyboard(page: Page, addresses: dict[str, str]) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(addresses["finding"])
+    menu = page.locator(".menu summary")
+    menu.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("navigation", name="Site, in the menu")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("navigation", name="Site, in the menu")).to_be_hidden()
+    expect(menu).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Rules").last.click()
+    expect(page.get_by_role("heading", name="Rules", exact=True)).to_be_visible()
+
+
+def test_commands_and_links_are_copied(page: Page, addresses: dict[str, str]) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(addresses["finding"])
+    page.get_by_role("button", name="Copy the command").first.click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("kubectl -n vol-restart ")
+    page.get_by_role("button", name="Copy link").click()
+    assert page.evaluate("navigator.clipboard.readText()").endswith(addresses["finding"])
+    page.goto(addresses["change"])
+    page.get_by_role("button", name="Copy YAML").click()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("apiVersion: v1\n")
+
+
+def test_a_finding_is_acknowledged_and_the_list_tells_so(page: Page, addresses: dict[str, str]) -> None:
+    page.goto(addresses["finding"])
+    page.get_by_label("Note").fill("OPS-7: the restart policy is being changed")
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(page.locator(".note")).to_contain_text("OPS-7")
+    expect(page.locator(".verdicts")).to_contain_text("acknowledged")
+    assert complaints_of_axe(page) == []
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.get_by_label("Note")).to_be_visible()
+
+
+def test_the_pages_lead_to_each_other(page: Page, addresses: dict[str, str]) -> None:
+    page.goto(addresses["finding"])
+    page.locator(".lives a").first.click()
+    expect(page).to_have_url(re.compile(r"/objects/\d+/$"))
+    page.get_by_role("link", name="Service ring was away").first.click()
+    expect(page).to_have_url(re.compile(r"/findings/[0-9a-f]{16}/$"))
+    page.get_by_role("link", name="All of service-gap").click()
+    expect(page).to_have_url(re.compile(r"/rules/service-gap/$"))
+    page.go_back()
+    page.get_by_role("link", name="Show on the timeline").click()
+    expect(page.locator(".finding.selected")).to_contain_text("Service ring was away")
+
+
+def test_an_alert_leads_to_the_group_of_its_owner(page: Page, addresses: dict[str, str]) -> None:
+    page.goto("/go?namespace=vol-restart&kind=po&name=ring-steady-0")
+    expect(page.locator(".finding.selected")).to_contain_text("Service ring was away")
+    expect(page.locator("#labels")).to_contain_text("ring-steady-0")
+
+
+@pytest.fixture(scope="module")
+def hostile(site: str) -> dict[str, str]:
+    """Of a recording in which names, labels and messages would like to be markup."""
+    told = FIXTURE.read_text(encoding="utf-8").replace('"ring', f'"{HOSTILE}')
+    told = told.replace('"selector":{', '"selector":{"<script>alert(2)</script>":"</pre><script>alert(3)</script>",')
+    return addresses_of(site, imported(site, "hostile.jsonl", told.encode()), "service-gap")
+
+
+@pytest.mark.parametrize("name", ["object", "change", "finding", "coverage"])
+def test_names_are_never_markup(page: Page, hostile: dict[str, str], name: str) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    page.set_viewport_size(PHONE)
+    page.goto(hostile[name])
+    assert page.locator("img[src=x]").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    if name != "coverage":
+        expect(page.locator("h1")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert complaints_of_axe(page) == []

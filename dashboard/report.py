@@ -1,4 +1,4 @@
-"""An analysis as one HTML file that needs nothing else: no server, no network, no files beside it.
+"""A recording, or a part of it, as one HTML file that needs nothing else: no server, no network, no files beside it.
 
 Django's template engine alone is used, without its settings, which is why all values handed to it are text.
 """
@@ -18,7 +18,13 @@ from dashboard.catalogue import sections, words
 from timeline import documents
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
-from timeline.payloads import FindingGroupPayload, OverviewPayload, ToldPayload, WindowPayload
+from timeline.payloads import (
+    AcknowledgementPayload,
+    FindingGroupPayload,
+    OverviewPayload,
+    ToldPayload,
+    WindowPayload,
+)
 from timeline.rulebook import Finding, settings
 from timeline.verdicts import duration
 
@@ -39,7 +45,7 @@ class Contents(NamedTuple):
     nothing: str  # why there is nothing to judge; "" where there is
     first: int  # microseconds, of what is drawn
     last: int
-    entries: int
+    entries: str  # how many changes there were, in words
     overview: OverviewPayload
     window: WindowPayload  # of all lanes that are drawn
     lanes: int  # that there are, drawn or not
@@ -70,7 +76,7 @@ def page(
             nothing=analysis.nothing,
             first=analysis.world.first,
             last=analysis.world.last,
-            entries=analysis.entries,
+            entries=f"{wording.count(analysis.entries)} change{'s' if analysis.entries != 1 else ''}",
             overview=drawn.overview,
             window=drawn.window,
             lanes=drawn.lanes,
@@ -100,7 +106,7 @@ def rendered(contents: Contents) -> str:
         "clocks": contents.told["clocks"],
         "span": wording.span(contents.first, contents.last),
         "length": duration(contents.last - contents.first),
-        "entries": f"{wording.count(contents.entries)} change{'s' if contents.entries != 1 else ''}",
+        "entries": contents.entries,
         "counts": [
             {"severity": severity, "count": wording.count(number), "word": wording.plural(severity, number)}
             for severity, number in contents.overview["severity_counts"]
@@ -127,8 +133,8 @@ def rendered(contents: Contents) -> str:
             "overview": contents.overview,
             "window": contents.window,
             "findings": groups,
-            "search": contents.search,
         },
+        "search": contents.search,
     }
     engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
     html: str = engine.get_template("report.html").render(Context(context))
@@ -187,6 +193,14 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "proof": [wording.proof(proof, folder) for proof in group["proof"]],
         "objects": [each["subject"]["name"] for each in several],
         "count": wording.count(len(several)) if several else "",
+        "acknowledged": _noted(group["acknowledged"]),
         "often": [wording.often(each) for each in group["findings"] if each["count"] > 1 and not several],
         "advice": [words(line) for line in group["advice"]],
     }
+
+
+def _noted(told: AcknowledgementPayload | None) -> str:
+    """That somebody knows of it: with what note, who and when."""
+    if not told:
+        return ""
+    return " · ".join(filter(None, [told["note"], told["by"], told["at"][:19].replace("T", " ") + " UTC"]))

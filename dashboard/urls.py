@@ -10,6 +10,7 @@ from dashboard.views.go import go
 from dashboard.views.health import health
 from dashboard.views.home import home
 from dashboard.views.objects import show_object, show_revision
+from dashboard.views.report import show_report
 from dashboard.views.rules import rule, rules
 from dashboard.views.timeline import timeline
 
@@ -26,6 +27,7 @@ urlpatterns = [
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
+    path("sources/<int:source_id>/report", show_report, name="report"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),

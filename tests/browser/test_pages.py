@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Complaints, imported
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
@@ -139,3 +139,24 @@ def test_names_are_never_markup(page: Page, hostile: dict[str, str], name: str) 
     if name != "coverage":
         expect(page.locator("h1")).to_contain_text("<img src=x onerror=alert(1)>")
     assert complaints_of_axe(page) == []
+
+
+def test_the_report_of_the_view_is_a_file_that_needs_no_server(
+    page: Page, browser: Browser, recording: str, tmp_path: Path
+) -> None:
+    page.goto(recording)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report").click()
+    file = tmp_path / "report.html"
+    download.value.save_as(file)
+    told: list[str] = []
+    alone = browser.new_context(offline=True)
+    reader = alone.new_page()
+    reader.on("console", lambda message: told.append(message.text))
+    reader.on("pageerror", lambda error: told.append(str(error)))
+    reader.goto(file.as_uri())
+    expect(reader.locator("#labels")).to_contain_text("ring-steady-0")
+    expect(reader.locator(".finding.selected")).to_contain_text("Service ring was away")
+    alone.close()
+    assert told == []

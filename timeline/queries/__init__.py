@@ -5,7 +5,7 @@ from timeline.queries.coverage import coverage
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
-from timeline.queries.findings import findings, search
+from timeline.queries.findings import findings, search, severities
 from timeline.queries.lookup import Wanted, look_up
 from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
@@ -45,6 +45,7 @@ __all__ = [
     "revision_payload",
     "revisions",
     "search",
+    "severities",
     "shelf",
     "source",
     "track",

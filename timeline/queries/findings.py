@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from timeline.entries import microseconds, moment
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
-from timeline.payloads import FindingGroupPayload, FindingsPayload, FoundObjectPayload, SearchPayload
+from timeline.payloads import FindingGroupPayload, FindingsPayload, FoundObjectPayload, SearchPayload, Severity
 from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, like
 
 PAGE = 100
@@ -67,6 +68,14 @@ def _behind(cursor: str) -> Q:
     rank, first, key = cursor.split(".")
     time = moment(int(first))
     return Q(rank__gt=int(rank)) | Q(rank=int(rank), first__gt=time) | Q(rank=int(rank), first=time, key__gt=key)
+
+
+def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[Severity, int]]:
+    """How many rows a view's filter lets through between two times (microseconds), by severity, the gravest first."""
+    wanted = view.occurrences(source_id).filter(first__lte=moment(end), last__gte=moment(start))
+    return [
+        (SEVERITIES[rank], count) for rank, count in wanted.values_list("rank").annotate(Count("pk")).order_by("rank")
+    ]
 
 
 def search(source_id: int, text: str) -> SearchPayload:

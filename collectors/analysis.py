@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,13 +36,6 @@ class Analysis(NamedTuple):
         """What was corrected in the times of whole files, in sentences."""
         return documents.clocks(self.world)
 
-    def skipped_alike(self) -> list[list[Skipped]]:
-        """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""
-        alike: dict[tuple[str, str], list[Skipped]] = {}
-        for skipped in sorted(self.skipped, key=lambda each: (each.line > 0, each)):
-            alike.setdefault((skipped.file, skipped.reason), []).append(skipped)
-        return list(alike.values())
-
     def document(self) -> DocumentPayload:
         """The findings document `causeline.findings/v1`."""
         skipped: list[tuple[str, int, str]] = list(self.skipped)
@@ -56,6 +49,14 @@ class Analysis(NamedTuple):
             skipped=skipped,
             rules=rulebook(),
         )
+
+
+def alike(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
+    """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""
+    found: dict[tuple[str, str], list[Skipped]] = {}
+    for each in sorted(skipped, key=lambda each: (each.line > 0, each)):
+        found.setdefault((each.file, each.reason), []).append(each)
+    return list(found.values())
 
 
 def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None) -> Analysis:

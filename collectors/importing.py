@@ -4,7 +4,6 @@ import json
 import logging
 import threading
 from datetime import timedelta
-from pathlib import PurePath
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.utils import timezone
 
 from collectors import receiving
 from collectors.formats import NotARecording
-from collectors.imports import Count, Stopped, import_into
+from collectors.imports import Count, Stopped, import_into, title
 from timeline import push, store
 from timeline.models import Source, Upload
 
@@ -25,7 +24,6 @@ EXAMPLES = 20  # skipped pieces that are kept with their reasons
 REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # at the same upload, when workers die or the database fails
 State = Upload.State
-_ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
 
 
 def take_up(upload_id: int) -> Upload | None:
@@ -38,7 +36,7 @@ def take_up(upload_id: int) -> Upload | None:
 
 def run(upload: Upload) -> None:
     """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
-    source = store.open_source(_title(upload.name))
+    source = store.open_source(title(upload.name))
     _mine(upload).update(source=source)
     progress = Progress(upload)
     try:
@@ -99,14 +97,6 @@ def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> N
 
 def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-
-
-def _title(name: str) -> str:
-    """What the recording is called: the file's name without the endings that say how it is packed."""
-    path = PurePath(name)
-    while path.suffix.lower() in _ENDINGS:
-        path = path.with_suffix("")
-    return path.name or name
 
 
 class Progress:

@@ -2,11 +2,11 @@
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from django.db import transaction
 
-from collectors.analysis import TOLD, Skips, nothing_in, two_clusters
+from collectors.analysis import TOLD, Report, Skips, nothing_in, two_clusters
 from collectors.formats import Limits, NotARecording, Reading, Skipped, read
 from timeline import store
 from timeline.entries import Entry
@@ -14,6 +14,8 @@ from timeline.models import Source
 from timeline.pipeline import Mixed, ingest
 from timeline.world import World
 
+_ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
+_EVERY = 2_000  # entries between two reports
 Inputs = Sequence[tuple[Path, str]]  # each with what the user calls it
 
 
@@ -24,8 +26,9 @@ class Stopped(Exception):
 class Count:
     """What an import has read so far."""
 
-    def __init__(self, refused: Iterable[Skipped] = ()) -> None:
+    def __init__(self, refused: Iterable[Skipped] = (), report: Report | None = None) -> None:
         """`refused` are inputs that were left out before."""
+        self._report = report
         self.reading: Reading | None = None
         self.read = 0
         self.skips = Skips()
@@ -40,6 +43,8 @@ class Count:
                 self.skips.add(item)
             else:
                 self.read += 1
+                if self._report and self.read % _EVERY == 0:
+                    self._report(reading, self.read)
                 yield item
             if self.stopped:
                 raise Stopped
@@ -64,7 +69,11 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
             _tell(source, names, count.skips)
             store.show_source(source)
     except Mixed as mixed:
+        store.close_again(source)
         raise NotARecording(two_clusters(*mixed.args)) from None
+    except BaseException:
+        store.close_again(source)
+        raise
     finally:
         gc.enable()
     return new
@@ -86,3 +95,11 @@ def _tell(source: Source, names: list[str], skips: Skips) -> None:
         source.skips += [list(each) for at, each in enumerate(new) if at < room or not each.line]
         source.skipped += skips.count - (len(skips.told) - len(new))
     source.save(update_fields=["inputs", "skips", "skipped"])
+
+
+def title(name: str) -> str:
+    """What the recording is called: the file's name without the endings that say how it is packed."""
+    path = PurePath(name)
+    while path.suffix.lower() in _ENDINGS:
+        path = path.with_suffix("")
+    return path.name or name

@@ -66,6 +66,35 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=serving.up)
     command = commands.add_parser("demo", parents=[serve], help="the same, with a sample recording to look at")
     command.set_defaults(run=serving.demo)
+    command = commands.add_parser(
+        "import",
+        parents=[shared],
+        help="put recordings on the timeline, as one; beside a running Causeline or without",
+        epilog="Exit status: 0 imported, 1 the servers failed, 2 input or command not understood.",
+    )
+    command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    command.add_argument(
+        "--name", metavar="N", help="add to the recording of this name, or call a new one so (the first file's name)"
+    )
+    command.set_defaults(run=serving.take_in)
+    command = commands.add_parser(
+        "export",
+        parents=[shared],
+        help="write what was found in a recording, or the recording itself",
+        epilog="Exit status: 0 written, 1 the servers failed, 2 no such recording, or not writable.",
+    )
+    command.add_argument("source", metavar="SOURCE", help="the recording's name, or its number as in its address")
+    command.add_argument(
+        "--format",
+        choices=["findings", "recording"],
+        default="findings",
+        help="the findings document, or all entries in Causeline's own format, which import and analyze read back"
+        " (%(default)s)",
+    )
+    command.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="the file to write, packed if it ends in .zst (stdout)"
+    )
+    command.set_defaults(run=serving.give_out)
     command = commands.add_parser("createuser", parents=[shared], help="add somebody who may log in")
     command.add_argument("name")
     command.set_defaults(run=serving.create_user)

@@ -60,7 +60,7 @@ def report(options: argparse.Namespace) -> int:
         told = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
         content = told.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
         if options.output != "-":
-            write(Path(options.output), content)
+            write(Path(options.output), [content])
             say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; a browser opens it")
             return 0
     except NotWritable as error:

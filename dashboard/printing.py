@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from collectors.analysis import Analysis
+from collectors.analysis import Analysis, alike
+from collectors.formats import Skipped
 from dashboard import wording
 from dashboard.terminal import KEPT, Terminal, plain
 from timeline import documents
@@ -34,7 +35,7 @@ def show(
     judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
     if with_coverage:
         _show_coverage(rows, judged, terminal)
-    _show_skipped(analysis, terminal)
+    show_skipped(analysis.skipped, analysis.skips, terminal, "--output json tells them")
     for clock in analysis.clocks:
         terminal.wrapped(plain(clock), "")
     terminal.wrapped(_summary(analysis, findings, len(groups)), "")
@@ -48,14 +49,15 @@ def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
         terminal.wrapped(f"{told}; --coverage says why, and what would help.", "")
 
 
-def _show_skipped(analysis: Analysis, terminal: Terminal) -> None:
-    shown = analysis.skipped_alike()[:_SKIPPED]
+def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, more: str) -> None:
+    """What was not used, with the reasons; of `count` pieces in all. `more` says who tells the others."""
+    shown = alike(skipped)[:_SKIPPED]
     for first, *others in shown:
-        more = f" and {len(others)} more" if others else ""
-        where = f"{first.file} line {first.line}{more}" if first.line else first.file
+        too = f" and {len(others)} more" if others else ""
+        where = f"{first.file} line {first.line}{too}" if first.line else first.file
         terminal.wrapped(f"skipped {plain(f'{where}: {first.reason}')}", "")
-    if more_skips := analysis.skips - sum(map(len, shown)):
-        terminal.line(f"skipped {more_skips} more; --output json tells them")
+    if left := count - sum(map(len, shown)):
+        terminal.line(f"skipped {left} more; {more}")
 
 
 def _groups(

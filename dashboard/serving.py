@@ -57,6 +57,19 @@ def create_user(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
 
 
+def take_in(options: argparse.Namespace) -> int:
+    """`causeline import`. Exit status: 0 imported, 2 the input is not understood, 1 it could not be stored."""
+    name = ["--name", options.name] if options.name else []
+    command = ["import_recording", *name, "--", *options.files]
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+
+def give_out(options: argparse.Namespace) -> int:
+    """`causeline export`. Exit status: 0 written, 2 there is no such recording, or the file cannot be written."""
+    command = ["export_recording", "--format", options.format, "--output", options.output, "--", options.source]
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+
 def manage(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), options.command)
 

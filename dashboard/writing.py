@@ -25,20 +25,21 @@ def writable(path: Path, inputs: Iterable[Path]) -> None:
         raise NotWritable(f"{path} cannot be written: {folder} does not let you.")
 
 
-def write(path: Path, content: bytes) -> None:
-    """Put `content` in the place of the file, in one step. A pipe or device is written to as it is.
+def write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Put what the pieces make in the place of the file, in one step. A pipe or device is written to as it is.
 
     Raises NotWritable; what was there before is then as it was.
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(content)
+            with path.open("wb") as file:
+                file.writelines(pieces)
             return
         target = path.resolve()  # a link goes on pointing to it
         handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content)
+                file.writelines(pieces)
             Path(beside).chmod(_mode(target))
             Path(beside).replace(target)
         except BaseException:

@@ -1,7 +1,7 @@
 """What is stored of a source, in the shapes that leave Causeline."""
 
 from functools import cache
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from typing_extensions import get_type_hints, is_typeddict
 
@@ -26,13 +26,12 @@ def document(source: Source) -> DocumentPayload:
 
 def _in_order(value: Any, shape: Any) -> Any:
     """A value with its fields in the order of its shape: PostgreSQL keeps none."""
-    if isinstance(value, list):
-        (of,) = get_args(shape)
-        return [_in_order(each, of) for each in value]
-    shape = next((each for each in (shape, *get_args(shape)) if is_typeddict(each)), None)
-    if shape is None or not isinstance(value, dict):
-        return value
-    return {name: _in_order(value[name], each) for name, each in _fields(shape).items()}
+    for each in (shape, *get_args(shape)):
+        if isinstance(value, list) and get_origin(each) is list:
+            return [_in_order(item, *get_args(each)) for item in value]
+        if isinstance(value, dict) and is_typeddict(each):
+            return {name: _in_order(value[name], of) for name, of in _fields(each).items()}
+    return value
 
 
 @cache

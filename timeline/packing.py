@@ -4,7 +4,7 @@ A frame names the dictionary that it needs. Dictionaries are never changed, only
 docs/decisions/0011-entries-in-chunks.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -30,6 +30,15 @@ def unpack(frame: bytes) -> list[bytes]:
     number = zstandard.get_frame_parameters(frame).dict_id
     dictionary = _dictionary(number) if number else None
     return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(frame).split(b"\n")
+
+
+def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """A stream of bytes as one zstd frame that needs no dictionary."""
+    packer = zstandard.ZstdCompressor(level=3).compressobj()
+    for piece in pieces:
+        if ready := packer.compress(piece):
+            yield ready
+    yield packer.flush()
 
 
 @cache

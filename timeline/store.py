@@ -2,10 +2,11 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from psycopg import sql
 
 from timeline import chunks, documents, outline
@@ -33,6 +34,9 @@ _OCCURRENCE = (
 )  # fmt: skip
 
 
+NAME_LENGTH = 253  # of a source, characters
+
+
 def open_source(name: str) -> Source:
     """A new source with tables of its own for its entries and tracks; not shown before its first import is done.
 
@@ -58,6 +62,14 @@ def open_again(source: Source) -> World:
     for _ in world.learn(stored.entry for stored in chunks.entries(source.pk, bodies=False)):
         pass
     return world
+
+
+def close_again(source: Source) -> None:
+    """Give back the space of an import that failed, as far as the database can be reached; else the next one does."""
+    if source.ready:
+        with suppress(DatabaseError):
+            chunks.drop(source, attached=False)
+            source.refresh_from_db()
 
 
 def show_source(source: Source) -> None:

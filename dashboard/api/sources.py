@@ -3,18 +3,24 @@
 from typing import Annotated
 
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
+from collectors.formats import own
 from dashboard.api.answers import Number, json_response, problem
-from timeline import push, queries, store
+from timeline import chunks, exports, push, queries, store
 from timeline.models import Source
-from timeline.payloads import RecordingPayload, RecordingsPayload
+from timeline.packing import packed
+from timeline.payloads import DocumentPayload, RecordingPayload, RecordingsPayload
 
 router = Router(tags=["sources"])
 MOST = 100  # recordings in one answer
 Limit = Annotated[int, Field(ge=1, le=MOST)]
+
+
+_ZSTD = {"responses": {200: {"content": {"application/zstd": {"schema": {"type": "string", "format": "binary"}}}}}}
 
 
 class Renamed(Schema):
@@ -30,6 +36,22 @@ def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limi
 @router.get("/sources/{source_id}", response=RecordingPayload)
 def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     return json_response(request, queries.recording(source_id))
+
+
+@router.get("/sources/{source_id}/document", response=DocumentPayload)
+def show_document(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """The findings document, as `causeline analyze --output json` writes it of the same files."""
+    return json_response(request, exports.document(Source.objects.get(pk=source_id, ready=True)))
+
+
+@router.get("/sources/{source_id}/recording", openapi_extra=_ZSTD)
+def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """All entries in Causeline's own format, packed with zstd; what reads recordings reads it back."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    pieces = packed(own.recording(chunks.lines(source.pk)))
+    answer = StreamingHttpResponse(pieces, content_type="application/zstd")
+    answer["Content-Disposition"] = content_disposition_header(True, f"{source.name}.jsonl.zst") or "attachment"
+    return answer
 
 
 @router.patch("/sources/{source_id}", response=RecordingPayload)

@@ -1,0 +1,60 @@
+"""What `causeline export` runs, beside servers that are there."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+from django.core.management.base import BaseCommand, CommandParser
+
+from collectors.formats import own
+from dashboard.terminal import plain, say
+from dashboard.writing import NotWritable, writable, write
+from timeline import chunks, exports
+from timeline.models import Source
+from timeline.packing import packed
+
+
+class Command(BaseCommand):
+    help = "Write a recording, or what was found in it, to a file or to standard output."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("source", metavar="SOURCE")
+        parser.add_argument("--format", choices=["findings", "recording"], default="findings")
+        parser.add_argument("--output", default="-")
+
+    def handle(self, *, source: str, format: str, output: str, **options: object) -> None:
+        pieces = _findings(_source(source)) if format == "findings" else _recording(_source(source), output)
+        try:
+            if output != "-":
+                writable(Path(output), [])
+                write(Path(output), pieces)
+                return
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.flush()
+        except NotWritable as error:
+            say(str(error))
+            sys.exit(2)
+        except BrokenPipeError:
+            sys.stderr.close()  # whoever reads has seen enough
+
+
+def _source(named: str) -> Source:
+    """By its name, or by its number; of several with one name the newest."""
+    shown = Source.objects.filter(ready=True).order_by("pk")
+    found = shown.filter(name=named).last() or (shown.filter(pk=int(named)).last() if named.isdecimal() else None)
+    if found is None:
+        names = ", ".join(sorted(set(shown.values_list("name", flat=True)[:20]))) or "none"
+        say(plain(f"There is no recording {named}. There are: {names}."))
+        sys.exit(2)
+    return found
+
+
+def _findings(source: Source) -> Iterator[bytes]:
+    yield orjson.dumps(exports.document(source), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _recording(source: Source, output: str) -> Iterator[bytes]:
+    lines = own.recording(chunks.lines(source.pk))
+    return packed(lines) if output.endswith(".zst") else lines

@@ -1,0 +1,66 @@
+"""What `causeline import` runs, beside servers that are there."""
+
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError
+
+from collectors.formats import NotARecording
+from collectors.imports import Count, import_into, title
+from dashboard.printing import show_skipped
+from dashboard.terminal import Progress, Terminal, plain, say
+from timeline import store
+from timeline.models import Finding, Source
+
+
+class Command(BaseCommand):
+    help = "Import files, folders and archives as one recording, or add them to one."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--once", action="store_true", help="leave a recording of this name as it is")
+
+    def handle(self, *, files: list[str], name: str, once: bool, **options: object) -> None:
+        source = Source.objects.filter(name=name, ready=True).order_by("pk").last() if name else None
+        if source is None or not once:
+            source = self._import(files, name, source)
+        self.stdout.write(f"timeline: /sources/{source.pk}/")
+
+    def _import(self, files: list[str], name: str, known: Source | None) -> Source:
+        progress = Progress(sys.stderr)
+        count = Count(report=progress)
+        began = time.monotonic()
+        inputs = [(Path(file), file) for file in files]
+        source = known or store.open_source((name or title(files[0]))[: store.NAME_LENGTH])
+        try:
+            new = import_into(source, inputs, settings.LIMITS, count)
+        except BaseException as error:
+            progress.end()
+            if known is None:
+                store.discard_source(source)
+            if isinstance(error, NotARecording | OSError):
+                _give_up(str(error), 2)
+            if isinstance(error, DatabaseError | store.Overtaken):
+                _give_up(f"the database could not take it: {error}", 1)
+            if isinstance(error, KeyboardInterrupt):
+                _give_up("stopped; nothing was imported", 130)
+            raise
+        progress.end()
+        terminal = Terminal(sys.stderr)
+        show_skipped(count.skips.told, count.skips.count, terminal, "the findings document tells them")
+        found = Finding.objects.filter(source=source).count()
+        what = f"{new} changes" if known is None else f"{new} changes that were new"
+        took = f"{time.monotonic() - began:.1f} s"
+        told = f"{source.entries} changes and {found} finding{'' if found == 1 else 's'} in all"
+        terminal.wrapped(f"{plain(source.name)}: {what}, in {took}; {told}; {count.skips.count} skipped.", "")
+        return source
+
+
+def _give_up(words: str, status: int) -> NoReturn:
+    say(plain(words.strip()))
+    sys.exit(status)

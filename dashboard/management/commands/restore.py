@@ -1,0 +1,18 @@
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard import backups
+
+
+class Command(BaseCommand):
+    help = "Fill an empty database from a file that back_up wrote."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the file to read, or - for standard input")
+
+    def handle(self, *, file: str, **options: object) -> None:
+        try:
+            backups.read(None if file == "-" else Path(file))
+        except backups.Unusable as error:
+            raise CommandError(str(error)) from None

@@ -8,12 +8,17 @@ filters that the page offers. With --data-dir the recordings stay there for the 
 """
 
 import argparse
+import contextlib
 import gc
 import os
 import random
+import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -58,6 +63,7 @@ def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
             f" {took[int(len(took) * 0.95)]:.1f}, p99 {worst[-1]:.1f}, at most {took[-1]:.1f} ({windows} windows)"
         )
     print(f"p99 of the largest ÷ that of the smallest: {worst[-1] / worst[0]:.2f}")
+    _memory(source)
 
 
 def _recording(path: Path, size: int, folder: Path) -> int:
@@ -91,6 +97,39 @@ def _import(path: Path, name: str) -> None:
     ingest(source, World(), (item for item in read([(path, path.name)], bodies=True) if not isinstance(item, Skipped)))
     store.show_source(source)
     gc.enable()
+
+
+def _memory(source: int) -> None:
+    """What a web process of its own holds after so many different windows of a recording."""
+    from timeline import queries
+
+    whole = queries.overview(source)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", "dashboard.asgi:application", "--port", str(port)]
+    variables = {**os.environ, "CAUSELINE_LOGIN": "off"}
+    web = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}/"
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}healthz"):
+                break
+            time.sleep(0.2)
+        held = []
+        for turn in range(1, 401):
+            width = (whole["last"] - whole["first"]) // turn
+            start = whole["first"] + (whole["last"] - whole["first"] - width) * (turn % 7) // 7
+            query = f"start={start}&end={start + width}&offset={turn % 5 * 40}"
+            with urllib.request.urlopen(f"{address}api/sources/{source}/window?{query}") as answer:
+                answer.read()
+            if turn in (50, 200, 400):
+                status = Path(f"/proc/{web.pid}/status").read_text()
+                held.append(f"{int(status.partition('VmRSS:')[2].split()[0]) / 1024:.0f} MiB after {turn}")
+        print(f"a web process holds {', '.join(held)} windows")
+    finally:
+        web.terminate()
+        web.wait()
 
 
 def _times(source: int, windows: int) -> Iterator[float]:

@@ -429,7 +429,11 @@ def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch:
 
 @pytest.mark.parametrize("part", [0.0, 0.01, 0.2, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("width", [0, 1_000, MINUTE])
-def test_every_lane_that_lived_in_a_range_is_shown_and_no_other(sample: Source, part: float, width: int) -> None:
+@pytest.mark.parametrize("sparse", [0, 2])  # looked for in their order, or by time
+def test_every_lane_that_lived_in_a_range_is_shown_and_no_other(
+    sample: Source, part: float, width: int, sparse: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timeline.queries.rows.SPARSE", sparse)
     whole = queries.overview(sample.pk)
     start = whole["first"] + int((whole["last"] - whole["first"]) * part)
     lived = Track.objects.filter(

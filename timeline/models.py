@@ -21,7 +21,7 @@ class Source(models.Model):
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # entries in equal slices from first to last
     census = models.JSONField(default=list)  # [namespace, family, lanes] of all that there are
-    reach = models.JSONField(default=list)  # Track.place behind which nothing had begun by the end of each slice
+    tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
 
     def __str__(self) -> str:
         return self.name

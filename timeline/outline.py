@@ -124,14 +124,27 @@ def lifeline(track: Track) -> list[list[Any]]:
     return rows
 
 
-def reach(world: World, rows: list[Lane]) -> list[int]:
-    """By the end of each slice of the histogram: behind which place nothing had begun yet."""
+class Tide(NamedTuple):
+    """How many lanes there were, slice by slice of the histogram."""
+
+    reach: list[int]  # the place behind which nothing had begun by the slice's end
+    begun: list[int]  # lanes that had begun by then
+    living: list[int]  # lanes of which something lived in it
+
+
+def tide(world: World, rows: list[Lane]) -> Tide:
     width = max(1, (world.last - world.first) / SLICES)
-    highest = [0] * SLICES
+    highest, begun, ended = [0] * SLICES, [0] * SLICES, [0] * (SLICES + 1)
     for row in rows:
-        index = min(SLICES - 1, int((span(row.tracks)[0] - world.first) / width))
+        first, last = span(row.tracks)
+        index = min(SLICES - 1, int((first - world.first) / width))
         highest[index] = max(highest[index], row.place)
-    return list(itertools.accumulate(highest, max))
+        begun[index] += 1
+        if last is not None:
+            ended[min(SLICES, int((last - world.first) / width) + 1)] += 1
+    begun = list(itertools.accumulate(begun))
+    living = [up - down for up, down in zip(begun, itertools.accumulate(ended), strict=False)]
+    return Tide(list(itertools.accumulate(highest, max)), begun, living)
 
 
 def histogram(world: World) -> list[int]:

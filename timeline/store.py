@@ -118,7 +118,7 @@ def write_tracks(source: Source, world: World) -> None:
     """All tracks: what changes one may change the creation numbers and the rank of the others."""
     order = outline.creation(world)
     lanes, strips = outline.lanes(world, order)
-    source.census, source.reach = outline.census(lanes), outline.reach(world, lanes)
+    source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
     rows = (row for lane in lanes for row in _track_rows(source, world, lane, order))
     _upsert(_tracks(source), _TRACK, ("source_id", "id"), rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
@@ -262,7 +262,7 @@ def write_source(source: Source, world: World, told: ToldPayload) -> None:
         source.first, source.last = moment(world.first), moment(world.last)
     source.histogram = outline.histogram(world)
     source.told = told
-    source.save(update_fields=["entries", "stored", "first", "last", "histogram", "census", "reach", "told"])
+    source.save(update_fields=["entries", "stored", "first", "last", "histogram", "census", "tide", "told"])
 
 
 def _upsert(

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection
 
+from timeline import outline
 from timeline.entries import moment
 from timeline.lanes import LaneRow
 from timeline.models import Source, Track
@@ -16,6 +17,11 @@ from timeline.queries.sources import extent
 from timeline.queries.view import View, like
 
 LAST = 2**63 - 1
+SPARSE = 0.05  # part of the lanes that live; where it is less, they are looked for by time instead
+# Both say the same. The second keeps the planner from an index on time: all lanes of an early window lie in front,
+# where a walk meets them first.
+_OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
+_LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
 COUNTED = 2000  # rows; that there are more is said without counting them
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
@@ -40,7 +46,6 @@ class Rows:
         self._values: dict[str, Any] = {
             "source": source.pk,
             "start": moment(start),
-            "reach": _reach(source, end),
             "end": moment(end),
             "families": families,
             "walks": walks if self._walked == "namespace" else families,
@@ -59,8 +64,9 @@ class Rows:
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
             self._values["concerned"] = self._concerned(source)
-        # What begins later stands behind; to say so spares the walks the rest of the index.
-        self._lived = " AND span && tstzrange(%(start)s, %(end)s, '[]') AND place <= %(reach)s"
+        self._values["reach"], living = _tide(source, start, end)
+        self._sparse = living < SPARSE
+        self._lived = " AND place <= %(reach)s" + (_OVERLAPS if self._sparse else _LIVED)
         if view.active:
             self._lived += " AND changed >= %(start)s"
         self.pinned = self._pinned(source) if view.pins else []
@@ -84,7 +90,7 @@ class Rows:
 
     def counts(self, headings: list[str]) -> dict[str, int]:
         """How many lanes match under each heading, whenever they lived."""
-        wanted = _numbers(headings) if self._heading == "root" else headings
+        wanted = _numbers(headings) if self.by_owner else headings
         query = f"""
             SELECT {self._heading}, count(*) FROM timeline_track
             WHERE {self._lanes} AND {self._heading} = ANY(%(wanted)s) GROUP BY 1"""
@@ -102,19 +108,15 @@ class Rows:
         """turn, heading, place and the columns of LaneRow, at most `most` rows of each walk."""
         view = self._view
         tail = f"{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
-        heading = "''" if self._heading == "root" else self._heading
+        heading = "''" if self.by_owner else self._heading
         lanes = f"SELECT {_LANE} FROM timeline_track WHERE {self._lanes}{self._lived}"
         strips = f"SELECT {_STRIP} FROM timeline_strip WHERE {self._matching}{self._lived}"
         strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
         others = " AND root <> %(focus)s" if view.focus is not None else ""
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"
-        walk = f"{lanes}{others} AND {self._walked} = walk.value"
-        parts = []
-        if view.searching:
-            parts.append((1, self._walks(walk + tail)))
-        else:
-            parts.append((1, self._walks(f"{walk} AND strip = 0{tail}")))
+        parts = [(1, self._walk(f"{lanes}{others}" + ("" if view.searching else " AND strip = 0"), ordered))]
+        if not view.searching:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
                 parts.append((1, f"{lanes}{others} AND strip = ANY(%(opened)s){tail}"))
@@ -133,9 +135,13 @@ class Rows:
             f"(SELECT {turn} AS turn, {heading} AS heading, part.* FROM ({query}) AS part)" for turn, query in parts
         )
 
-    @staticmethod
-    def _walks(query: str) -> str:
-        return f"SELECT lanes.* FROM unnest(%(walks)s::text[]) AS walk(value) CROSS JOIN LATERAL ({query}) AS lanes"
+    def _walk(self, lanes: str, ordered: bool) -> str:
+        """The lanes in their order: by one walk of the index for each family (or namespace), or by their time."""
+        if self._sparse:
+            heading = "" if self.by_owner else f"{self._heading}, "
+            return f"{lanes}{f' ORDER BY {heading}place' if ordered else ''} LIMIT %(most)s"
+        walk = f"{lanes} AND {self._walked} = walk.value{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
+        return f"SELECT lanes.* FROM unnest(%(walks)s::text[]) AS walk(value) CROSS JOIN LATERAL ({walk}) AS lanes"
 
     @property
     def _shut(self) -> bool:
@@ -180,13 +186,17 @@ class Rows:
         return rows
 
 
-def _reach(source: Source, end: int) -> int:
-    """The place behind which nothing had begun at a time."""
+def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
+    """The place behind which nothing had begun by the end, and which part of the lanes before it lived meanwhile."""
+    if not source.tide:
+        return LAST, 1.0
     first, last = extent(source)
-    places: list[int] = source.reach
-    if not places or end >= last:
-        return LAST
-    return places[max(0, min(len(places) - 1, (end - first) * len(places) // max(1, last - first) + 1))]
+    tide = outline.Tide(**source.tide)
+    begin, over = ((time - first) * outline.SLICES // max(1, last - first) for time in (start, end))
+    begin = max(0, min(outline.SLICES, begin) - 1)  # rounding may have put either into the neighbouring slice
+    over = max(0, min(outline.SLICES - 2, over) + 1)
+    living = tide.living[begin] + tide.begun[over] - tide.begun[begin]
+    return (LAST if end >= last else tide.reach[over]), living / max(1, tide.begun[over])
 
 
 def _numbers(words: Any) -> list[int]:

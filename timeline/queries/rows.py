@@ -167,10 +167,12 @@ class Rows:
 
     def _concerned(self, source: Source) -> list[int]:
         """The lanes that findings which the filter lets through show."""
-        tracks = {
-            track for tracks in self._view.occurrences(source.pk).values_list("tracks", flat=True) for track in tracks
-        }
-        return list(Track.objects.filter(source=source, id__in=tracks).values_list("lane", flat=True).distinct())
+        shown = self._view.occurrences(source.pk).values_list("tracks", flat=True)
+        tracks = {track for each in shown for track in each}
+        with connection.cursor() as cursor:
+            query = "SELECT DISTINCT lane FROM timeline_track WHERE source_id = %s AND id = ANY(%s)"
+            cursor.execute(query, [source.pk, list(tracks)])
+            return [lane for (lane,) in cursor]
 
     def _pinned(self, source: Source) -> list[LaneRow]:
         rows = []

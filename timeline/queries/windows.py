@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from timeline import lanes
 from timeline.entries import microseconds, moment
-from timeline.models import Occurrence, Source, Track
+from timeline.models import Source, Track
 from timeline.payloads import GroupPayload, WindowPayload
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
@@ -144,16 +144,21 @@ def _groups(source: Source, rows: Rows, page: list[lanes.LaneRow], pins: int) ->
 
 def _add_findings(source: Source, view: View, drawing: lanes.Drawing, span: tuple[int, int]) -> None:
     """Those that lanes of the drawing show, and the one that is selected."""
-    shown = Q(_within(*span), tracks__overlap=list(drawing.tracks))
-    if view.finding:
-        shown |= Q(key=view.finding)
-    found = Occurrence.objects.filter(shown, source=source).order_by("rank", "first", "key")
-    told = [
-        (subject, each) for drawn in found.values_list("drawn", flat=True)[:_OCCURRENCES] for subject, each in drawn
-    ]
-    hidden = {proof["track"] for _, each in told for proof in each["proof"]} | {subject for subject, _ in told}
-    folded = Track.objects.filter(source=source, id__in=hidden - drawing.tracks - {None}).exclude(strip=0)
-    drawing.fold(folded.values_list("id", "strip"))
+    query = """
+        SELECT drawn FROM timeline_occurrence
+        WHERE source_id = %s AND (key = %s OR first <= %s AND last >= %s AND tracks && %s::bigint[])
+        ORDER BY rank, first, key LIMIT %s"""
+    values: list[Any] = [source.pk, view.finding, moment(span[1]), moment(span[0]), list(drawing.tracks), _OCCURRENCES]
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        told = [(subject, each) for (drawn,) in cursor for subject, each in orjson.loads(drawn)]
+        named = {proof["track"] for _, each in told for proof in each["proof"]} | {subject for subject, _ in told}
+        hidden = [track for track in named - drawing.tracks if track]
+        cursor.execute(
+            "SELECT id, strip FROM timeline_track WHERE source_id = %s AND id = ANY(%s) AND strip <> 0",
+            [source.pk, hidden],
+        )
+        drawing.fold(cursor)
     drawing.add_findings(((subject, [each]) for subject, each in told), view.finding)
 
 

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static/dashboard"
@@ -67,6 +68,15 @@ def module(entry: str, instead: Mapping[str, str]) -> str:
         given = ", ".join(sorted(wanted.get(name, ())))
         parts.append(f"const {_variable(name)} = (() => {{\n{code}return {{ {given} }};\n}})();\n")
     return "".join(parts)
+
+
+@cache
+def modules(entry: str) -> tuple[str, ...]:
+    """The names of a module and of all that it imports: a page that tells them at once loads them side by side."""
+    found = {entry: None}
+    for each in _IMPORT.finditer(text(entry)):
+        found |= dict.fromkeys(modules(_imported(entry, each["path"], {})))
+    return tuple(found)
 
 
 def _imported(importer: str, path: str, instead: Mapping[str, str]) -> str:

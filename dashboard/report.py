@@ -102,6 +102,7 @@ def rendered(contents: Contents) -> str:
         "title": contents.title,
         "source": {"name": contents.name, "skipped": wording.some(contents.skips)},
         "coverage_page": "#seen",
+        "gaps": sum(kind["holes"] for kind in contents.told["coverage"]),
         "nothing": contents.nothing,
         "clocks": contents.told["clocks"],
         "span": wording.span(contents.first, contents.last),

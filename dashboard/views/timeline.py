@@ -6,7 +6,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import figures
+from dashboard import figures, inlining
 from timeline import queries
 
 if TYPE_CHECKING:
@@ -18,5 +18,11 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    context = {"source": source, "coverage_page": f"/sources/{source.id}/coverage/", "skeletons": figures.skeletons()}
+    context = {
+        "source": source,
+        "gaps": queries.gaps(source.id),
+        "coverage_page": f"/sources/{source.id}/coverage/",
+        "skeletons": figures.skeletons(),
+        "modules": [f"dashboard/{name}" for name in inlining.modules("js/workbench.js")],
+    }
     return render(request, "timeline.html", context)

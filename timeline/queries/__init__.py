@@ -11,7 +11,7 @@ from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.shelf import NewFinding, ShelfRow, newest_findings, recording, recordings, shelf
-from timeline.queries.sources import SourceRow, overview, recent_sources, source
+from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import Grouping, View
 from timeline.queries.windows import LANES, window
@@ -32,6 +32,7 @@ __all__ = [
     "finding",
     "finding_columns",
     "findings",
+    "gaps",
     "life_columns",
     "look_up",
     "newest_findings",

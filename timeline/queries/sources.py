@@ -87,6 +87,12 @@ def overview(source_id: int) -> OverviewPayload:
     }
 
 
+def gaps(source_id: int) -> int:
+    """How many writes others prove to be missing. Raises Source.DoesNotExist."""
+    told = Source.objects.values_list("told", flat=True).get(pk=source_id)
+    return sum(kind["holes"] for kind in told.get("coverage", ()))
+
+
 def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
     """(time, rank) of the findings; what lies closer together than the minimap shows is one."""
     width = max(1, (last - first) // _TICKS)

@@ -15,7 +15,7 @@ export function ticksOf(scene, axis) {
   const { toPixel } = scaleOf(scene);
   const { lane, time, number } = payload.births;
   const found = [];
-  const order = lane.map((_, i) => i).filter((i) => centres[lane[i]] !== null && time[i] >= view.start && time[i] <= view.end);
+  const order = lane.map((_, i) => i).filter((i) => (centres[lane[i]] !== null || lane[i] < payload.pins) && time[i] >= view.start && time[i] <= view.end);
   for (const i of order.sort((a, b) => time[a] - time[b])) {
     if (found.length && toPixel(time[i]) - toPixel(found.at(-1).time) < APART) continue;
     found.push({ time: time[i], text: String(number[i]), full: String(number[i]) });

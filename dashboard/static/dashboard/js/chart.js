@@ -2,6 +2,12 @@
 
 import { columns, scaleOf } from "./columns.js";
 
+/** Calls back once Plotly is there: the page's own modules run before it. */
+export function whenReady(act) {
+  if (globalThis.Plotly) act();
+  else document.addEventListener("DOMContentLoaded", act, { once: true });
+}
+
 const EMPTY = { x: [], y: [], visible: false };
 
 export class Chart {

@@ -5,6 +5,7 @@ import { row } from "./finding.js";
 
 export class Findings {
   #drawn = [];
+  #atEnd = false; // the end of the list is nearly in sight
 
   /** `acts`: {onSelect(key), onHold(key), onMore(), onClear()}. */
   constructor(acts) {
@@ -19,8 +20,11 @@ export class Findings {
       const item = event.target.closest("[data-finding]");
       if (item && !event.target.closest(".finding-body")) acts.onSelect(item.dataset.finding);
     });
-    new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && acts.onMore(), { root: this.panel, rootMargin: "400px" })
-      .observe(byId("finding-end"));
+    this.onMore = acts.onMore;
+    new IntersectionObserver((seen) => {
+      this.#atEnd = seen.at(-1).isIntersecting;
+      if (this.#atEnd) acts.onMore();
+    }, { root: this.panel, rootMargin: "400px" }).observe(byId("finding-end"));
   }
 
   /** `inView`: how many of them lie in the view, or null while that is not known. */
@@ -40,6 +44,7 @@ export class Findings {
     this.#refocus(focused);
     const chosen = this.list.querySelector(".selected");
     if (chosen && moved) this.#bringIn(chosen);
+    if (this.#atEnd && found.more) this.onMore();
   }
 
   #refocus(focused) {

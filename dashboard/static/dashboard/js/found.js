@@ -10,6 +10,7 @@ export class Found {
   #filter = null;
   #next = null;
   #asked = 0; // an answer to an older question is not wanted any more
+  #coming = null; // the promise of the next page
   #single = new Map(); // those that were asked for by their keys
 
   /** `ask(question)` → a page of findings. */
@@ -42,12 +43,16 @@ export class Found {
     }
   }
 
-  /** The next page. True when something came. */
+  /** The next page, once for all who ask meanwhile. True when something came. */
   async loadMore() {
+    this.#coming ??= this.#page().finally(() => (this.#coming = null));
+    return this.#coming;
+  }
+
+  async #page() {
     if (!this.more) return false;
-    const asked = ++this.#asked;
-    const cursor = this.#next;
-    const page = await this.ask({ ...JSON.parse(this.#filter), cursor });
+    const asked = this.#asked;
+    const page = await this.ask({ ...JSON.parse(this.#filter), cursor: this.#next });
     if (asked !== this.#asked) return false;
     this.groups = [...this.groups, ...page.findings];
     this.#take(page);

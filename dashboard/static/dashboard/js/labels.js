@@ -20,31 +20,36 @@ function stripToggle(lane, reachable) {
     el("span", { "aria-hidden": "true" }, lane.opened ? "▾" : "▸"));
 }
 
-/** `current`: the lane in hand, whose controls Tab reaches. `numbered`: whether its number means something here. */
-export function label(lane, { current, reachable, numbered }) {
+/**
+ * `current`: the lane in hand. `reachable`: Tab reaches its controls. `numbered`: its number means something under this
+ * heading. `placed`: the heading says its namespace.
+ */
+export function label(lane, { current, reachable, numbered, placed }) {
   const strip = lane.members > 1;
   const page = objectPage(lane.track);
+  const about = [placed ? "" : lane.namespace, lane.subtitle].filter(Boolean).join(" · ");
   const name = strip ? `${lane.members} ${lane.kind}s` : lane.name;
   return el("li", { class: ["lane", current && "current", strip && "strip", lane.strip && "member"].filter(Boolean).join(" "), "data-lane": lane.key },
     el("span", { class: "lane-number" }, numbered && !strip ? String(lane.number) : ""), badge(lane),
     el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },
       page ? el("a", { class: "lane-name", href: page, tabindex: reachable ? null : "-1" }, name)
         : el("span", { class: "lane-name", tabindex: reachable ? "0" : "-1" }, name),
-      el("span", { class: "lane-about" }, lane.subtitle)),
+      el("span", { class: "lane-about" }, about)),
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
 
-/** A heading over the lanes of one group, or over neighbours that stand alone. */
-export function heading(run, first) {
+/** A heading over the lanes of one group, or over neighbours that stand alone. `again`: the group goes on further down. */
+export function heading(run, first, again) {
   const [group] = run.groups;
   const alone = run.key === "";
   const all = alone ? run.groups.length : group.lanes;
   const count = run.closed || run.lanes.length === all ? plural(all, "lane") : `${run.lanes.length} of ${plural(all, "lane")}`;
+  const owned = run.groups.some(({ short }) => short !== "");
   const name = alone ? "without owner" : [group.short, group.label].filter(Boolean).join(" ");
   return el("h2", { class: "group" },
     el("button", { type: "button", class: "group-toggle", "data-group": run.groups.map(({ key }) => key).join(","), "aria-expanded": String(!run.closed) },
       el("span", { class: "group-arrow", "aria-hidden": "true" }, run.closed ? "▸" : "▾"),
       el("span", { class: "group-name" }, name),
-      el("span", { class: "group-about" }, [alone ? "" : group.namespace, count].filter(Boolean).join(" · "))),
-    first && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
+      el("span", { class: "group-about" }, [alone ? "" : group.namespace, again ? `${run.lanes.length} around the finding` : count].filter(Boolean).join(" · "))),
+    first && owned && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
 }

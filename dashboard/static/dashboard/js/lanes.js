@@ -41,13 +41,15 @@ export class Lanes {
     this.layoutOfPins = layOutPins(payload);
     const shown = [...Array(payload.pins).keys(), ...this.layout.runs.flatMap((run) => run.lanes)];
     const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
-    const draw = (index, numbered) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, numbered });
-    this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, true)));
+    const draw = (index, told) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, ...told });
+    const under = ({ key, groups: [group] }, { namespace }) =>
+      ({ numbered: key !== "" && group.short !== "", placed: key !== "" && [group.namespace, group.key].includes(namespace) });
+    this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, { numbered: true, placed: false })));
     byId("pins").hidden = payload.pins === 0;
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
-      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, index === 0),
-        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, run.key !== ""))) : null)));
+      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, index === 0, this.layout.runs.some((other, at) => at > index && other.key === run.key && run.key !== "" && !run.closed)),
+        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null)));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
     byId("block").style.height = `${this.layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;

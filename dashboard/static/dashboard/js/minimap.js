@@ -67,8 +67,8 @@ export class Minimap {
     if (right - left < LEAST) [left, right] = [(left + right - LEAST) / 2, (left + right + LEAST) / 2];
     this.window.style.left = `${left}px`;
     this.window.style.width = `${right - left}px`;
-    this.ends.start.style.left = `${left}px`;
-    this.ends.end.style.left = `${right}px`;
+    this.ends.start.style.left = `${Math.max(8, left)}px`; // they stay on the page
+    this.ends.end.style.left = `${Math.min(width - 8, right)}px`;
     this.host.classList.add("drawn");
     const digits = digitsFor(view.end - view.start);
     const say = (thumb, time, words) => {

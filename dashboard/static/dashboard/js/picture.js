@@ -2,6 +2,7 @@
 
 import { drawAxis, ticksOf } from "./axis.js";
 import { Board } from "./board.js";
+import { whenReady } from "./chart.js";
 import { scaleOf } from "./columns.js";
 import { byId } from "./dom.js";
 import { HEADING, ROW } from "./layout.js";
@@ -35,7 +36,11 @@ export class Picture {
   }
 
   /** `hand`: {cursor, measure}. Draws nothing where the figure is not shown. */
-  draw(payload, { cursor, measure }) {
+  draw(payload, hand) {
+    whenReady(() => this.#draw(payload, hand));
+  }
+
+  #draw(payload, { cursor, measure }) {
     const { store, lanes, found } = this;
     const width = this.figures.main.clientWidth;
     if (width === 0) return;

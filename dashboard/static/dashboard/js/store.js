@@ -86,9 +86,13 @@ export class Store {
     this.set({ ...(name ? { [name]: NONE[name] } : NONE), offset: 0 }, { push: true });
   }
 
-  /** The visible range; the whole source with a little room when none was asked for. */
+  /** The visible range; the whole source when none was asked for. */
   view() {
-    if (this.start !== null) return { start: this.start, end: this.end };
+    return this.start === null ? this.whole() : { start: this.start, end: this.end };
+  }
+
+  /** The range of the whole source, with a little room. */
+  whole() {
     const { first, last } = this.bounds;
     const room = Math.max(Math.round((last - first) * 0.02), 1000);
     return { start: first - room, end: last + room };

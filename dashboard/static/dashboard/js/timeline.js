@@ -202,7 +202,7 @@ async function step(by) {
 }
 
 const fit = () => store.finding && select(store.finding);
-const reset = () => store.set({ start: null, end: null, offset: 0 }, { push: true });
+const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 listen({

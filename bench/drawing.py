@@ -1,0 +1,175 @@
+"""How quickly a timeline is there, and follows the hand, in a real browser.
+
+    python -m bench.drawing [URL or FILE] [--gestures 60] [--browser PATH]
+
+URL is that of a timeline (http://127.0.0.1:8000/sources/1/). Without one, a Causeline of its own is started and imports
+FILE, else the sample. The server is warm: the page is opened once before. Prints the first paint, the marks that came,
+the layout shift, and of pans and zooms the milliseconds until the next frame that shows them.
+"""
+
+import argparse
+import http.cookiejar
+import json
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, Response, sync_playwright
+
+SAMPLE = Path(__file__).resolve().parents[1] / "dashboard/samples/volcano-restart.jsonl.zst"
+BROWSERS = ("google-chrome", "chromium", "chromium-browser")
+WAIT_SECONDS = 900
+# In the page: when it was drawn first, how much it shifted, and from each gesture to the frame that shows it.
+WATCH = """
+  window.bench = { first: null, shift: 0, began: null, drawn: [] };
+  const add = (each) => { bench.shift += each.hadRecentInput ? 0 : each.value; };
+  const shifted = (list) => list.getEntries().forEach(add);
+  new PerformanceObserver(shifted).observe({ type: "layout-shift", buffered: true });
+  const begin = (event) => { if (event.buttons || event.type !== "pointermove") bench.began ??= event.timeStamp; };
+  for (const name of ["keydown", "wheel", "pointermove"]) addEventListener(name, begin, true);
+  new MutationObserver((changes) => {
+    if (!changes.some((each) => each.attributeName === "data-drawn")) return;
+    const began = bench.began;
+    bench.began = null;
+    requestAnimationFrame(() => {
+      bench.first ??= performance.now();
+      if (began !== null) bench.drawn.push(performance.now() - began);
+    });
+  }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-drawn"] });
+"""
+COLUMNS = ("bars", "marks", "births", "strips", "holes", "shades", "arrows")
+
+
+@contextmanager
+def causeline(recording: Path) -> Iterator[str]:
+    """The address of the timeline of a recording, on a server that lasts as long."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    site = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder:
+        command = [sys.executable, "-m", "dashboard.cli", "demo", "--data-dir", folder, "--port", str(port)]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).resolve().parents[1])
+        try:
+            yield imported(site, recording)
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(60)
+
+
+def imported(site: str, recording: Path) -> str:
+    cookies = http.cookiejar.CookieJar()
+    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            visitor.open(site).close()
+            break
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+    token = next(cookie.value for cookie in cookies if cookie.name == "csrftoken") or ""
+    headers = {"Content-Type": "application/octet-stream", "X-CSRFToken": token}
+    upload = urllib.request.Request(f"{site}/api/uploads?name={recording.name}", recording.read_bytes(), headers)
+    told = json.load(visitor.open(upload))
+    while told["state"] != "done":
+        if told["state"] in {"failed", "cancelled"} or time.monotonic() > deadline:
+            sys.exit(f"{recording}: {told['error'] or told['state']}")
+        time.sleep(0.5)
+        told = json.load(visitor.open(f"{site}/api/uploads/{told['id']}"))
+    return f"{site}{told['url']}"
+
+
+class Figures:
+    """What one visit showed."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self._answers: list[Response] = []
+        page.on("response", lambda answer: self._answers.append(answer))
+        page.goto(address)
+        page.locator("#figure[data-drawn]").wait_for()
+        page.wait_for_load_state("networkidle")
+        self.first = float(page.evaluate("bench.first"))
+        self.shift = float(page.evaluate("bench.shift"))
+
+    def marks(self) -> int:
+        """The most that came in one window."""
+        windows = [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
+        return max(sum(len(next(iter(window[name].values()))) for name in COLUMNS) for window in windows)
+
+    def gestures(self, count: int) -> list[float]:
+        """Milliseconds of pans and zooms by keys, wheel and drag, from the whole recording into it and back."""
+        page = self.page
+        page.keyboard.press("r")
+        page.wait_for_timeout(800)
+        box = page.locator("#figure").bounding_box()
+        assert box
+        x, y = box["x"] + box["width"] / 2, box["y"] + 80
+        page.mouse.move(x, y)
+        page.evaluate("bench.drawn = []")
+        for number in range(count):
+            match number % 6:
+                case 0 | 1:
+                    page.mouse.wheel(0, -160 if number % 24 < 12 else 160)
+                case 2:
+                    page.keyboard.press("d")
+                case 3:
+                    page.keyboard.press("w" if number % 24 < 12 else "s")
+                case 4:
+                    page.keyboard.press("a")
+                case 5:
+                    page.mouse.down()
+                    page.mouse.move(x - 60, y)
+                    page.mouse.up()
+                    page.mouse.move(x, y)
+            page.wait_for_timeout(450 if number % 4 == 0 else 90)  # now and then long enough for a window to come
+        page.wait_for_timeout(500)
+        return [float(each) for each in page.evaluate("bench.drawn")]
+
+
+def measure(address: str, gestures: int, browser_path: str | None) -> None:
+    found = browser_path or next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        paints = []
+        for _ in range(4):
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.add_init_script(WATCH)
+            visit = Figures(page, address)
+            paints.append(visit.first)
+        drawn = visit.gestures(gestures)
+        marks = visit.marks()
+        browser.close()
+    cuts = statistics.quantiles(drawn, n=20)
+    print(f"first paint: {statistics.median(paints[1:]):.0f} ms (the first of all {paints[0]:.0f} ms)")
+    print(f"marks in a window: at most {marks:,}")
+    print(f"layout shift: {visit.shift:.3f}")
+    print(f"pan or zoom to drawn: p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms, of {len(drawn)} frames")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", default=str(SAMPLE), metavar="URL or FILE")
+    parser.add_argument("--gestures", type=int, default=60)
+    parser.add_argument("--browser", help="Chrome or Chromium; else one in PATH, else Playwright's own")
+    options = parser.parse_args()
+    if options.what.startswith("http"):
+        return measure(options.what, options.gestures, options.browser)
+    with causeline(Path(options.what)) as address:
+        measure(address, options.gestures, options.browser)
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,474 @@
+"""What hands do on the timeline: order, pins, measure, search, filters, table, and the address that holds all."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from tests.browser.conftest import Complaints, imported
+from tests.events import event, pod
+
+START, END = 1795247520740000, 1795247521200000  # 07:52:00.740 to .200, when Service ring was away
+AWAY = "131d605c1f1d7aac"
+SERVICE = "Service/vol-restart/ring"
+CROWD = 26  # Pods of one Job: so many stand as one strip
+
+
+@pytest.fixture
+def address(recording: str) -> str:
+    return f"{recording}?start={START}&end={END}&finding={AWAY}"
+
+
+@pytest.fixture
+def timeline(page: Page, address: str) -> Page:
+    return opened(page, address)
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("#figure[data-drawn]")).to_be_attached()
+    expect(page.locator(".lane").first).to_be_attached()
+    return page
+
+
+def created(resource: str, name: str, second: int, body: Any) -> bytes:
+    ref = {"resource": resource, "namespace": "n", "name": name, "apiVersion": "v1"}
+    if resource == "jobs":
+        ref["apiGroup"] = "batch"
+    begin, end = (f"2026-11-21T07:52:{second:02d}.{part}Z" for part in ("100000", "101000"))
+    told = {"requestReceivedTimestamp": begin, "stageTimestamp": end}
+    return json.dumps(event(auditID=name, objectRef=ref, responseObject=body, **told)).encode() + b"\n"
+
+
+@pytest.fixture(scope="module")
+def crowd(site: str) -> str:
+    """The path of the timeline of one Job with many Pods, created a second after each other."""
+    metadata = {"name": "many", "namespace": "n", "uid": "job", "resourceVersion": "100"}
+    lines = [created("jobs", "many", 0, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata})]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "many", "uid": "job", "controller": True}
+    for number in range(1, CROWD + 1):
+        name = f"many-{number}"
+        body = pod(name=name, uid=name, resourceVersion=str(100 + number), ownerReferences=[owner])
+        lines.append(created("pods", name, number, body))
+    return imported(site, "crowd.jsonl", b"".join(lines))
+
+
+def births(page: Page) -> dict[str, float]:
+    """The middles of the creation numbers (px) on the page."""
+    found = page.locator(".birth").evaluate_all(
+        "all => all.map((one) => [one.dataset.number, one.getBoundingClientRect()])"
+    )
+    return {number: box["x"] + box["width"] / 2 for number, box in found}
+
+
+# -- the axis of order ------------------------------------------------------------------------------------------------
+
+
+def test_in_the_order_of_creation_each_moment_gets_equal_room(timeline: Page) -> None:
+    before = births(timeline)
+    timeline.get_by_role("radio", name="Order").check()
+    expect(timeline).to_have_url(re.compile("axis=order"))
+    expect(timeline.locator("#axis span").first).to_have_text(re.compile(r"^\d+$"))
+    shown = births(timeline)
+    assert shown["15"] - shown["14"] > 2 * (before["15"] - before["14"])
+    assert timeline.locator("#axis span").all_inner_texts() == sorted(
+        timeline.locator("#axis span").all_inner_texts(), key=int
+    )
+    told = timeline.locator("#range").inner_text()
+    timeline.keyboard.press("d")
+    expect(timeline.locator("#range")).not_to_have_text(told)
+    timeline.keyboard.press("a")
+    timeline.keyboard.press("w")
+    timeline.get_by_role("radio", name="Time").check()
+    expect(timeline.locator("#axis span").first).to_have_text(re.compile(r"[.:]"))
+
+
+def test_the_scale_of_order_goes_both_ways(timeline: Page) -> None:
+    told = timeline.evaluate(
+        """import('/static/dashboard/js/scale.js').then(({ orderScale, instantsOf }) => {
+          const births = { time: [30, 10] }, marks = { time: [10, 5000, 99] }, bars = { start: [0], end: [7] };
+          const instants = instantsOf({ start: 0, end: 4000, births, marks, bars });
+          const scale = orderScale(instants);
+          const round = [-500, 0, 3, 10, 64, 4000, 9000].map((time) => Math.round(scale.from(scale.to(time))));
+          return { instants, places: instants.map(scale.to), middle: scale.to(20), round };
+        })"""
+    )
+    assert told["instants"] == [0, 7, 10, 30, 99, 4000]
+    assert told["places"] == [0, 1, 2, 3, 4, 5]
+    assert told["middle"] == 2.5
+    assert told["round"] == [-500, 0, 3, 10, 64, 4000, 9000]
+
+
+# -- lanes ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pinned_lane_stays_on_top(timeline: Page) -> None:
+    label = timeline.locator(f'[data-lane="{SERVICE}"]')
+    label.hover()
+    label.get_by_role("button", name="Keep ring on top").click()
+    pins = timeline.locator("#pins")
+    expect(pins.locator(".lane-name")).to_have_text(["ring"])
+    expect(pins.locator(".scatterlayer .fills path").first).to_be_attached()
+    expect(timeline).to_have_url(re.compile(f"pins={SERVICE}"))
+    expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
+    timeline.locator("#bench").evaluate("bench => bench.scrollBy(0, 700)")
+    expect(pins.locator(".lane-name")).to_be_in_viewport()
+    pins.locator(".lane-name").focus()
+    timeline.keyboard.press("k")
+    expect(pins).to_be_hidden()
+
+
+def test_labels_lead_to_objects_and_arrow_keys_go_from_one_to_the_next(timeline: Page) -> None:
+    first, second = timeline.locator("#labels .lane").nth(0), timeline.locator("#labels .lane").nth(1)
+    expect(first.locator("a.lane-name")).to_have_attribute("href", re.compile(r"/sources/\d+/objects/\d+/"))
+    first.locator("a").focus()
+    timeline.keyboard.press("ArrowDown")
+    expect(second.locator("a")).to_be_focused()
+    expect(second).to_have_class(re.compile("current"))
+    expect(timeline).to_have_url(re.compile("lane=ConfigMap/vol-restart/ring-svc"))
+    expect(timeline.locator(".lane-hand")).to_have_count(1)
+    timeline.keyboard.press("Tab")
+    expect(second.get_by_role("button", name="Keep ring-svc on top")).to_be_focused()
+    before = timeline.locator("#range").inner_text()
+    timeline.keyboard.press("ArrowUp")
+    expect(first.locator("a")).to_be_focused()
+    expect(timeline.locator("#range")).to_have_text(before)
+
+
+def test_many_children_stand_as_one_strip_until_it_is_opened(page: Page, crowd: str) -> None:
+    opened(page, crowd)
+    strip = page.locator(".lane.strip")
+    expect(strip.locator(".lane-name")).to_have_text(f"{CROWD} Pods")
+    expect(page.locator(".lane-name", has_text="many-3")).to_have_count(0)
+    expect(page.locator(".overlay .cell", has_text=re.compile(r"^\d+$")).first).to_be_attached()
+    strip.get_by_role("button").click()
+    expect(page.locator(".lane-name", has_text=re.compile("^many-3$"))).to_be_visible()
+    expect(page).to_have_url(re.compile("open="))
+    page.reload()
+    expect(page.locator(".lane.member").first).to_be_visible()
+    page.locator(".lane.strip").get_by_role("button").click()
+    expect(page.locator(".lane.member")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("grouping", "heading"), [("kind", "Pods"), ("namespace", "vol-restart")])
+def test_lanes_can_be_grouped_otherwise(timeline: Page, grouping: str, heading: str) -> None:
+    timeline.locator("#group").select_option(grouping)
+    heads = timeline.locator(".group-toggle").filter(has=timeline.locator(".group-name", has_text=heading))
+    expect(heads).to_have_count(2)  # first what the finding is about
+    expect(heads.first).to_contain_text("around the finding")
+    expect(timeline).to_have_url(re.compile(f"group={grouping}"))
+    heads.last.click()
+    expect(timeline.locator("#labels").get_by_role("button", name=heading, expanded=False)).to_be_visible()
+    expect(timeline).to_have_url(re.compile(f"closed={heading}"))
+    timeline.keyboard.press("]")
+    expect(timeline.locator("#labels").get_by_role("button", name=heading, expanded=False)).to_have_count(0)
+
+
+# -- events and measures ----------------------------------------------------------------------------------------------
+
+
+def test_the_events_of_a_lane_are_stepped_through_and_measured(timeline: Page) -> None:
+    timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
+    timeline.keyboard.press(".")
+    expect(timeline.locator("#announce")).to_contain_text("Service ring, deleted, 07:52:00.841106 UTC, revision 582")
+    expect(timeline.locator("#tip")).to_contain_text("deleted")
+    timeline.keyboard.press("m")
+    timeline.keyboard.press(".")
+    expect(timeline.locator("#announce")).to_contain_text("Service ring, created, 07:52:00.894060 UTC")
+    timeline.keyboard.press("m")
+    expect(timeline.locator(".measure-label")).to_contain_text(re.compile(r"^53 ms · RV 582 → \d+, \d+ apart$"))
+    timeline.keyboard.press("Escape")
+    expect(timeline.locator(".measure-label")).to_have_count(0)
+
+
+def test_stepping_goes_on_past_what_is_loaded(timeline: Page) -> None:
+    timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
+    before = timeline.locator("#range").inner_text()
+    for _ in range(2):
+        timeline.keyboard.press(".")
+        expect(timeline.locator("#announce")).to_contain_text("Service ring")
+    timeline.keyboard.press(".")
+    expect(timeline.locator("#announce")).to_contain_text("07:52:07.1")  # the next time that it was deleted
+    expect(timeline.locator("#range")).not_to_have_text(before)
+    timeline.keyboard.press(",")
+    expect(timeline.locator("#announce")).to_contain_text("07:52:00.894060")
+    for _ in range(3):
+        timeline.keyboard.press(",")
+        timeline.wait_for_timeout(300)
+    expect(timeline.locator("#announce")).to_contain_text(re.compile("07:51|No earlier event"))
+
+
+def test_dragging_with_shift_measures(timeline: Page) -> None:
+    box = timeline.locator("#figure").bounding_box()
+    assert box
+    before = timeline.locator("#range").inner_text()
+    timeline.keyboard.down("Shift")
+    timeline.mouse.move(box["x"] + 100, box["y"] + 120)
+    timeline.mouse.down()
+    timeline.mouse.move(box["x"] + 400, box["y"] + 130, steps=4)
+    timeline.mouse.up()
+    timeline.keyboard.up("Shift")
+    expect(timeline.locator(".measure-label")).to_contain_text(re.compile(r"^1[78]\d ms · RV \d+ → \d+, \d+ apart$"))
+    expect(timeline.locator("#range")).to_have_text(before)
+    timeline.mouse.click(box["x"] + 500, box["y"] + 120)
+    expect(timeline.locator(".measure-label")).to_have_count(0)
+
+
+# -- findings ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
+    heads = "data.find((trace) => trace.name === 'arrows').marker.size.filter(Boolean).length"
+    leading = f"document.querySelector('#plot').{heads}"
+    timeline.keyboard.press("r")
+    for text in ("31 ms before", "22 ms before"):
+        item = timeline.locator(".finding", has_text=text)
+        item.hover()
+        item.get_by_role("button", name="Keep its arrow drawn").click()
+    expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
+    expect(timeline.locator(".pill-label")).to_have_count(2)
+    assert timeline.evaluate(leading) == 2
+    timeline.reload()
+    expect(timeline.locator(".pill-label")).to_have_count(2)
+
+
+def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
+    def by_two(route: Route) -> None:
+        route.continue_(url=f"{route.request.url}&limit=2")
+
+    page.route(re.compile(r"/findings\?"), by_two)
+    opened(page, address)
+    expect(page.locator("#findings-count")).to_have_text("2 in view · 6 in all")
+    expect(page.locator(".finding")).to_have_count(6)  # what is in sight of the end brings the next page
+    for _ in range(4):
+        page.keyboard.press("n")
+        page.wait_for_timeout(100)
+    expect(page.locator(".finding.selected")).to_have_class(re.compile("info"))
+
+
+def test_a_finding_leads_to_its_page_its_rule_and_its_objects(timeline: Page) -> None:
+    chosen = timeline.locator(".finding.selected")
+    expect(chosen.get_by_role("link", name="All of service-gap")).to_have_attribute("href", "/rules/service-gap/")
+    expect(chosen.get_by_role("link", name="This finding")).to_have_attribute("href", re.compile("/findings/"))
+    chosen.get_by_role("link", name="ring-steady-1").click()
+    expect(timeline).to_have_url(re.compile("/sources/|/go"))
+
+
+# -- search and filters -----------------------------------------------------------------------------------------------
+
+
+def test_a_search_finds_objects_and_findings(timeline: Page) -> None:
+    timeline.keyboard.press("/")
+    field = timeline.get_by_role("combobox", name="Find an object or a finding")
+    expect(field).to_be_focused()
+    field.fill("ring-weak")
+    hits = timeline.get_by_role("listbox", name="What was found")
+    expect(hits.get_by_role("option", selected=True)).to_contain_text("ring-weak-0")
+    expect(hits.get_by_role("option").filter(has_text="created 31 ms before")).to_be_visible()
+    field.press("Enter")
+    expect(hits).to_be_hidden()
+    expect(timeline.locator(".lane.current .lane-name")).to_have_text("ring-weak-0")
+    expect(timeline.locator(".lane.current")).to_be_in_viewport()
+    expect(timeline).to_have_url(re.compile("lane=Pod/vol-restart/ring-weak-0"))
+    field.fill("31 ms")
+    option = hits.get_by_role("option").filter(has_text="created 31 ms before")
+    expect(option).to_be_visible()
+    field.press("ArrowUp")
+    field.press("ArrowDown")
+    option.click()
+    expect(timeline.locator(".finding.selected")).to_contain_text("created 31 ms before")
+    field.fill("nothing-of-that-name")
+    expect(hits).to_contain_text("Nothing of that name")
+    field.press("Escape")
+    expect(hits).to_be_hidden()
+
+
+def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
+    timeline.get_by_role("button", name="Filter", exact=True).click()
+    timeline.get_by_label("Name contains").fill("steady")
+    expect(timeline.locator("#labels .lane-name")).to_have_text(["ring-steady-2", "ring-steady-1", "ring-steady-0"])
+    timeline.get_by_label("Rule").select_option("service-gap")
+    timeline.get_by_label("Severity").select_option("warning")
+    timeline.get_by_label("Only lanes that change in view").check()
+    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&active=1"))
+    expect(timeline.locator("#findings-count")).to_contain_text("2 in all")
+    timeline.keyboard.press("Escape")
+    taken = timeline.get_by_role("group", name="Filters in force")
+    taken.get_by_role("button", name="only what changes in view").click()
+    expect(timeline.locator("#labels .lane-name")).to_have_count(3)
+    taken.get_by_role("button", name="Clear all").click()
+    expect(taken).to_be_hidden()
+    expect(timeline.locator("#findings-count")).to_contain_text("6 in all")
+
+
+def test_noise_is_shown_when_it_is_asked_for(timeline: Page) -> None:
+    before = timeline.locator("#lanes-count").inner_text()
+    timeline.get_by_role("button", name="Filter", exact=True).click()
+    timeline.get_by_label("Show noise").check()
+    expect(timeline.locator("#lanes-count")).not_to_have_text(before)
+    expect(timeline).to_have_url(re.compile("noise=1"))
+
+
+def test_what_matches_nothing_says_so_and_offers_the_way_back(page: Page, recording: str) -> None:
+    page.goto(f"{recording}?name=no-such-name")
+    expect(page.locator("#notice")).to_contain_text("No object matches the filter")
+    expect(page.locator("#finding-list")).to_contain_text("No finding matches the filter")
+    page.locator("#notice").get_by_role("button", name="Clear the filter").click()
+    expect(page.locator(".lane").first).to_be_visible()
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+# -- the minimap ------------------------------------------------------------------------------------------------------
+
+
+def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
+    timeline.keyboard.press("r")
+    expect(timeline.locator("#range")).to_contain_text("07:51:3")
+    strip = timeline.locator("#minimap").bounding_box()
+    assert strip
+    y = strip["y"] + 30
+
+    def drag(start: float, end: float) -> str:
+        before = timeline.locator("#range").inner_text()
+        timeline.mouse.move(start, y)
+        timeline.mouse.down()
+        timeline.mouse.move(end, y, steps=4)
+        timeline.mouse.up()
+        expect(timeline.locator("#range")).not_to_have_text(before)
+        return timeline.locator("#range").inner_text()
+
+    handle = timeline.locator("#minimap-start").bounding_box()
+    assert handle
+    stretched = drag(handle["x"] + 5, strip["x"] + 500)
+    assert stretched.endswith(stretched.split(" – ")[1]) and "07:52:0" in stretched.split(" – ")[0]
+    drag(strip["x"] + 200, strip["x"] + 300)  # outside of it: a new one
+    window = timeline.locator("#minimap-window").bounding_box()
+    assert window and 90 < window["width"] < 110
+    drag(window["x"] + 50, window["x"] + 250)
+    moved = timeline.locator("#minimap-window").bounding_box()
+    assert moved and abs(moved["width"] - window["width"]) < 2 and moved["x"] - window["x"] > 190
+    timeline.locator("#minimap-end").focus()
+    before = timeline.locator("#minimap-end").get_attribute("aria-valuetext")
+    timeline.keyboard.press("ArrowRight")
+    expect(timeline.locator("#minimap-end")).not_to_have_attribute("aria-valuetext", before or "")
+    narrow = timeline.locator("#minimap-window").bounding_box()
+    assert narrow and narrow["width"] > moved["width"] + 5
+
+
+# -- the table --------------------------------------------------------------------------------------------------------
+
+
+def test_any_view_is_a_table_too(timeline: Page) -> None:
+    timeline.keyboard.press("t")
+    table = timeline.get_by_role("table")
+    expect(table).to_be_visible()
+    expect(timeline.locator("#bench")).to_be_hidden()
+    deleted = table.get_by_role("row").filter(has_text="07:52:00.841")
+    expect(deleted).to_contain_text("Service")
+    expect(deleted).to_contain_text("deleted")
+    expect(deleted).to_contain_text("582")
+    expect(table.get_by_role("row").filter(has_text="ring-steady-1").first).to_contain_text("Running")
+    expect(table.get_by_role("link", name="ring-weak-0").first).to_have_attribute("href", re.compile("/objects/"))
+    expect(timeline).to_have_url(re.compile("table=1"))
+    timeline.locator("[data-kind=Pods]").click()
+    expect(table.get_by_role("row").filter(has_text="07:52:00.841")).to_have_count(0)
+    before = table.locator("caption").inner_text()
+    timeline.locator("body").press("d")
+    expect(table.locator("caption")).not_to_have_text(before)
+    timeline.get_by_role("button", name="Table").click()
+    expect(timeline.locator("#bench")).to_be_visible()
+
+
+# -- the address ------------------------------------------------------------------------------------------------------
+
+
+def test_the_address_holds_the_whole_view(timeline: Page, address: str, context: BrowserContext) -> None:
+    opened(
+        timeline,
+        f"{address}&axis=order&group=kind&kinds=Pods,Services&closed=Services&pins={SERVICE}"
+        "&lane=Pod/vol-restart/ring-weak-0&arrows=470b8537531ff0cd",
+    )
+    timeline.keyboard.press("w")
+    timeline.wait_for_timeout(500)
+    other = opened(context.new_page(), timeline.url)
+    for selector in (".lane-name", ".group-name", "#axis span", ".birth text", ".pill-label", ".token", "#range"):
+        expect(other.locator(selector)).to_have_text(timeline.locator(selector).all_text_contents())
+    expect(other.locator(".lane.current .lane-name")).to_have_text("ring-weak-0")
+    assert other.url == timeline.url
+
+
+def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    timeline.keyboard.press("w")
+    timeline.get_by_role("button", name="Share view").click()
+    expect(timeline.get_by_role("button", name="Link copied")).to_be_visible()
+    shared = timeline.evaluate("navigator.clipboard.readText()")
+    assert shared.startswith("http") and f"finding={AWAY}" in shared and str(START) not in shared
+    report = timeline.get_by_role("link", name="Report")
+    assert (report.get_attribute("href") or "").partition("?")[2] == shared.partition("?")[2]
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_fails_says_so_and_can_be_tried_again(page: Page, address: str, complaints: Complaints) -> None:
+    complaints.expect("Failed to load resource")
+    page.route(re.compile("/window"), lambda route: route.abort())
+    page.goto(address)
+    expect(page.locator("#notice")).to_contain_text("cannot be reached")
+    page.unroute(re.compile("/window"))
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#notice")).to_be_hidden()
+    expect(page.locator(".lane").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_the_page_stands_still_while_it_loads(page: Page, address: str, width: int) -> None:
+    page.add_init_script(
+        "window.shifted = 0; const add = (list) => list.getEntries().forEach((each) => { shifted += each.value; });"
+        "new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })"
+    )
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    page.wait_for_timeout(800)
+    assert page.evaluate("shifted") < 0.02
+
+
+def test_single_keys_can_be_switched_off(timeline: Page) -> None:
+    timeline.keyboard.press("?")
+    timeline.get_by_label("Single keys").uncheck()
+    timeline.keyboard.press("Escape")
+    before = timeline.locator("#range").inner_text()
+    timeline.keyboard.press("r")
+    timeline.keyboard.press("t")
+    timeline.wait_for_timeout(300)
+    assert timeline.locator("#range").inner_text() == before
+    expect(timeline.locator("#bench")).to_be_visible()
+    timeline.keyboard.press("ArrowRight")
+    expect(timeline.locator("#range")).not_to_have_text(before)
+
+
+# -- the phone --------------------------------------------------------------------------------------------------------
+
+
+def test_on_a_phone_objects_are_a_list_and_the_controls_are_in_a_menu(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(address)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    page.get_by_role("button", name="Objects").click()
+    listed = page.get_by_role("region", name="Objects in view").get_by_role("link", name="ring-weak-0")
+    expect(listed).to_have_attribute("href", re.compile("/objects/"))
+    expect(page.get_by_label("Lanes are grouped by")).to_be_hidden()
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_role("combobox", name="Find an object or a finding")).to_be_visible()
+    page.locator("[data-kind=Services]").click()
+    expect(listed).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Lanes are grouped by")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.get_by_label("Lanes are grouped by")).to_be_visible()
+    expect(page.locator(".toolbar [data-kind=Services]")).to_have_attribute("aria-pressed", "true")

@@ -23,6 +23,7 @@ from timeline import push
 from timeline.models import Upload, UploadFile
 
 FILES = 10_000  # of one upload; more are better packed into an archive
+PIECE_BYTES = 32 * 1024**2  # that come at a time at most; a page sends 8 MB and less
 SPARE_BYTES = 64 * 1024**2  # that stay free on the disk
 LEFT_OVER = timedelta(hours=1)
 TELL_EVERY = timedelta(seconds=1)

@@ -1,50 +1,143 @@
-"""Objects as a person reads them, and what a revision changed in them."""
+"""A running server and bodies that are too long, too slow, cut off, a stranger's, or more than the disk takes."""
 
-import json
-from typing import Any
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
 
-from timeline.bodies import Line, as_yaml, change
+import pytest
 
+from tests.recordings import SAMPLE
+from tests.running import Running, running
+from tests.visitor import Visitor
 
-def body(**fields: Any) -> bytes:
-    metadata = {"name": "p", "resourceVersion": "1", "managedFields": [{"manager": "kubectl"}]}
-    return json.dumps({"kind": "Pod", "metadata": metadata, **fields}).encode()
-
-
-def test_keys_are_sorted_and_managed_fields_are_shown_when_asked_for() -> None:
-    told = body(spec={"b": 1, "a": "two\nlines\n", "wide": "x " * 200})
-    assert as_yaml(told).splitlines() == [
-        "kind: Pod",
-        "metadata:",
-        "  name: p",
-        "  resourceVersion: '1'",
-        "spec:",
-        "  a: |",
-        "    two",
-        "    lines",
-        "  b: 1",
-        f"  wide: '{'x ' * 200}'",
-    ]
-    assert "manager: kubectl" in as_yaml(told, managed_fields=True)
+MIB = 1024**2
+LIMIT = 48 * MIB
 
 
-def test_a_change_says_where_it_stands() -> None:
-    volumes = [{"configMap": {"name": "other"}}, {"name": "v", "projected": {"sources": [{"secret": {"name": "s"}}]}}]
-    before = body(spec={"volumes": volumes, "z": 1})
-    volumes[1]["projected"]["sources"][0]["secret"]["name"] = "t"  # type: ignore[index]
-    after = body(spec={"volumes": volumes, "z": 1}).replace(b'"resourceVersion": "1"', b'"resourceVersion": "2"')
-    assert change(before, after) == [
-        Line("@", "spec.volumes.projected.sources"),
-        Line(" ", "      - secret:"),
-        Line("-", "          name: s"),
-        Line("+", "          name: t"),
-        Line(" ", "  z: 1"),
-    ] or change(before, after)[0] == Line("@", "spec.volumes.projected")
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("site")
+    with running(folder, "web", CAUSELINE_UPLOAD_LIMIT_BYTES=str(LIMIT)) as started:
+        yield started
 
 
-def test_nothing_changed_is_nothing_told() -> None:
-    assert change(body(a=1), body(a=1)) == []
+@pytest.fixture
+def visitor(site: Running) -> Visitor:
+    return Visitor(site.address)
 
 
-def test_what_is_no_object_is_shown_all_the_same() -> None:
-    assert as_yaml(b"[1, null]") == "- 1\n- null\n"
+def asked(what: str, host: str, header: str) -> bytes:
+    """A request whose body waits to be wanted."""
+    return f"{what} HTTP/1.1\r\nHost: {host}\r\nExpect: 100-continue\r\n{header}\r\n\r\n".encode()
+
+
+def kept(site: Running) -> list[str]:
+    uploads = site.data / "uploads"
+    return sorted(str(path.relative_to(uploads)) for path in uploads.rglob("*")) if uploads.exists() else []
+
+
+@contextmanager
+def a_disk_that_is_full(site: Running) -> Iterator[None]:
+    """Where no file of the server may grow beyond a megabyte."""
+    process = site.processes["web"].pid
+    before = resource.prlimit(process, resource.RLIMIT_FSIZE, (MIB, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, before)
+
+
+def test_a_piece_that_the_disk_does_not_take_ends_its_upload_and_gives_its_space_back(
+    site: Running, visitor: Visitor
+) -> None:
+    upload = visitor.begin(("a.log", 3 * MIB))["id"]
+    assert visitor.put(upload, b"x" * (MIB // 2))[0] == 200
+    with a_disk_that_is_full(site):
+        status, told = visitor.put(upload, b"x" * MIB, MIB // 2)
+        assert (status, told["detail"]) == (507, "File too large. Nothing of it was stored.")
+        assert kept(site) == []
+        assert visitor.ask("GET", f"/api/uploads/{upload}")[1]["state"] == "failed"
+        assert visitor.ask("GET", "/healthz") == (200, b"ok")
+    status, told = visitor.ask("POST", "/api/uploads?name=a.zst", SAMPLE.read_bytes())
+    assert (status, told["state"]) == (201, "waiting")
+    visitor.ask("POST", f"/api/uploads/{told['id']}/cancel")
+
+
+def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(site: Running, visitor: Visitor) -> None:
+    with a_disk_that_is_full(site):
+        for size in (2 * MIB, 12 * MIB):  # the second does not even pass to the API
+            status, told = visitor.ask("POST", "/api/uploads?name=a.log", b'{"auditID":"a"}\n' * (size // 16))
+            assert (status, told["detail"]) == (507, "File too large. Nothing of it was stored.")
+    assert kept(site) == []
+    assert visitor.ask("GET", "/api/uploads")[1] == {"uploads": []}
+
+
+def test_what_is_too_long_is_refused_before_it_is_sent(site: Running) -> None:
+    host, port = urlsplit(site.address).netloc.split(":")
+    for path, length in (("uploads?name=a", LIMIT + 1), ("uploads/1/files/0", 33 * MIB), ("sources", 3 * MIB)):
+        with socket.create_connection((host, int(port)), timeout=20) as line:
+            line.sendall(asked(f"POST /api/{path}", host, f"Content-Length: {length}"))
+            assert b"HTTP/1.1 413" in line.recv(MIB)
+
+
+def test_chunks_that_tell_no_length_are_counted(site: Running, visitor: Visitor) -> None:
+    sample = SAMPLE.read_bytes()
+    pieces = (sample[at : at + 10_000] for at in range(0, len(sample), 10_000))
+    status, told = visitor.ask("POST", "/api/uploads?name=a.zst", pieces)
+    assert (status, told["bytes_total"]) == (201, len(sample))
+    visitor.ask("POST", f"/api/uploads/{told['id']}/cancel")
+
+
+def test_chunks_without_end_are_refused_at_the_limit(site: Running) -> None:
+    host, port = urlsplit(site.address).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as line:
+        line.sendall(asked("POST /api/uploads?name=a", host, "Transfer-Encoding: chunked"))
+        chunk = b"100000\r\n" + b"x" * MIB + b"\r\n"
+        with pytest.raises(ConnectionError):
+            for _ in range(4 * LIMIT // MIB):
+                line.sendall(chunk)
+            pytest.fail("all of it was taken")
+    assert kept(site) == []
+
+
+def test_a_connection_that_is_cut_in_a_piece_leaves_what_was_there(site: Running, visitor: Visitor) -> None:
+    upload = visitor.begin(("a.log", 3 * MIB))["id"]
+    visitor.put(upload, b"x" * 1000)
+    host, port = urlsplit(site.address).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as line:
+        begin = f"PUT /api/uploads/{upload}/files/0 HTTP/1.1\r\nHost: {host}\r\nContent-Length: {MIB}\r\n\r\n"
+        line.sendall(begin.encode() + b"x" * 5000)
+    time.sleep(0.3)
+    assert visitor.ask("GET", f"/api/uploads/{upload}")[1]["parts"][0]["received"] == 1000
+    assert visitor.put(upload, b"y" * 1000, 1000) == (200, {"received": 2000})
+    visitor.ask("POST", f"/api/uploads/{upload}/cancel")
+
+
+def test_a_kubeconfig_is_nowhere(site: Running, visitor: Visitor) -> None:
+    secret = b"pl4nted-t0ken"
+    content = b"apiVersion: v1\nkind: Config\nusers:\n- user: {token: " + secret + b"}\n" + b"# more\n" * 800_000
+    status, told = visitor.ask("POST", "/api/uploads?name=notes.txt", content)
+    assert (status, "it is a kubeconfig" in told["detail"]) == (400, True)
+    upload = visitor.begin(("notes.txt", len(content)))["id"]
+    assert visitor.put(upload, content[:MIB])[0] == 400
+    assert kept(site) == []
+    for path in site.data.parent.rglob("*"):
+        assert path.is_dir() or secret not in path.read_bytes()
+
+
+def test_a_stranger_s_long_body_is_not_even_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with running(tmp_path_factory.mktemp("closed"), "web", CAUSELINE_LOGIN="on") as site:
+        site.manage(
+            "createsuperuser", "--username", "sre", "--email", "", "--noinput", DJANGO_SUPERUSER_PASSWORD="s3cret!"
+        )
+        host, port = urlsplit(site.address).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as line:
+            line.sendall(asked("POST /api/uploads?name=a", host, f"Content-Length: {20 * MIB}"))
+            assert b"HTTP/1.1 401" in line.recv(MIB)
+        known = Visitor(site.address)
+        known.sign_in("sre", "s3cret!")
+        status, told = known.ask("POST", "/api/uploads?name=a.log", b"nothing of ours\n" * 400_000)
+        assert (status, told["title"]) == (400, "Not a recording")

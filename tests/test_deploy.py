@@ -132,6 +132,15 @@ def test_what_the_user_sets_reaches_the_settings() -> None:
     assert https is True
 
 
+def test_django_has_nothing_to_say_against_these_settings_in_production() -> None:
+    given = {**SECRETS, "CAUSELINE_SECRET_KEY": "0123456789abcdef" * 4, "CAUSELINE_HTTPS": "on"}
+    environment = {**services(given)["web"]["environment"], "HOME": "/nowhere"}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    result = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "no issues (0 silenced)" in result.stdout
+
+
 def test_all_of_ours_are_one_image_with_one_environment() -> None:
     web, *others = (services()[name] for name in OWN)
     for other in others:

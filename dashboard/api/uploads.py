@@ -16,7 +16,6 @@ from timeline.models import Upload, UploadFile
 from timeline.payloads import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
 
 router = Router(tags=["uploads"])
-PIECE_BYTES = 32 * 1024**2  # of one request at most; a page sends 8 MB and less
 _RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)")
 _REFUSALS = (receiving.TooLarge, receiving.Ended, receiving.Incomplete, receiving.Misplaced, NotARecording, OSError)
 
@@ -107,9 +106,9 @@ def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpRe
     file = UploadFile.objects.select_related("upload").filter(upload=upload_id, number=number).first()
     if file is None:
         raise Upload.DoesNotExist
-    piece = request.read(PIECE_BYTES + 1)
-    if len(piece) > PIECE_BYTES:
-        raise HttpError(413, f"A piece can have {PIECE_BYTES} bytes; send more of them.")
+    piece = request.read(receiving.PIECE_BYTES + 1)
+    if len(piece) > receiving.PIECE_BYTES:
+        raise HttpError(413, f"A piece can have {receiving.PIECE_BYTES} bytes; send more of them.")
     try:
         received = receiving.put(file, _offset(request), piece)
     except _REFUSALS as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browser.running import ROOT, START_SECONDS, running
+from tests.running import ROOT, START_SECONDS, running
 
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
 BROWSERS = ("google-chrome", "google-chrome-stable", "chromium", "chromium-browser")

@@ -9,7 +9,7 @@ import zstandard
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.browser.conftest import SAMPLE
-from tests.browser.running import Running, running
+from tests.running import Running, running
 
 SLOW = 700_000  # bytes a second
 PATIENCE = 90_000  # ms

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 _STOP_SECONDS = 15
 _numbers = count()
@@ -74,9 +74,10 @@ class Running:
                 process.kill()
                 process.wait()
 
-    def migrate(self) -> None:
-        command = [sys.executable, "manage.py", "migrate", "-v0"]
-        subprocess.run(command, cwd=ROOT, env=self._environment, check=True)
+    def manage(self, *command: str, **environment: str) -> None:
+        """A command of Django's."""
+        python = [sys.executable, "manage.py", *command]
+        subprocess.run(python, cwd=ROOT, env={**self._environment, **environment}, check=True, capture_output=True)
 
     def log(self, part: str) -> Path:
         return self._folder / f"{part}.log"
@@ -85,7 +86,8 @@ class Running:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.processes["web"].poll() is None:
             try:
-                with urllib.request.urlopen(f"{self.address}/healthz", timeout=5):
+                asked = urllib.request.Request(f"{self.address}/healthz", headers={"X-Forwarded-Proto": "https"})
+                with urllib.request.urlopen(asked, timeout=5):
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.1)
@@ -101,7 +103,7 @@ def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
     broker = _database_named(os.environ["REDIS_URL"], str(9 + number % 7))
     started = Running(folder, _database_named(server, name), broker, settings)
     try:
-        started.migrate()
+        started.manage("migrate", "-v0")
         for part in parts or ("web", "worker"):
             started.start(part)
         yield started

@@ -1,0 +1,53 @@
+"""Someone who speaks to a running Causeline over HTTP, as a page does."""
+
+import json
+from collections.abc import Iterable
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+OCTETS = "application/octet-stream"
+
+
+class Visitor:
+    """Keeps cookies, and sends the token that pages send."""
+
+    def __init__(self, address: str) -> None:
+        self._host = urlsplit(address).netloc
+        self._cookies: dict[str, str] = {}
+        self.ask("GET", "/login/")
+        self.ask("GET", "/")
+
+    def ask(
+        self, method: str, path: str, body: bytes | Iterable[bytes] | None = None, **headers: str
+    ) -> tuple[int, Any]:
+        """The status, and what the answer says: decoded where it is JSON."""
+        connection = HTTPConnection(self._host, timeout=60)
+        told = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+        if method != "GET":
+            told |= {"X-CSRFToken": self._cookies.get("csrftoken", ""), "Content-Type": OCTETS}
+        told |= {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            connection.request(method, path, body, told)
+            answer = connection.getresponse()
+            for name, value in answer.getheaders():
+                if name.lower() == "set-cookie":
+                    key, _, rest = value.partition("=")
+                    self._cookies[key] = rest.partition(";")[0]
+            content = answer.read()
+            return answer.status, json.loads(content) if "json" in (answer.getheader("Content-Type") or "") else content
+        finally:
+            connection.close()
+
+    def sign_in(self, name: str, password: str) -> None:
+        form = {"username": name, "password": password, "csrfmiddlewaretoken": self._cookies["csrftoken"]}
+        body = urlencode(form).encode()
+        status, _ = self.ask("POST", "/login/", body, Content_Type="application/x-www-form-urlencoded")
+        assert status == 302
+
+    def begin(self, *files: tuple[str, int], name: str = "recording") -> Any:
+        body = {"name": name, "files": [{"name": each, "size": size} for each, size in files]}
+        return self.ask("POST", "/api/uploads", json.dumps(body).encode(), Content_Type="application/json")[1]
+
+    def put(self, upload: int, piece: bytes, offset: int = 0, number: int = 0) -> tuple[int, Any]:
+        return self.ask("PUT", f"/api/uploads/{upload}/files/{number}", piece, Upload_Offset=str(offset))

@@ -1,0 +1,162 @@
+"""A recording full of markup: on every page that a link leads to, nothing of it runs, and it is shown as text."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urljoin, urlsplit
+
+import pytest
+import zstandard
+from playwright.sync_api import Page, ViewportSize
+
+from tests.browser.conftest import SAMPLE, Complaints
+from tests.visitor import Visitor
+
+IMAGE = "<img src=x onerror=ran(1)>"
+SCRIPT = '"><script>ran(2)</script>'
+STYLE = "</style><svg onload=ran(3)>"
+LINK = "javascript:ran(4)"
+NAME = f"{IMAGE}<script>ran(2)<script>".ljust(253, "x")
+PLANTED = {
+    "ring-weak-0": IMAGE,  # a Pod
+    "ring-steady-0": "x" * 253,
+    "ring-steady-1": "\u202egnir-ydaets",
+    "ring-steady-2": "🎉" * 60,
+    "vol-restart": SCRIPT,  # the namespace
+    "volcano-controllers": LINK,  # who did it
+    "node-003": STYLE,
+    "volcano.sh/job-name": "labels/" + IMAGE,
+}
+INJECTED = """
+() => [...document.querySelectorAll(
+  "img[src='x'], [onerror], [onload], [href^='javascript'], script:not([src]):not([type='application/json'])"
+)].map((element) => element.outerHTML.slice(0, 200))
+"""
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href'))"
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 720}
+OF_A_KIND = 3  # pages of one address but for its numbers
+
+
+@pytest.fixture(scope="module")
+def planted(site: str) -> Iterator[str]:
+    """The path of its timeline."""
+    text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24).decode()
+    for name, markup in PLANTED.items():
+        text = text.replace(name, markup.replace('"', '\\"'))
+    recording, other = f"{text}\nnothing\n".encode(), f"{IMAGE}\n".encode()
+    visitor = Visitor(site)
+    files = (f"{IMAGE}/{SCRIPT}.jsonl", len(recording)), (f"{LINK}/../../{STYLE}.log", len(other))
+    upload = visitor.begin(*files, name=NAME)["id"]
+    for number, content in enumerate((recording, other)):
+        assert visitor.put(upload, content, number=number)[0] == 200
+    told = visitor.ask("POST", f"/api/uploads/{upload}/finish")[1]
+    deadline = time.monotonic() + 60
+    while told["state"] in {"waiting", "importing"}:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+        told = visitor.ask("GET", f"/api/uploads/{upload}")[1]
+    assert (told["state"], told["error"]) == ("done", "")
+    yield told["url"]
+    visitor.ask("DELETE", f"/api/sources/{told['source']}")
+
+
+def check(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate(INJECTED) == []
+    for size in (WIDE, PHONE):
+        page.set_viewport_size(size)
+        deadline = time.monotonic() + 3
+        while not page.evaluate(FITS):  # what is drawn is drawn anew for another size
+            assert time.monotonic() < deadline, f"{page.url} is wider than {size['width']} px"
+            page.wait_for_timeout(50)
+
+
+def kind_of(address: str) -> str:
+    """An address without what makes it one of many."""
+    parts = urlsplit(address)
+    return re.sub(r"/([0-9]+|[0-9a-f]{12,})(?=/|$)", "/…", parts.path) + ("?" if parts.query else "")
+
+
+def test_nothing_planted_runs_on_any_page(page: Page, planted: str, complaints: Complaints) -> None:
+    complaints.expect("Permissions policy", "status of 404")
+    waiting = [
+        "/",
+        planted,
+        "/go",
+        "/rules/",
+        f"{planted}coverage/",
+        f"/sources/9{planted[9:]}",
+        f"/go?name={quote(IMAGE)}",
+    ]
+    seen: Counter[str] = Counter()
+    shown = ""
+    while waiting:
+        address = waiting.pop(0)
+        kind = kind_of(address)
+        if kind.startswith("/api/") or kind.endswith("/report?") or kind.endswith("/report") or seen[kind] >= OF_A_KIND:
+            continue
+        seen[kind] += 1
+        page.goto(address)
+        check(page)
+        shown += page.locator("body").inner_text()
+        links = [urljoin(address, link) for link in page.evaluate(LINKS)]
+        mine = [link for link in links if not link.startswith("/sources/") or link.startswith(planted)]
+        waiting += [link for link in mine if urlsplit(link).scheme == "" and link not in waiting]
+    for markup in (IMAGE, "<script>ran(2)", LINK):
+        assert markup in shown, f"{markup} is shown nowhere"
+    assert {"/", "/sources/…/", "/sources/…/objects/…/", "/sources/…/findings/…/", "/rules/"} <= set(seen)
+
+
+def test_what_is_done_with_the_timeline_runs_nothing(page: Page, planted: str) -> None:
+    page.goto(planted)
+    page.wait_for_load_state("networkidle")
+    for key in ("n", "n", "f", "]", "t", "t"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(150)
+    page.keyboard.press("/")
+    page.keyboard.type("img")
+    page.wait_for_timeout(600)
+    assert page.evaluate(INJECTED) == []
+    page.keyboard.press("Escape")
+    for place in range(200, 800, 34):
+        page.mouse.move(120, place)
+        page.mouse.move(600, place)
+        page.wait_for_timeout(30)
+    check(page)
+
+
+def test_what_is_done_with_a_recording_s_name_runs_nothing(page: Page, planted: str) -> None:
+    page.goto("/")
+    row = page.locator(f"tr:has(a[href='{planted}'])")
+    row.locator("[data-rename]").click()
+    check(page)
+    page.keyboard.press("Escape")
+    row.locator("[data-delete]").click()
+    check(page)
+    page.get_by_role("button", name="Keep").click()
+
+
+def test_the_report_runs_nothing(page: Page, planted: str, tmp_path: Path, site: str) -> None:
+    status, content = Visitor(site).ask("GET", f"{planted}report")
+    assert status == 200
+    report = tmp_path / "report.html"
+    report.write_bytes(content)
+    page.goto(report.as_uri())
+    page.wait_for_timeout(1000)
+    assert [each for each in page.evaluate(INJECTED) if "ran(" in each and not each.startswith("<script")] == []
+    assert IMAGE in page.locator("body").inner_text()
+
+
+def test_an_upload_says_names_and_reasons_as_text(page: Page, complaints: Complaints, tmp_path: Path) -> None:
+    complaints.expect("status of 400")
+    path = tmp_path / "<img src=x onerror=ran(5)>.log"
+    path.write_bytes(b"<script>ran(6)</script>\n")
+    page.goto("/")
+    page.locator("#file").set_input_files(path)
+    page.get_by_role("alert").wait_for()
+    assert "<img src=x onerror=ran(5)>.log" in page.locator(".upload").inner_text()
+    check(page)

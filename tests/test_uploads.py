@@ -214,7 +214,8 @@ def test_an_announcement_that_cannot_be_understood_is_a_problem(client: Client, 
 
 def test_an_announcement_of_nothing_or_of_too_many_files_is_refused(client: Client) -> None:
     assert problem(announced(client, name="empty"), 400)["detail"] == "empty has no files in it."
-    assert problem(announced(client, *[("a", 0)] * (receiving.FILES + 1)), 422)
+    many = problem(announced(client, *[("a", 0)] * (receiving.FILES + 1), name="dump"), 413)
+    assert many["detail"] == "dump has 10001 files; 10000 can be sent at a time. Pack them into an archive."
 
 
 def test_a_kubeconfig_is_refused_before_a_byte_of_it_is_written(client: Client) -> None:

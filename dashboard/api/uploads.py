@@ -29,7 +29,7 @@ class NewUpload(BaseModel):
     """What is to come: one file or several, which become one recording."""
 
     name: str
-    files: Annotated[list[NewFile], Field(max_length=receiving.FILES)]
+    files: Annotated[list[NewFile], Field(max_length=10 * receiving.FILES)]
 
 
 _BODY = {

@@ -95,6 +95,28 @@ def test_a_folder_becomes_one_recording_of_its_name(page: Page, tmp_path: Path) 
     expect(row.locator(".skipped li")).to_contain_text("cluster-7/notes.txt")
 
 
+def test_a_folder_that_is_dropped_becomes_one_recording(page: Page, tmp_path: Path) -> None:
+    """As the desktop drops it: a folder has no bytes of its own, and its files are asked for."""
+    folder = tmp_path / "must-gather"
+    (folder / "deep/er").mkdir(parents=True)
+    for number, path in enumerate(sorted(WATCH.iterdir())):
+        (folder / ("deep/er" if number % 2 else ".") / path.name).write_bytes(path.read_bytes())
+    (folder / ".kube").mkdir()
+    (folder / ".kube/config").write_bytes(b"kind: Config\n")
+    page.goto("/")
+    session = page.context.new_cdp_session(page)
+    carried = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 400, "data": carried})
+    expect(page.locator("#veil")).to_be_visible()
+    session.send("Input.dispatchDragEvent", {"type": "drop", "x": 300, "y": 400, "data": carried})
+    expect(page.locator("#veil")).to_be_hidden()
+    row = page.locator(".upload", has_text="must-gather")
+    expect(row).to_contain_text("Open timeline")
+    expect(row.locator(".skipped")).to_have_count(0)
+    expect(page.locator(".recordings tbody tr", has_text="must-gather")).to_have_count(1)
+
+
 def test_two_uploads_at_once_become_two_recordings(page: Page) -> None:
     page.goto("/")
     drop(page, "first.jsonl.zst", SAMPLE.read_bytes())

@@ -67,9 +67,12 @@ export class Row {
       el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. Choose ${what} again, and it goes on from there.`));
   }
 
-  /** Its worker has told nothing for long. */
+  /** Nothing was told of it for long. */
   silent() {
-    this.#say(this.state.textContent, el("p", { class: "soft" }, "No sign of life from its worker; another one takes it up. Nothing is lost."));
+    const why = this.element.dataset.state === "importing"
+      ? "No sign of life from its worker; another one takes it up. Nothing is lost."
+      : "Still waiting: the workers are busy, or none runs.";
+    this.#say(this.state.textContent, el("p", { class: "soft" }, why));
   }
 
   failed(title, detail) {
@@ -119,7 +122,8 @@ export class Row {
 function skipped(upload) {
   if (!upload.skipped) return [];
   const shown = upload.skipped_examples;
-  return [el("details", { class: "skipped", open: upload.state !== "importing" }, el("summary", {}, `${count(upload.skipped, "piece")} skipped`),
+  const first = shown.length ? el("span", { class: "soft" }, ` · ${shown[0]}`) : null;
+  return [el("details", { class: "skipped" }, el("summary", {}, `${count(upload.skipped, "piece")} skipped`, first),
     el("ul", {}, shown.map((line) => el("li", {}, line)),
       upload.skipped > shown.length ? el("li", { class: "soft" }, `and ${(upload.skipped - shown.length).toLocaleString("en")} more`) : null))];
 }

@@ -145,7 +145,7 @@ export class Uploads {
       if (upload.state === "receiving" && (silent || this.#mine.has(id))) {
         row.brokenOff(upload);
         row.act(["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]);
-      } else if (upload.state === "importing" && silent) row.silent();
+      } else if (["waiting", "importing"].includes(upload.state) && silent) row.silent();
     }
   }
 

@@ -28,9 +28,11 @@ check: .venv/dev ## lint, format, types, layers
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev ## measure analyze against a bare JSON loop, and judging (FILE=path of an audit log)
+bench: .venv/dev ## measure analyze against a bare JSON loop, judging, and drawing (FILE=path of an audit log)
 	$(BIN)/python -m bench.analysing $(FILE)
 	$(BIN)/python -m bench.judging
+	@deploy/install-browser.sh
+	$(BIN)/python -m bench.drawing $(FILE)
 
 docs: .venv/runtime ## write docs/rules.md anew from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md

@@ -140,7 +140,7 @@ def test_labels_lead_to_objects_and_arrow_keys_go_from_one_to_the_next(timeline:
 def test_many_children_stand_as_one_strip_until_it_is_opened(page: Page, crowd: str) -> None:
     opened(page, crowd)
     strip = page.locator(".lane.strip")
-    expect(strip.locator(".lane-name")).to_have_text(f"{CROWD} Pods")
+    expect(strip.locator(".lane-name")).to_have_text(f"{CROWD} × pod")
     expect(page.locator(".lane-name", has_text="many-3")).to_have_count(0)
     expect(page.locator(".overlay .cell", has_text=re.compile(r"^\d+$")).first).to_be_attached()
     strip.get_by_role("button").click()

@@ -8,8 +8,6 @@ export function whenReady(act) {
   else document.addEventListener("DOMContentLoaded", act, { once: true });
 }
 
-const EMPTY = { x: [], y: [], visible: false };
-
 export class Chart {
   #revision = 0;
 
@@ -24,11 +22,10 @@ export class Chart {
     const { width, height, ticks, scale } = scene;
     const { left, right } = scaleOf(scene);
     const filled = columns(scene);
-    const traces = data.map((trace) => {
+    const traces = data.filter(({ name }) => filled.has(name)).map((trace) => {
       const column = filled.get(trace.name);
-      if (!column) return { ...trace, ...EMPTY };
       const marker = column.marker ? { marker: { ...trace.marker, ...column.marker } } : {};
-      return { ...trace, ...column, ...marker, visible: true };
+      return { ...trace, ...column, ...marker };
     });
     const figure = {
       ...layout,

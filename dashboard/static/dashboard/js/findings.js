@@ -2,10 +2,12 @@
 
 import { byId, el } from "./dom.js";
 import { row } from "./finding.js";
+import { thousands } from "./labels.js";
+
+const NEAR = 400; // px from its end the list asks for more
 
 export class Findings {
   #drawn = [];
-  #atEnd = false; // the end of the list is nearly in sight
 
   /** `acts`: {onSelect(key), onHold(key), onMore(), onClear()}. */
   constructor(acts) {
@@ -21,16 +23,13 @@ export class Findings {
       if (item && !event.target.closest(".finding-body")) acts.onSelect(item.dataset.finding);
     });
     this.onMore = acts.onMore;
-    new IntersectionObserver((seen) => {
-      this.#atEnd = seen.at(-1).isIntersecting;
-      if (this.#atEnd) acts.onMore();
-    }, { root: this.panel, rootMargin: "400px" }).observe(byId("finding-end"));
+    this.panel.addEventListener("scroll", () => this.#nearEnd() && acts.onMore(), { passive: true });
   }
 
   /** `inView`: how many of them lie in the view, or null while that is not known. */
   draw(found, { selected, held, births, inView, filtered }) {
     const { groups } = found;
-    byId("findings-count").textContent = found.total ? [inView === null ? "" : `${inView.toLocaleString("en")} in view`, `${found.total.toLocaleString("en")} in all`].filter(Boolean).join(" · ") : "";
+    byId("findings-count").textContent = found.total ? [inView === null ? "" : `${thousands(inView)} in view`, `${thousands(found.total)} in all`].filter(Boolean).join(" · ") : "";
     const state = [groups, selected, held.join(), [...births].join(), found.more, filtered, found.get(selected)];
     if (state.every((part, i) => part === this.#drawn[i])) return;
     const moved = selected !== this.#drawn[1];
@@ -44,7 +43,12 @@ export class Findings {
     this.#refocus(focused);
     const chosen = this.list.querySelector(".selected");
     if (chosen && moved) this.#bringIn(chosen);
-    if (this.#atEnd && found.more) this.onMore();
+    if (found.more && this.#nearEnd()) this.onMore();
+  }
+
+  #nearEnd() {
+    const { clientHeight, scrollHeight, scrollTop } = this.panel;
+    return clientHeight > 0 && scrollHeight - scrollTop - clientHeight < NEAR;
   }
 
   #refocus(focused) {

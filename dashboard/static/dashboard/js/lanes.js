@@ -48,7 +48,7 @@ export class Lanes {
     byId("pins").hidden = payload.pins === 0;
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
-      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, index === 0, this.layout.runs.some((other, at) => at > index && other.key === run.key && run.key !== "" && !run.closed)),
+      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#goesOn(run, index)),
         run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null)));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
     byId("block").style.height = `${this.layout.height}px`;
@@ -58,6 +58,11 @@ export class Lanes {
     this.#payload = payload;
     if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (anchor) this.#restore(anchor);
+  }
+
+  /** Whether the group of a run has another one further down: what the finding is about stands on top. */
+  #goesOn(run, index) {
+    return run.key !== "" && !run.closed && this.layout.runs.some((other, at) => at > index && other.key === run.key);
   }
 
   /** First and last of what is in sight, as `offset` counts. */

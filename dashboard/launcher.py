@@ -166,8 +166,8 @@ def await_page(supervisor: Supervisor, host: str, port: int) -> str:
 
 def import_sample(supervisor: Supervisor, variables: dict[str, str]) -> str:
     """The path of the sample's timeline; the command tells its progress on standard error."""
-    command = django_command("import_recording", str(SAMPLE), "--name", "volcano-restart", "--once")
-    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE) as process:
+    command = django_command("import_recording", SAMPLE.name, "--name", "volcano-restart", "--once")
+    with subprocess.Popen(command, cwd=SAMPLE.parent, env=variables, stdout=subprocess.PIPE) as process:
         status = finish(supervisor, process)
         assert process.stdout
         output = process.stdout.read().decode()

@@ -53,6 +53,11 @@ def test_lanes_stand_in_the_order_of_creation(timeline: Page) -> None:
     assert bars(timeline) > 0
 
 
+def test_one_click_on_a_name_opens_its_object(timeline: Page) -> None:
+    timeline.locator("#labels a.lane-name").first.click()
+    expect(timeline).to_have_url(re.compile(r"/objects/\d+/$"))
+
+
 def test_the_hole_and_the_arrow_are_drawn(timeline: Page) -> None:
     expect(timeline.locator(".pill-label")).to_have_text("Service 31 ms late")
     expect(timeline.locator(".hole-text")).to_have_text("none · 53 ms")

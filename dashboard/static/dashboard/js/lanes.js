@@ -25,9 +25,11 @@ export class Lanes {
       else if (held("strip")) acts.onStrip(held("strip"));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
+    let pressed = false; // then labels must not be drawn anew: the pointer would come up over another link
+    for (const name of ["pointerdown", "pointerup", "pointercancel"]) addEventListener(name, () => (pressed = name === "pointerdown"), true);
     byId("stage").addEventListener("focusin", ({ target }) => {
       const key = target.closest("[data-lane]")?.dataset.lane;
-      if (key !== undefined && target.closest(".lane-name")) acts.onLane(key);
+      if (key !== undefined && !pressed && target.closest(".lane-name")) acts.onLane(key);
     });
     byId("stage").addEventListener("keydown", (event) => this.#keyed(event));
   }

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from collectors.formats import Limits
+from collectors.imports import Count, import_into
+from tests.test_rules import FIXTURES
+from timeline import store
 from timeline.models import Acknowledgement, Finding, Source, Track
 
 pytestmark = pytest.mark.django_db
+PLAIN = FIXTURES / "service-gap" / "fires-plain-pods.jsonl"
 CREATED = 1795247520863305  # the second life of ring-weak-0
 
 
@@ -217,3 +222,29 @@ def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client,
     assert "What each rule can say" in page_of and "pods" in page_of
     assert "Nothing: every line was read and understood." in page_of
     assert client.get("/sources/999999/coverage/").status_code == 404
+
+
+def test_an_acknowledgement_outlives_that_the_same_files_are_taken_in_again(client: Client) -> None:
+    source = store.open_source("plain")
+    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
+    found = Finding.objects.filter(source=source).order_by("identity")[0]
+    client.post(f"/sources/{source.pk}/findings/{found.identity}/", {"act": "acknowledge", "note": "OPS-8"})
+    source.refresh_from_db()
+    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
+    assert asked(client, source, f"findings/{found.identity}")["acknowledged"]["note"] == "OPS-8"
+    store.discard_source(source)
+    assert not Acknowledgement.objects.exists()
+
+
+def test_a_change_tells_what_became_of_the_object(client: Client) -> None:
+    source = store.open_source("plain")
+    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
+    pod = Track.objects.get(source=source, kind="Pod", name="ring-0")
+    page = told(client, f"/sources/{source.pk}/objects/{pod.id}/")
+    assert '<span class="added">+   phase: Running' in page and '<span class="removed">-   phase: Pending' in page
+    changes = asked(client, source, f"tracks/{pod.id}/revisions?bodies=true")["revisions"]
+    last = next(each for each in reversed(changes) if each["body"])
+    assert last["body"]["metadata"]["name"] == "ring-0"
+    yaml = told(client, f"/sources/{source.pk}/objects/{pod.id}/{last['sequence']}/")
+    assert "kind: Pod" in yaml and "managedFields:" not in yaml
+    store.discard_source(source)

@@ -1,6 +1,7 @@
 """Pure: what must never be stored is taken out of an object before anything else sees it."""
 
 import re
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -28,13 +29,15 @@ _JSON_WEB_TOKEN = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
 _PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)", re.DOTALL)
 
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_SHORT = 200  # letters
+_MANY = 20_000
+_harmless: set[str] = set()  # short texts that were scanned
+
+
 def redact(body: Any, kind: str = "") -> Any:
     """A copy without Secret data, environment values, the last-applied annotation and credentials in free text."""
-    if isinstance(body, dict) and "Secret" in (kind, body.get("kind")):
-        return _secret(body)
-    if isinstance(body, dict) and body.get("kind") == "SecretList" and isinstance(items := body.get("items"), list):
-        return {**_walk(body, ""), "items": [redact(item, "Secret") for item in items]}
-    return _walk(body, "")
+    return _redacted(deepcopy(body), kind)
 
 
 def redact_json(raw: bytes, kind: str = "") -> bytes:
@@ -43,57 +46,93 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     Raises ValueError, and RecursionError where it is nested too deep to be written.
     """
     try:
-        return orjson.dumps(redact(orjson.loads(raw), kind), option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(_redacted(orjson.loads(raw), kind), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
         if "Recursion" in str(error):
             raise RecursionError(str(error)) from None
         raise ValueError(f"the object cannot be kept: {error}") from None
 
 
-def _secret(body: dict[str, Any]) -> dict[str, Any]:
-    clean = {key: _masked(value) if key in {"data", "stringData"} else _walk(value, key) for key, value in body.items()}
-    metadata = clean.get("metadata")
+def _redacted(body: Any, kind: str = "") -> Any:
+    """The body, which is changed in place: most of it stays as it is, and copying all takes longer than looking."""
+    if isinstance(body, dict):
+        if "Secret" in (kind, body.get("kind")):
+            _clean_secret(body)
+            return body
+        if body.get("kind") == "SecretList" and isinstance(items := body.get("items"), list):
+            body["items"] = []
+            _clean_dict(body, "")
+            body["items"] = [_redacted(item, "Secret") for item in items]
+            return body
+    return _cleaned(body, "")
+
+
+def _cleaned(value: Any, under: str) -> Any:
+    """A value, which is changed in place where it holds others. `under`: the field that it stands in."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dict):
+        _clean_dict(value, under)
+    elif isinstance(value, list):
+        _clean_list(value, under)
+    return value
+
+
+def _clean_secret(body: dict[str, Any]) -> None:
+    for key, value in body.items():
+        body[key] = _masked(value) if key in ("data", "stringData") else _cleaned(value, key)
+    metadata = body.get("metadata")
     if isinstance(metadata, dict) and "annotations" in metadata:
         metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
-    return clean
 
 
 def _masked(value: Any) -> Any:
     return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
 
 
-def _walk(value: Any, under: str) -> Any:
-    if isinstance(value, dict):
-        if under == "managedFields":
-            return value
-        if value.get("kind") == "Secret" and ("data" in value or "stringData" in value):
-            return _secret(value)
-        clean = {
-            key: _masked(each) if key == "stringData" else _entry(key, each, under)
-            for key, each in value.items()
-            if key != _LAST_APPLIED
-        }
-        if "value" in clean and isinstance(name := clean.get("name"), str) and _names_credential(name):
-            clean["value"] = MASK  # a header of a probe
-        return clean
-    if isinstance(value, list):
-        if under in {"args", "command"}:
-            return _arguments(value)
-        if _is_environment(under):
-            return [_assignment(each) if isinstance(each, str) else _walk(each, under) for each in value]
-        return [_walk(each, under) for each in value]
-    return _text(value) if isinstance(value, str) else value
+def _clean_dict(body: dict[str, Any], under: str) -> None:
+    if under == "managedFields":
+        return
+    if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
+        _clean_secret(body)
+        return
+    body.pop(_LAST_APPLIED, None)
+    in_environment = _is_environment(under)
+    named = under in ("annotations", "data")
+    labels = under in ("labels", "matchLabels")
+    for key, value in body.items():
+        if isinstance(value, str):
+            if (
+                (in_environment and key != "name")
+                or (named and _names_credential(key))
+                or (not labels and _is_credential(key))
+                or key == "stringData"
+            ):
+                body[key] = MASK
+            elif (text := _text(value)) is not value:
+                body[key] = text
+        elif key == "stringData":
+            body[key] = _masked(value)
+        elif isinstance(value, dict):
+            _clean_dict(value, key)
+        elif isinstance(value, list):
+            _clean_list(value, key)
+    if "value" in body and isinstance(name := body.get("name"), str) and _names_credential(name):
+        body["value"] = MASK  # a header of a probe
 
 
-def _entry(key: str, value: Any, under: str) -> Any:
-    if isinstance(value, str):
-        if key != "name" and _is_environment(under):
-            return MASK
-        if under in {"annotations", "data"} and _names_credential(key):
-            return MASK
-        if under not in {"labels", "matchLabels"} and _is_credential(key):
-            return MASK
-    return _walk(value, key)
+def _clean_list(values: list[Any], under: str) -> None:
+    if under in ("args", "command"):
+        values[:] = _arguments(values)
+        return
+    of_text = _assignment if _is_environment(under) else _text
+    for at, value in enumerate(values):
+        if isinstance(value, dict):
+            _clean_dict(value, under)
+        elif isinstance(value, list):
+            _clean_list(value, under)
+        elif isinstance(value, str):
+            values[at] = of_text(value)
 
 
 @lru_cache(10_000)
@@ -116,7 +155,7 @@ def _arguments(words: list[Any]) -> list[Any]:
     clean, secret_next = [], False
     for word in words:
         if not isinstance(word, str):
-            clean.append(_walk(word, ""))
+            clean.append(_cleaned(word, ""))
             continue
         option, equals, _ = word.partition("=")
         names_one = _names_credential(option) and not any(letter.isspace() for letter in option)
@@ -134,6 +173,26 @@ def _assignment(text: str) -> str:
 
 
 def _text(text: str) -> str:
+    """Free text without credentials."""
+    if text in _harmless or _cannot_tell(text):
+        return text
+    clean = _scanned(text)
+    if clean == text and len(text) <= _SHORT:
+        if len(_harmless) == _MANY:
+            _harmless.clear()
+        _harmless.add(text)
+    return clean
+
+
+def _cannot_tell(text: str) -> bool:
+    """Whether text lacks what all credentials are found by: = and :, a space, or how a JSON web token begins; or is a
+    time."""
+    if "=" in text or " " in text or "eyJ" in text or not text.isascii() or not text.isprintable():
+        return False
+    return ":" not in text or _TIME.fullmatch(text) is not None
+
+
+def _scanned(text: str) -> str:
     if "://" in text:
         text = _USER_OF_URL.sub(rf"\1{MASK}@", text)
     if _CREDENTIAL.search(text):

@@ -1,34 +1,46 @@
-"""Make a dictionary for what the store packs: python -m deploy.train_dictionary NUMBER FILE…
+"""Make a dictionary for what the store packs: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
 
 It is written to timeline/dictionaries/. One that was ever released is never made again: what is stored needs it.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import zstandard
 
 from collectors.formats import Skipped, read
+from timeline import outline
+from timeline.entries import Entry
+from timeline.world import World
 from timeline.written import line_of
 
-_BYTES = 64 * 1024  # larger ones gain nothing on chunks of entries
+_BYTES = {"entries": 64 * 1024, "lifelines": 16 * 1024}  # larger ones gain nothing
 _FOLDER = Path(__file__).resolve().parent.parent / "timeline" / "dictionaries"
 
 
 def main() -> None:
-    number, *names = sys.argv[1:]
+    number, what, *names = sys.argv[1:]
     target = _FOLDER / f"{number}.zstd"
     if target.exists():
         raise SystemExit(f"{target} exists; dictionaries are never changed, only added.")
-    lines: list[bytes | bytearray | memoryview] = [
-        line_of(item)
-        for name in names
-        for item in read([(Path(name), Path(name).name)], bodies=True)
-        if not isinstance(item, Skipped)
-    ]
-    dictionary = zstandard.train_dictionary(_BYTES, lines, dict_id=int(number))
+    examples: list[bytes | bytearray | memoryview] = []
+    for name in names:
+        items = read([(Path(name), Path(name).name)], bodies=True)
+        entries = [item for item in items if not isinstance(item, Skipped)]
+        examples += [line_of(entry) for entry in entries] if what == "entries" else lifelines(entries)
+    dictionary = zstandard.train_dictionary(_BYTES[what], examples, dict_id=int(number))
     target.write_bytes(dictionary.as_bytes())
-    print(f"{target}: {len(dictionary.as_bytes())} bytes, of {len(lines)} entries")
+    print(f"{target}: {len(dictionary.as_bytes())} bytes, of {len(examples)} examples")
+
+
+def lifelines(entries: Sequence[Entry]) -> list[bytes]:
+    world = World()
+    for _ in world.learn(entries):
+        pass
+    world.settle()
+    return [msgspec.json.encode(outline.lifeline(track)) for track in world.tracks()]
 
 
 if __name__ == "__main__":

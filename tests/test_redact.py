@@ -227,7 +227,7 @@ def everything_stored() -> str:
     found = []
     with connection.cursor() as cursor:
         cursor.execute("SELECT lines FROM timeline_chunk")
-        found += [line.decode() for (lines,) in cursor for line in unpack(bytes(lines))]
+        found += [unpack(bytes(lines)).decode() for (lines,) in cursor]
         cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
         for (table,) in cursor.fetchall():
             cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')

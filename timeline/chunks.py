@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from psycopg import sql
 
+from timeline import packing
 from timeline.entries import Entry, moment
 from timeline.models import Source
 from timeline.packing import Packer, unpack
@@ -22,10 +23,10 @@ ENTRIES = 64  # of a chunk at most
 _BYTES = 256 * 1024  # of its lines, unless one alone has more
 _WINDOW = 4096  # entries that are sorted together
 _WINDOW_BYTES = 16 * 1024**2
-_COLUMNS = ("source_id", "sequence", "keys", "first", "last", "lines")
-_TYPES = ("int8", "int8", "int4[]", "timestamptz", "timestamptz", "bytea")
+_COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
+_TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # chunks that are read at a time
-_Row = tuple[int, int, list[int], datetime, datetime, bytes]
+_Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
 class Stored(NamedTuple):
@@ -112,7 +113,7 @@ def write(source: Source, entries: Iterable[tuple[int, Entry]]) -> None:
     copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         _table(source), sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
     )
-    packer = Packer()
+    packer = Packer(packing.ENTRIES)
     with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
         copy.set_types(_TYPES)
         for window in _windows(entries):
@@ -157,8 +158,9 @@ def _row(source: Source, lines: list[_Line], packer: Packer) -> _Row:
     times = [each.received for each in lines]
     first = source.stored + 1
     source.stored += len(lines)
-    packed = packer.pack([each.line for each in lines])
-    return source.pk, first, [each.key for each in lines], moment(min(times)), moment(max(times)), packed
+    packed = packer.pack(b"\n".join(each.line for each in lines))
+    keys = [each.key for each in lines]  # in their order
+    return source.pk, first, keys, keys[0], keys[-1], moment(min(times)), moment(max(times)), packed
 
 
 def entries(
@@ -175,7 +177,7 @@ def entries(
     known: Known = {}
     wanted = None if keys is None else set(keys)
     for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
-        for number, key, line in zip(range(sequence, sequence + len(held)), held, unpack(lines), strict=True):
+        for number, key, line in zip(range(sequence, sequence + len(held)), held, _lines(lines), strict=True):
             if number <= after or (wanted is not None and key not in wanted):
                 continue
             entry = entry_of(line, known, bodies=bodies)
@@ -186,7 +188,11 @@ def entries(
 def lines(source_id: int) -> Iterator[bytes]:
     """All entries as they are written, without the ends of the lines."""
     for _, _, packed in _chunks(source_id, None, 0, None, None):
-        yield from unpack(packed)
+        yield from _lines(packed)
+
+
+def _lines(packed: bytes) -> list[bytes]:
+    return unpack(packed).split(b"\n")
 
 
 def _chunks(
@@ -196,8 +202,8 @@ def _chunks(
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:
-        conditions.append("keys && %s::int[]")
-        more.append(sorted(keys))
+        conditions.append("keys && %s::int[] AND low <= %s AND high >= %s")
+        more += [sorted(keys), max(keys, default=0), min(keys, default=0)]
     if start is not None:
         conditions.append("last >= %s")
         more.append(moment(start))

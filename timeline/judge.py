@@ -31,6 +31,8 @@ def matters(entry: Entry) -> bool:
 def touched(world: World, changed: Iterable[Track]) -> list[Track]:
     """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
     Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
+    if world.reads is None:
+        return list(world.tracks())
     found = {track.key: track for track in (*changed, *world.stale())}
     leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
     for lease in leases:

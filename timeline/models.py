@@ -1,7 +1,24 @@
 """The tables. Hot writes go through `timeline.store`, reads of a screen through `timeline.queries`."""
 
+from typing import Any
+
+import orjson
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
+
+from timeline.packing import unpack
+
+
+class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes none at run time
+    """JSON, packed with zstd (see `timeline.packing`)."""
+
+    def from_db_value(self, value: bytes | None, *_: object) -> Any:
+        return None if value is None else unpacked(value)
+
+
+def unpacked(value: bytes) -> Any:
+    """The JSON that such a column holds."""
+    return orjson.loads(unpack(bytes(value)))
 
 
 class Source(models.Model):
@@ -52,7 +69,7 @@ class Track(models.Model):
     namespace = models.TextField()
     name = models.TextField()
     uid = models.TextField()
-    lifeline = models.JSONField()
+    lifeline = Packed()  # see `outline.lifeline`
     owner = models.BigIntegerField(default=0)  # Track.id of what it belongs to; 0 for none
     needs = ArrayField(models.BigIntegerField(), default=list)  # lanes of the names that it refers to
 
@@ -93,6 +110,8 @@ class Chunk(models.Model):
     source = models.ForeignKey(Source, models.DO_NOTHING)
     sequence = models.BigIntegerField()  # of its first entry, from 1
     keys = ArrayField(models.IntegerField())  # of the track of each (see `World.id_of`)
+    low = models.IntegerField()  # the least of them
+    high = models.IntegerField()
     first = models.DateTimeField()  # when the earliest was received
     last = models.DateTimeField()
     lines = models.BinaryField()  # all of each, packed together (see `timeline.written` and `timeline.packing`)

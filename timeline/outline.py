@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -111,15 +112,15 @@ def _began(track: Track) -> tuple[int, int, Name, str]:
     return track.first.time, track.first.stamp.resource_version or 0, *track.key
 
 
-def lifeline(track: Track) -> list[list[Any]]:
+def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) -> list[list[Any]]:
     """[[time, revision, change, action, facts or null where they stand still], …] in JSON's types; times in
-    microseconds."""
+    microseconds. `plain` makes that of facts."""
     rows = []
     held: object = None
     for each in track.moments:
-        revision = each.stamp.resource_version
-        facts = None if each.facts is held else msgspec.to_builtins(each.facts)
-        rows.append([each.time, revision and str(revision), each.change.value, each.action, facts])
+        revision = each.entry.resource_version
+        facts = None if each.facts is held else plain(each.facts)
+        rows.append([each.time, revision and str(revision), each.entry.change.value, each.entry.action, facts])
         held = each.facts
     return rows
 

@@ -1,35 +1,35 @@
-"""Pure: lines packed together with zstd, by a dictionary of what entries have in common.
+"""Pure: what is stored is packed with zstd, by a dictionary of what things of its sort have in common.
 
 A frame names the dictionary that it needs. Dictionaries are never changed, only added: what is stored needs them. See
 docs/decisions/0011-entries-in-chunks.md.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
 import zstandard
 
-DICTIONARY = 1  # by which new frames are packed; deploy/train_dictionary.py made it
+ENTRIES = 1  # the dictionaries by which new frames are packed; deploy/train_dictionary.py made them
+LIFELINES = 2
 _LEVEL = 1  # higher ones take longer and gain nothing on lines that repeat each other
 
 
 class Packer:
     """For one thread."""
 
-    def __init__(self) -> None:
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(DICTIONARY))
+    def __init__(self, dictionary: int) -> None:
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(dictionary))
 
-    def pack(self, lines: Sequence[bytes]) -> bytes:
-        """In one frame; no line may hold its own end."""
-        return self._compressor.compress(b"\n".join(lines))
+    def pack(self, content: bytes) -> bytes:
+        return self._compressor.compress(content)
 
 
-def unpack(frame: bytes) -> list[bytes]:
-    """The lines that were packed. Raises LookupError for a dictionary of a newer Causeline."""
+def unpack(frame: bytes) -> bytes:
+    """What was packed. Raises LookupError for a dictionary of a newer Causeline."""
     number = zstandard.get_frame_parameters(frame).dict_id
     dictionary = _dictionary(number) if number else None
-    return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(frame).split(b"\n")
+    return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(frame)
 
 
 def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from timeline.entries import ObjectRef, moment
 from timeline.kinds import kind_of
 from timeline.lifelines import Track, name_of
 from timeline.models import Finding, Occurrence, Source, Strip
+from timeline.packing import LIFELINES, Packer
 from timeline.payloads import ToldPayload
 from timeline.rulebook import Finding as Found
 from timeline.world import World
@@ -46,7 +47,7 @@ def open_source(name: str) -> Source:
         source = Source.objects.create(name=name)
         chunks.open_table(source)
         cursor.execute(
-            sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING ALL, CHECK (source_id = {}))").format(
+            sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING STORAGE, CHECK (source_id = {}))").format(
                 _tracks(source), sql.Literal(source.pk)
             )
         )
@@ -119,8 +120,12 @@ def write_tracks(source: Source, world: World) -> None:
     order = outline.creation(world)
     lanes, strips = outline.lanes(world, order)
     source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
-    rows = (row for lane in lanes for row in _track_rows(source, world, lane, order))
-    _upsert(_tracks(source), _TRACK, ("source_id", "id"), rows)
+    packer = Packer(LIFELINES)
+    rows = (row for lane in lanes for row in _track_rows(source, world, lane, order, packer))
+    if source.ready:
+        _upsert(_tracks(source), _TRACK, ("source_id", "id"), rows)
+    else:  # the table has no index yet
+        _fill(_tracks(source), _TRACK, rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
     _upsert(
         sql.Identifier("timeline_strip"),
@@ -130,7 +135,9 @@ def write_tracks(source: Source, world: World) -> None:
     )
 
 
-def _track_rows(source: Source, world: World, lane: outline.Lane, order: outline.Creation) -> Iterator[tuple[Any, ...]]:
+def _track_rows(
+    source: Source, world: World, lane: outline.Lane, order: outline.Creation, packer: Packer
+) -> Iterator[tuple[Any, ...]]:
     root = order.roots[lane.tracks[0].key]
     whole: tuple[str | None, ...] = _span(lane.tracks)
     for track in lane.tracks:
@@ -152,7 +159,7 @@ def _track_rows(source: Source, world: World, lane: outline.Lane, order: outline
             _text(ref.namespace),
             _text(ref.name),
             _text(ref.uid),
-            _json(outline.lifeline(track)),
+            packer.pack(_json(outline.lifeline(track, plain=_as_it_is)).encode()),
             world.id_of(owner.ref) if (owner := world.owner_of(track)) else 0,
             world.lanes_of(track.references()),
         )
@@ -293,6 +300,19 @@ def _upsert(
         changed: int = cursor.rowcount
         cursor.execute(sql.SQL("DROP TABLE {}").format(fresh))
     return changed
+
+
+def _fill(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+    """COPY into a table, in the place of all that is in it."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DELETE FROM {}").format(target))
+        with connection.wrap_database_errors, cursor.copy(_copy_into(target, columns)) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value  # it is made JSON with all the rest
 
 
 def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from timeline import lanes
 from timeline.entries import microseconds, moment
-from timeline.models import Source, Track
+from timeline.models import Source, Track, unpacked
 from timeline.payloads import GroupPayload, WindowPayload
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
@@ -86,7 +86,7 @@ def _tracks(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) ->
         ORDER BY lower(life), number"""
     with connection.cursor() as cursor:
         cursor.execute(query, [source.pk, [row.lane for row in rows if row.lane], *map(moment, span)])
-        return [(*row[:-2], row[-2] and microseconds(row[-2]), orjson.loads(row[-1])) for row in cursor]
+        return [(*row[:-2], row[-2] and microseconds(row[-2]), unpacked(row[-1])) for row in cursor]
 
 
 def _cells(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) -> list[lanes.Cell]:

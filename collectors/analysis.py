@@ -63,7 +63,7 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
     """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood."""
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        reading = read(inputs, bodies=False, limits=limits, processes=_processors())
+        reading = read(inputs, bodies=False, limits=limits, processes=processors())
         world = World(matters)
         skipped = Skips()
         for _ in world.learn(_entries(reading, skipped, report)):
@@ -95,7 +95,7 @@ class Skips:
             self.told.append(skipped)
 
 
-def _processors() -> int:
+def processors() -> int:
     """How many of them this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 
 from django.db import transaction
 
-from collectors.analysis import TOLD, Report, Skips, nothing_in, two_clusters
+from collectors.analysis import TOLD, Report, Skips, nothing_in, processors, two_clusters
 from collectors.formats import Limits, NotARecording, Reading, Skipped, read
 from timeline import store
 from timeline.entries import Entry
@@ -62,7 +62,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
         with transaction.atomic():
-            reading = read(inputs, bodies=True, limits=limits)
+            reading = read(inputs, bodies=True, limits=limits, processes=processors())
             new = ingest(source, world, count.entries(reading))
             if not count.read:
                 raise NotARecording(_nothing(called, reading, count.skips))

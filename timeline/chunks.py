@@ -19,8 +19,8 @@ from timeline.models import Source
 from timeline.packing import Packer, unpack
 from timeline.written import Known, entry_of, line_of
 
-ENTRIES = 64  # of a chunk at most
-_BYTES = 256 * 1024  # of its lines, unless one alone has more
+ENTRIES = 128  # of a chunk at most
+_BYTES = 512 * 1024  # of its lines, unless one alone has more
 _WINDOW = 4096  # entries that are sorted together
 _WINDOW_BYTES = 16 * 1024**2
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")

@@ -4,15 +4,17 @@ The process that takes in the bytes hands blocks of lines to a helper as long as
 itself, so that both are busy whatever else they have to do. The entries come in no certain order: nothing rests on it.
 """
 
+import gc
+import os
 import pickle
-import signal
-import threading
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from mmap import mmap
-from multiprocessing import get_context
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -44,7 +46,7 @@ def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skip
     for block in blocks:
         yield from reader.read(block.lines(recording.limits))
         alone += sum(map(len, block.data))
-        if alone > ALONE and threading.active_count() == 1:  # to fork a process with threads is not safe
+        if alone > ALONE:
             break
     else:
         return
@@ -97,18 +99,25 @@ class _Helper:
     """The other process. Should it end before its time, what it has not answered is read here."""
 
     def __init__(self, reader: Reader, recording: Recording) -> None:
-        context = get_context("fork")
         self._reader = reader
         self._limits = recording.limits
-        self._memory = mmap(-1, _AHEAD * _SPACE)  # blocks lie in it: a pipe would hold up both for most of the time
+        shared = os.memfd_create("causeline")
+        os.ftruncate(shared, _AHEAD * _SPACE)
+        self._memory = mmap(shared, 0)  # blocks lie in it: a pipe would hold up both for most of the time
         self._free = list(range(_AHEAD))
         self._given: deque[tuple[int, Block]] = deque()
         self._ended = False
-        self._pipe, theirs = context.Pipe()
-        work = (theirs, self._pipe, self._memory, reader, recording)
-        self._process = context.Process(target=_help, args=work, daemon=True)
-        self._process.start()
+        self._pipe, theirs = Pipe()
+        self._process = subprocess.Popen(  # not a fork: other threads may hold locks
+            [sys.executable, "-P", "-c", _HELP, str(theirs.fileno()), str(shared)],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(), shared),
+            process_group=0,  # Ctrl-C is for this process, which ends both
+        )
         theirs.close()
+        os.close(shared)
+        self._pipe.send((reader, recording.name, recording.limits))
 
     def takes(self, block: Block) -> bool:
         """Whether it has taken the block upon itself."""
@@ -146,17 +155,22 @@ class _Helper:
     def close(self) -> None:
         self._pipe.close()
         self._process.terminate()
-        self._process.join()
+        self._process.wait()
 
 
-def _help(pipe: Connection, other_end: Connection, memory: mmap, reader: Reader, recording: Recording) -> None:
+_HELP = "from collectors.formats.sharing import help_to_read; help_to_read()"
+
+
+def help_to_read() -> None:
     """Answer until the other process closes its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the other process to end both
-    other_end.close()
-    reader.learned()  # from what was read before there were two
+    pipe, shared = Connection(int(sys.argv[1])), int(sys.argv[2])
+    memory = mmap(shared, 0)
+    gc.disable()
     with suppress(EOFError, OSError):
+        reader, name, limits = pipe.recv()
+        reader.learned()  # from what was read before there were two
         while True:
             number, start, end = pipe.recv()
-            block = Block(recording.name, number, memory[start:end].split(b"\n"))
-            items = list(reader.read(block.lines(recording.limits)))
+            block = Block(name, number, memory[start:end].split(b"\n"))
+            items = list(reader.read(block.lines(limits)))
             pipe.send_bytes(pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL))

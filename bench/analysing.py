@@ -21,7 +21,7 @@ from bench.larger import repeated
 
 SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 _ROUNDS = 60  # of the sample: about 100 000 lines
-_BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
+BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
 _ANALYZE = "import sys; from dashboard.cli import main; sys.exit(main())"
 
 
@@ -64,7 +64,7 @@ def measure(path: Path, twice: Path, runs: int) -> None:
     analyze = ["analyze", str(path), "--output", "json"]
     rows = [
         (
-            run(_BARE, [str(path)], 1),
+            run(BARE, [str(path)], 1),
             run(_ANALYZE, analyze, 1),
             run(_ANALYZE, analyze, 2),
             run(_ANALYZE, ["rules"], 1),

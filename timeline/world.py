@@ -33,6 +33,7 @@ class World:
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
+        self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
     @property
     def first(self) -> int:
@@ -89,6 +90,7 @@ class World:
                 self._forget(was)
                 gone.append(was)
         self._completeness = None
+        self._owners = {}
         bounded = self._bind(settled, {track.key for track in changed})
         if self.reads:
             for track in changed:
@@ -269,6 +271,13 @@ class World:
 
     def owner_of(self, track: Track) -> Track | None:
         """The track of its controller; for objects that name none, of what they are known to belong to."""
+        if self.reads:
+            return self._owner_of(track)
+        if track.key not in self._owners:
+            self._owners[track.key] = self._owner_of(track)
+        return self._owners[track.key]
+
+    def _owner_of(self, track: Track) -> Track | None:
         if track.owner:
             return self.of_uid(track.owner.uid)
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name

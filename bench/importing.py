@@ -1,0 +1,125 @@
+"""How fast an import into PostgreSQL is, and how much room it takes there.
+
+    python -m bench.importing [FILE] [--runs 3]
+
+Each run imports FILE (an unpacked audit log; else one made of the sample) into an empty database on a PostgreSQL of its
+own, beside a bare loop of `orjson.loads` over the same lines in another process. Prints the median of the ratios of
+neighbours, greater than 1 being faster than the bare loop; lines a second; and, after VACUUM, the bytes that all tables
+with their indexes have grown by, for each entry.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+
+from bench.analysing import BARE, SAMPLE, run
+from bench.larger import repeated
+
+_ROUNDS = 60  # of the sample: about 100 000 lines
+_ROOT = Path(__file__).resolve().parent.parent
+_IMPORT = """
+import resource, sys, time
+from pathlib import Path
+import django
+django.setup()
+from collectors.formats import Limits
+from collectors.imports import Count, import_into
+from timeline import store
+source = store.open_source("bench")
+start = time.perf_counter()
+import_into(source, [(Path(sys.argv[1]), "audit.log")], Limits(), Count())
+print(time.perf_counter() - start, source.entries, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+_SIZE = """
+SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relname LIKE 'timeline\\_%' AND relkind IN ('r', 'm')
+"""
+_LARGEST = """
+SELECT relname, pg_total_relation_size(oid) FROM pg_class
+WHERE relname LIKE 'timeline\\_%' AND relkind = 'r' ORDER BY 2 DESC LIMIT 4
+"""
+
+
+class Import(NamedTuple):
+    seconds: float
+    entries: int
+    peak: float  # MiB
+    size: int  # bytes that the tables have grown by
+    largest: list[tuple[str, int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+        path = options.file or Path(folder, "sample.jsonl")
+        if not options.file:
+            path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
+        measure(path, options.runs, variables)
+
+
+@contextmanager
+def served(data_dir: Path) -> Iterator[dict[str, str]]:
+    """The environment of Django with servers of their own behind it."""
+    command = [sys.executable, "-m", "dashboard.services", "--data-dir", str(data_dir)]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as services:
+        assert services.stdin and services.stdout
+        told = json.loads(services.stdout.readline())
+        yield os.environ | {
+            "CAUSELINE_SECRET_KEY": "only for this bench",
+            "CAUSELINE_DATA_DIR": told["data_dir"],
+            "DATABASE_URL": told["database_url"],
+            "REDIS_URL": told["redis_url"],
+            "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+        }
+        services.stdin.close()
+
+
+def measure(path: Path, runs: int, variables: dict[str, str]) -> None:
+    with path.open("rb") as file:
+        lines = sum(1 for _ in file)
+    rows = [(run(BARE, [str(path)], 1).seconds, imported(path, variables)) for _ in range(runs)]
+    ratio = statistics.median(bare / one.seconds for bare, one in rows)
+    rate = lines / statistics.median(one.seconds for _, one in rows)
+    last = rows[-1][1]
+    print(f"{path.name}: {lines} lines, {last.entries} entries")
+    print(f"import: {ratio:.2f} of the bare loop, {rate:,.0f} lines/s, {max(one.peak for _, one in rows):.0f} MiB")
+    tables = ", ".join(f"{name} {size / last.entries:.0f}" for name, size in last.largest)
+    print(f"{last.size / last.entries:.0f} bytes an entry in PostgreSQL ({tables})")
+
+
+def imported(path: Path, variables: dict[str, str]) -> Import:
+    with psycopg.connect(variables["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, cwd=_ROOT, env=variables, check=True)
+        before = _size(connection)
+        command = [sys.executable, "-c", _IMPORT, str(path)]
+        told = subprocess.run(command, cwd=_ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True).stdout
+        seconds, entries, peak = told.split()
+        connection.execute("VACUUM")
+        time.sleep(1)
+        largest = connection.execute(_LARGEST).fetchall()
+        return Import(float(seconds), int(entries), int(peak) / 1024, _size(connection) - before, largest)
+
+
+def _size(connection: "psycopg.Connection[tuple[int]]") -> int:
+    row = connection.execute(_SIZE).fetchone()
+    assert row
+    return int(row[0] or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -61,6 +61,8 @@ class TrackPayload(TypedDict):
     needs: list[LifePayload]
     needed_by: list[LifePayload]  # the first ones
     needed_by_total: int
+    events: list[LifePayload]  # the first Events about it that a rule reads
+    events_total: int
     findings: list[TrackFindingPayload]
 
 

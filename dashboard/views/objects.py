@@ -39,7 +39,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "picture": picture(columns, start, end),
         "related": list(_related(track)),
         "managed": managed,
-        "revisions": [_revision(each, managed) for each in page.revisions],
+        "revisions": [{**_revision(each, managed), "asked": each.time == at} for each in page.revisions],
         "page": {
             "offset": page.offset,
             "first": page.offset + 1,
@@ -101,6 +101,7 @@ def _related(track: "TrackPayload") -> Any:
         ("Children", track["children"], track["children_total"]),
         ("Needs", track["needs"], 0),
         ("Needed by", track["needed_by"], track["needed_by_total"]),
+        ("Events about it", track["events"], track["events_total"]),
     ]
     for heading, lives, total in groups:
         if lives:

@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from timeline.coverage import plural
-from timeline.entries import microseconds
+from timeline.entries import microseconds, moment
 from timeline.kinds import NOISE, kind_of
 from timeline.models import Finding, Source, Track
 from timeline.object_payloads import LifePayload
@@ -17,6 +17,7 @@ from timeline.queries.sources import extent
 _AROUND = 30_000_000  # µs shown on both sides of a moment
 _NEAR = 300_000_000  # µs within which a finding may be what an alert is about
 _SOURCES = 20  # looked through where none is named, the newest first
+_LIVES = 200  # offered
 _ALIKE = 8
 _NAMES = 20_000  # compared with one that is not known
 _RANKS = ("error", "warning", "info")
@@ -74,24 +75,29 @@ def _sources(asked: str) -> list[Source]:
 
 def _in(source: Source, wanted: Wanted) -> Found:
     tracks = Track.objects.filter(source=source).defer("lifeline")
-    named = tracks.filter(name=wanted.name)
-    if wanted.namespace:
-        named = named.filter(namespace=wanted.namespace)
-    if wanted.kind:
-        named = named.filter(_of_kind(source, wanted.kind))
-    rows = list(named.order_by("life", "id")[:200])
-    if not wanted.kind:
-        rows = [row for row in rows if row.family not in NOISE] or rows
-    if not rows:
+    lanes = _lanes(tracks, wanted)
+    if not lanes:
         known, told = _why(source, wanted, tracks)
         return Found(unknown=told, alike=_alike(source, wanted, tracks), source=source, known=known)
-    chosen = rows if wanted.at is None else [row for row in rows if _lived(row, wanted.at)]
+    rows = tracks.filter(lane__in=lanes).order_by("life", "id")
+    chosen = list((rows if wanted.at is None else rows.filter(life__contains=moment(wanted.at)))[:_LIVES])
     if len(chosen) == 1:
         return Found(address=_address(source, chosen[0], wanted.at), source=source)
     if not chosen:
-        told = f"{rows[0].kind} {wanted.name} was seen, but did not live at that time."
-        return Found(unknown=told, alike=_offered(source, rows), source=source, known=3)
+        there = list(rows[:_LIVES])
+        told = f"{there[0].kind} {wanted.name} was seen, but did not live at that time."
+        return Found(unknown=told, alike=_offered(source, there), source=source, known=3)
     return Found(lives=_offered(source, chosen, wanted.at), source=source)
+
+
+def _lanes(tracks: QuerySet[Track], wanted: Wanted) -> list[int]:
+    """Those of that name; where no kind is asked for, what is no noise before what is."""
+    named = tracks.filter(span__isnull=False, name=wanted.name)
+    if wanted.namespace:
+        named = named.filter(namespace=wanted.namespace)
+    found = [row for row in named if not wanted.kind or _is_kind(row.group, row.kind, wanted.kind)]
+    told = found if wanted.kind else [row for row in found if row.family not in NOISE] or found
+    return [row.lane for row in told]
 
 
 def _offered(source: Source, rows: Sequence[Track], at: int | None = None) -> list[LifePayload]:
@@ -99,24 +105,12 @@ def _offered(source: Source, rows: Sequence[Track], at: int | None = None) -> li
     return [{**life(row, source.pk), "url": _address(source, row, at)} for row in rows]
 
 
-def _lived(row: Track, at: int) -> bool:
-    return microseconds(row.life.lower) <= at and (row.life.upper is None or at <= microseconds(row.life.upper))
-
-
-def _of_kind(source: Source, asked: str) -> Q:
-    """The kinds that are meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
-    found = Q(pk__in=[])
-    for group, kind in _kinds(source):
-        names = {kind.lower(), plural(kind), kind_of(group, kind).short}
-        names |= {short for short, long in _SHORT.items() if long == kind}
-        name, _, within = asked.lower().partition(".")
-        if name in names and (not within or within == group):
-            found |= Q(group=group, kind=kind)
-    return found
-
-
-def _kinds(source: Source) -> list[tuple[str, str]]:
-    return list(Track.objects.filter(source=source).values_list("group", "kind").distinct().order_by())
+def _is_kind(group: str, kind: str, asked: str) -> bool:
+    """Whether it is meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
+    name, _, within = asked.lower().partition(".")
+    names = {kind.lower(), plural(kind), kind_of(group, kind).short}
+    names |= {short for short, long in _SHORT.items() if long == kind}
+    return name in names and (not within or within == group)
 
 
 def _why(source: Source, wanted: Wanted, tracks: QuerySet[Track]) -> tuple[int, str]:
@@ -124,7 +118,8 @@ def _why(source: Source, wanted: Wanted, tracks: QuerySet[Track]) -> tuple[int, 
     here = f"in recording {source.name}"
     if wanted.namespace and not tracks.filter(namespace=wanted.namespace).exists():
         return 0, f"Nothing of namespace {wanted.namespace} was seen {here}."
-    if wanted.kind and not tracks.filter(_of_kind(source, wanted.kind)).exists():
+    kinds = tracks.values_list("group", "kind").distinct().order_by()
+    if wanted.kind and not any(_is_kind(group, kind, wanted.kind) for group, kind in kinds):
         return 1, f"No object of kind {wanted.kind} was seen {here}."
     where = f" in namespace {wanted.namespace}" if wanted.namespace else ""
     what = f"{wanted.kind} {wanted.name}" if wanted.kind else wanted.name

@@ -30,7 +30,8 @@ def track(source_id: int, track_id: int) -> TrackPayload:
     kind = kind_of(row.group, row.kind)
     facts = [msgspec.convert(told, kind.facts_type) for *_, told in row.lifeline if told is not None]
     children = all_of.filter(root=row.root, owner=track_id) if row.id else all_of.none()
-    needed_by = all_of.filter(needs__contains=[row.lane])
+    naming = all_of.filter(needs__contains=[row.lane])
+    needed_by, events = naming.exclude(family="Events"), naming.filter(family="Events")
     owner = all_of.filter(id=row.owner) if row.owner else all_of.none()
     start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
     return {
@@ -54,6 +55,8 @@ def track(source_id: int, track_id: int) -> TrackPayload:
         "needs": _needs(source_id, row, {need for each in facts for need in kind.references(each)}),
         "needed_by": lives(needed_by.order_by("life", "id")[:FEW], source_id),
         "needed_by_total": needed_by.count(),
+        "events": lives(events.order_by("life", "id")[:FEW], source_id),
+        "events_total": events.count(),
         "findings": _findings(source_id, track_id),
     }
 

@@ -22,6 +22,7 @@ from django.http import HttpResponseBase
 
 from collectors.receiving import PIECE_BYTES, SPARE_BYTES
 
+_DRAINED = 256 * 1024**2  # bytes that are taken in and thrown away, so that who sends them reads the answer
 _SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
 
 
@@ -104,7 +105,7 @@ async def _drain(scope: dict[str, Any], receive: Any) -> None:
     """Who sends without asking first reads no answer before all is sent; of a very long body, the answer is lost."""
     taken = 0
     more = (b"expect", b"100-continue") not in scope["headers"]
-    while more and taken < PIECE_BYTES:
+    while more and taken < _DRAINED:
         message = await receive()
         taken += len(message.get("body", b""))
         more = message.get("more_body", False)

@@ -97,7 +97,7 @@ def test_chunks_without_end_are_refused_at_the_limit(site: Running) -> None:
         line.sendall(asked("POST /api/uploads?name=a", host, "Transfer-Encoding: chunked"))
         chunk = b"100000\r\n" + b"x" * MIB + b"\r\n"
         with pytest.raises(ConnectionError):
-            for _ in range(4 * LIMIT // MIB):
+            for _ in range(400):
                 line.sendall(chunk)
             pytest.fail("all of it was taken")
     assert kept(site) == []

@@ -210,6 +210,22 @@ def test_a_recording_that_breaks_off_says_so(page: Page, complaints: Complaints,
     expect(page.get_by_role("button", name="Choose files…")).to_be_enabled()
 
 
+def test_the_keyboard_reaches_everything_in_the_order_of_the_page(page: Page, recording: str) -> None:
+    page.goto("/")
+    page.locator("#choose").focus()
+    names = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        names.append(
+            page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.className")
+        )
+    assert names[0] == "button"  # choose a folder
+    assert names[1] == "newest-finding"
+    rename = next(place for place, name in enumerate(names) if name.startswith("Rename "))
+    assert names[rename + 1].startswith("Delete ")
+    assert names[rename - 1] == ""  # the recording itself
+
+
 def test_the_theme_is_kept(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="Switch between light and dark").click()

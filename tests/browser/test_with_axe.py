@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.browser.conftest import Complaints
+
 AXE = Path(__file__).parent / "axe"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 720}
@@ -47,6 +49,27 @@ def test_the_list_of_recordings_can_be_used_by_everyone(
     expect(page.locator(".recordings tbody tr").first).to_be_visible()
     assert complaints_of_axe(page) == []
     page.locator("[data-delete]").first.click()
+    assert complaints_of_axe(page) == []
+
+
+@EVERYWHERE
+def test_uploads_in_all_their_states_can_be_used_by_everyone(
+    page: Page, complaints: Complaints, recording: str, theme: str, size: ViewportSize, tmp_path: Path
+) -> None:
+    complaints.expect("status of 400", "ERR_FAILED")
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.route("**/files/0", lambda route: route.abort())
+    page.goto("/")
+    files = {"prose.txt": b"only words\n", "waits.jsonl": b'{"auditID":"x"}\n', "kubeconfig": b"kind: Config\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        page.locator("#file").set_input_files(tmp_path / name)
+    expect(page.get_by_role("alert")).to_contain_text("it is a kubeconfig")
+    expect(page.locator(".upload", has_text="waits.jsonl")).to_contain_text("waiting for the connection")
+    page.unroute("**/files/0")
+    expect(page.locator(".upload", has_text="prose.txt")).to_contain_text("Not a recording.")
+    page.locator("[data-rename]").first.click()
     assert complaints_of_axe(page) == []
 
 

@@ -32,7 +32,7 @@ def test_of_the_whole_recording_it_tells_all_findings(client: Client, sample: So
         held["window"]["first"],
         held["window"]["last"],
     )
-    assert "Every line of the recording was read" in html and "What each rule can say" in html
+    assert "complete · no gaps" in html and "What each rule can say" in html
     assert "<dt>Part</dt>" not in html
 
 

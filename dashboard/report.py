@@ -15,6 +15,7 @@ from django.utils.safestring import mark_safe
 from collectors.analysis import Analysis
 from dashboard import figures, inlining, wording
 from dashboard.catalogue import sections, words
+from dashboard.turning import shown
 from timeline import documents
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
@@ -138,8 +139,7 @@ def rendered(contents: Contents) -> str:
         "search": contents.search,
     }
     engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
-    html: str = engine.get_template("report.html").render(Context(context))
-    return html
+    return shown(engine.get_template("report.html").render(Context(context)))
 
 
 def _assets() -> dict[str, Any]:

@@ -236,6 +236,11 @@ def test_an_acknowledgement_outlives_that_the_same_files_are_taken_in_again(clie
     assert not Acknowledgement.objects.exists()
 
 
+def test_characters_that_turn_the_text_are_shown_and_not_obeyed(client: Client) -> None:
+    page = client.get("/go", {"name": "a\u202eb\u2066c ثلاثة"}).content.decode()
+    assert "a\ufffdb\ufffdc ثلاثة" in page and "\u202e" not in page
+
+
 def test_a_change_tells_what_became_of_the_object(client: Client) -> None:
     source = store.open_source("plain")
     import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())

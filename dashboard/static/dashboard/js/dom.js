@@ -1,13 +1,16 @@
 // Makes elements without markup: every text is a text node, so no name can become HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // characters that turn the text around them are shown, not obeyed
+
+const shown = (child) => (typeof child === "string" ? child.replace(TURNS, "\ufffd") : child);
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(shown));
   return element;
 }
 

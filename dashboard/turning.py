@@ -1,0 +1,28 @@
+"""Characters that turn the text around them (bidirectional controls) are shown in pages, not obeyed.
+
+A name out of a recording may hold them, and could make a sentence or a command read as what it is not. Text of scripts
+that run from right to left needs none of them, and stays as it is.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from django.utils.deprecation import MiddlewareMixin
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def shown(text: str) -> str:
+    return _TURNS.sub("\ufffd", text)
+
+
+class ShowTurningCharacters(MiddlewareMixin):
+    """In every page."""
+
+    def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
+        if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
+            response.content = shown(response.content.decode(response.charset))
+        return response

@@ -40,6 +40,37 @@ def test_the_timeline_can_be_used_by_everyone(page: Page, recording: str, theme:
 
 
 @EVERYWHERE
+def test_everything_that_opens_on_the_timeline_can_be_used_by_everyone(
+    page: Page, recording: str, theme: str, size: ViewportSize
+) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    pins = "Service/vol-restart/ring"
+    page.goto(
+        f"{recording}?start=1795247520740000&end=1795247521200000&name=ring&rule=service-gap&pins={pins}&lane={pins}"
+    )
+    expect(page.locator(".finding").first).to_be_visible()
+    if size == PHONE:
+        page.get_by_role("button", name="Objects").click()
+        expect(page.locator("#objects a").first).to_be_visible()
+        page.get_by_role("button", name="More", exact=True).click()
+    else:
+        expect(page.locator("#pins .lane")).to_be_visible()
+    page.locator("#search").fill("ring")
+    expect(page.get_by_role("option").first).to_be_visible()
+    assert complaints_of_axe(page) == []
+    page.locator("#search").press("Escape")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    expect(page.get_by_role("textbox", name="Name contains")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    page.keyboard.press("Escape")
+    if size != PHONE:
+        page.get_by_role("button", name="Table").click()
+        expect(page.get_by_role("table")).to_be_visible()
+        assert complaints_of_axe(page) == []
+
+
+@EVERYWHERE
 def test_the_list_of_recordings_can_be_used_by_everyone(
     page: Page, recording: str, theme: str, size: ViewportSize
 ) -> None:

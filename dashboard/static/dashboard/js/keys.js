@@ -27,7 +27,7 @@ export function listen(acts) {
     if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #table, #objects")) return; // these scroll by themselves
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
-    event.preventDefault();
+    if (event.key !== "Escape") event.preventDefault(); // which closes what lies over the page, too
     act();
   });
 }

@@ -21,7 +21,7 @@ export function foldIntoSheet(onMove) {
   };
   open.addEventListener("click", () => show(sheet.hidden));
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || sheet.hidden) return;
+    if (event.key !== "Escape" || event.defaultPrevented || sheet.hidden) return;
     show(false);
     open.focus();
   });

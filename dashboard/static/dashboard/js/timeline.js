@@ -2,24 +2,28 @@
 
 import { addressBar } from "./address.js";
 import { Windows, findings as askFindings, overview } from "./api.js";
+import { Choosing } from "./choosing.js";
 import { byId } from "./dom.js";
 import { Filters } from "./filters.js";
 import { Findings } from "./findings.js";
 import { Found, worst } from "./found.js";
-import { handle } from "./hands.js";
 import { listen } from "./keys.js";
+import { plural } from "./labels.js";
 import { BLOCK, Lanes, MARGIN } from "./lanes.js";
 import { ROW } from "./layout.js";
 import { Listing } from "./listing.js";
 import { Loader, filterOf } from "./loading.js";
 import { Minimap } from "./minimap.js";
 import { Notices } from "./notices.js";
+import { onPaper } from "./paper.js";
 import { Picture } from "./picture.js";
+import { point } from "./pointing.js";
 import { birthsOf, lanesOf, lanesOfAll, rangeAround } from "./selection.js";
 import { foldIntoSheet } from "./sheet.js";
 import { Stepping } from "./stepping.js";
 import { Store } from "./store.js";
-import { laneAt, showTip, whatIsAt } from "./tip.js";
+import { Tabs } from "./tabs.js";
+import { showTip } from "./tip.js";
 import { Toolbar } from "./toolbar.js";
 
 const source = document.body.dataset.source;
@@ -35,15 +39,20 @@ const lanes = new Lanes({
 });
 const picture = new Picture({ store, lanes, found });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
-const findings = new Findings({ onSelect: select, onHold: (key) => store.toggle("arrows", key), onMore: moreFindings, onClear: () => store.clear() });
+const choosing = new Choosing({
+  store, found, announce, onFailed: failed, onCome: () => drawSoon(),
+  onChosen: () => (reveal = "finding"),
+});
+const findings = new Findings({ onSelect: (key) => choosing.select(key), onHold: (key) => store.toggle("arrows", key), onMore: () => choosing.more(), onClear: () => store.clear() });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
 const toolbar = new Toolbar({ store });
 const filters = new Filters({ store });
 const loader = new Loader({
-  windows: new Windows(source), store, place, focus: () => selected()?.focus ?? store.focus,
+  windows: new Windows(source), store, place, focus: () => choosing.selected?.focus ?? store.focus,
   onLoading: () => figure.setAttribute("aria-busy", "true"), onLoaded, onFailed: failed,
 });
-const listing = new Listing({ windows: new Windows(source), store, question: () => loader.question(), shown: listed });
+const tabs = new Tabs({ store, onTurn });
+const listing = new Listing({ windows: new Windows(source), store, question: () => loader.question(), shown: () => tabs.listed() });
 const stepping = new Stepping({
   store, picture, loader, windows: new Windows(source), announce, onFailed: failed,
   onLane: () => takeLane(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
@@ -53,14 +62,8 @@ const stepping = new Stepping({
     bringIn();
   },
 });
+let told = null; // the filter whose outcome was announced
 let reveal = null; // what to scroll in once it is there: "finding" or "lane"
-
-const selected = () => found.get(store.finding);
-const phone = () => innerWidth <= 720;
-function listed() {
-  const { tab } = document.body.dataset;
-  return phone() && tab === "objects" ? "objects" : store.table && !(phone() && tab === "findings") ? "table" : "";
-}
 
 // -- windows and findings ---------------------------------------------------------------------------------------------
 
@@ -78,9 +81,17 @@ function onLoaded(payload) {
   }
   stage.classList.remove("loading");
   lanes.draw(payload, store.lane);
+  tellOfFilter(payload);
   notices.lanes(payload, store.filtered().length > 0);
   draw();
   bringIn();
+}
+
+/** Says once what a new filter lets through. */
+function tellOfFilter(payload) {
+  const filter = JSON.stringify(filterOf(store));
+  if (told !== null && told !== filter) announce(`${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`);
+  told = filter;
 }
 
 function failed(error) {
@@ -88,27 +99,9 @@ function failed(error) {
   notices.failed(error);
 }
 
-async function loadFindings() {
-  try {
-    const fresh = await found.load(filterOf(store));
-    await found.bring([store.finding, ...store.arrows]);
-    if (fresh) drawSoon();
-  } catch (error) {
-    failed(error);
-  }
-}
-
-async function moreFindings() {
-  try {
-    if (await found.loadMore()) draw();
-  } catch (error) {
-    failed(error);
-  }
-}
-
 function refresh() {
   loader.load();
-  loadFindings();
+  choosing.reload();
 }
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
@@ -125,10 +118,10 @@ function draw() {
   minimap.move(store.view());
   const { payload } = loader;
   findings.draw(found, {
-    selected: store.finding, held: store.arrows, births: birthsOf(payload, selected()),
+    selected: store.finding, held: store.arrows, births: birthsOf(payload, choosing.selected),
     inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0,
   });
-  stage.dataset.listed = listed();
+  stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
   if (!payload) return;
   byId("lanes-count").textContent = lanesOfAll(payload);
@@ -139,7 +132,7 @@ function draw() {
 function bringIn() {
   const { payload } = loader;
   if (!reveal || !payload) return;
-  const group = selected();
+  const group = choosing.selected;
   const indices = reveal === "lane" ? [payload.lanes.findIndex(({ key }) => key === store.lane)] : group ? lanesOf(payload, group) : [];
   reveal = null;
   lanes.reveal(indices.filter((index) => index >= 0));
@@ -150,6 +143,13 @@ function bringIn() {
 function onScroll(first) {
   showTip(null);
   if (first !== store.offset) store.set({ offset: first });
+}
+
+function onTurn() {
+  reveal ??= "finding";
+  draw();
+  bringIn();
+  listing.soon();
 }
 
 const fold = (closed) => store.set({ closed: [...new Set(closed)] }, { push: true });
@@ -166,47 +166,21 @@ function takeLane(key) {
   if (loader.payload) lanes.draw(loader.payload, key);
 }
 
-function select(key) {
-  const group = found.get(key);
-  if (!group) return;
-  reveal = "finding";
-  const closed = store.closed.filter((other) => other !== String(group.focus));
-  store.set({ finding: key, focus: "", offset: 0, closed, ...rangeAround(group) }, { push: store.finding !== key });
-  announce(group.summary);
-  if (!loader.stale()) bringIn();
-}
-
-/** A finding that may not be loaded yet. */
-export async function showFinding({ key }) {
-  await found.bring([key]);
-  select(key);
-}
-
 /** An object: its life, its group on top, its lane in hand. */
 export function showObject({ key, root, start, end }) {
   reveal = "lane";
   stepping.cursor = null;
   const life = { start, end: end ?? store.bounds.last };
   store.set({ finding: "", focus: String(root), lane: key, offset: 0, closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start: life.start, end: Math.min(life.end, start + 60e6) }) }, { push: true });
-  if (!loader.stale()) bringIn();
 }
 
-async function step(by) {
-  const at = found.groups.findIndex((group) => group.key === store.finding);
-  let next = at < 0 ? (by > 0 ? 0 : found.groups.length - 1) : at + by;
-  if (next >= found.groups.length && found.more) await moreFindings();
-  if (next >= found.groups.length) next = 0;
-  if (next < 0 && !found.more) next = found.groups.length - 1;
-  if (found.groups[next]) select(found.groups[next].key);
-  else announce(found.total ? "This is the first finding." : "There is no finding.");
-}
-
-const fit = () => store.finding && select(store.finding);
+const fit = () => store.finding && choosing.select(store.finding);
+export const showFinding = (group) => choosing.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 listen({
-  n: () => step(1), p: () => step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
+  n: () => choosing.step(1), p: () => choosing.step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
@@ -214,38 +188,16 @@ listen({
   ".": () => stepping.step(1), ",": () => stepping.step(-1),
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
 });
-for (const name of ["main", "pins"]) {
-  const tell = (point) => showTip(point && picture.scenes[name] ? whatIsAt(picture.scenes[name], point.x, point.y) : null, point);
-  handle(picture.figures[name], {
-    store, bench: lanes.bench, onHover: tell, onMeasure: (from, to) => stepping.between(name, from, to),
-    onClick(point, target) {
-      const finding = target.closest("[data-finding]")?.dataset.finding;
-      if (finding) return select(finding);
-      if (stepping.measure) stepping.drop();
-      const lane = picture.scenes[name] ? laneAt(picture.scenes[name], point.y) : -1;
-      if (lane >= 0) takeLane(loader.payload.lanes[lane].key);
-      tell(point);
-    },
-  });
-}
+point({ store, picture, stepping, bench: lanes.bench, onFinding: (key) => choosing.select(key), onLane: (index) => takeLane(loader.payload.lanes[index].key) });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
-document.querySelector(".tabs").addEventListener("click", ({ target }) => {
-  if (!target.dataset.tab) return;
-  document.body.dataset.tab = target.dataset.tab;
-  for (const button of document.querySelectorAll(".tabs button")) button.setAttribute("aria-pressed", String(button === target));
-  reveal ??= "finding";
-  draw();
-  bringIn();
-  listing.soon();
-});
 document.addEventListener("themechange", drawSoon);
-addEventListener("beforeprint", draw);
+onPaper(draw);
 addEventListener("popstate", async () => {
   store.read();
   const { offset } = store; // what scrolls while lanes come in writes its own
   drawSoon();
   listing.soon();
-  loadFindings();
+  choosing.reload();
   if (loader.stale()) await loader.load();
   if (loader.payload) lanes.scrollTo(offset);
 });
@@ -259,24 +211,24 @@ store.subscribe((changed) => {
   if (!store.bounds) return;
   loader.soon();
   listing.soon();
-  if (changed.some((name) => name in filterOf(store))) loadFindings();
+  if (reveal && !loader.stale()) bringIn();
+  if (changed.some((name) => name in filterOf(store))) choosing.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
 async function start() {
   try {
-    const [whole] = await Promise.all([overview(source), found.load(filterOf(store))]);
-    await found.bring([store.finding, ...store.arrows]);
+    const [whole] = await Promise.all([overview(source), choosing.load()]);
     store.bounds = { first: whole.first, last: whole.last };
     toolbar.fill(whole);
     filters.fill(whole);
     minimap.draw(whole);
     if (store.start === null) {
-      const shown = store.finding ? selected() : worst(found.groups);
+      const shown = store.finding ? choosing.selected : worst(found.groups);
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
-    reveal = store.offset ? null : selected() ? "finding" : "lane";
+    reveal = store.offset ? null : choosing.selected ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }

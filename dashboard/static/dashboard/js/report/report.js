@@ -27,21 +27,13 @@ function reveal() {
 addEventListener("hashchange", reveal);
 reveal();
 
-// -- paper: light, of one width, with everything open ------------------------------------------------------------------
+// -- paper: with everything open ---------------------------------------------------------------------------------------
 
 let opened = [];
-let theme;
 addEventListener("beforeprint", () => {
-  theme = document.documentElement.dataset.theme;
-  document.documentElement.dataset.theme = "light";
-  document.body.classList.add("paper");
   opened = [...document.querySelectorAll("details:not([open])")];
   for (const details of opened) details.open = true;
-}, { capture: true }); // before the timeline draws itself for it
+});
 addEventListener("afterprint", () => {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  document.body.classList.remove("paper");
   for (const details of opened) details.open = false;
-  document.dispatchEvent(new Event("themechange"));
 });

@@ -11,6 +11,7 @@ from dashboard.catalogue import BENIGN, sections, words
 from dashboard.pictures import picture
 from dashboard.views.objects import when
 from timeline import queries
+from timeline.documents import listed
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
 
@@ -49,8 +50,14 @@ def _noted(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpR
             context = _context(request, source, finding)
             context |= {"note": note, "problem": f"The note has {len(note)} characters; {NOTE} are the most."}
             return render(request, "finding.html", context, status=400)
-        queries.acknowledge(source.id, identity, person(request), note)
+        others = _told_with(source.id, queries.finding(source.id, identity)) if "others" in request.POST else ()
+        for each in (identity, *others):
+            queries.acknowledge(source.id, each, person(request), note)
     return redirect(f"/sources/{source.id}/findings/{identity}/#noted")
+
+
+def _told_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str]:
+    return queries.told_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
 
 
 def person(request: "HttpRequest") -> str:
@@ -95,6 +102,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "more": max(0, len(times) - _TIMES),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
         "note": "",
+        "others": listed(sorted(_told_with(source.id, finding).values())),
     }
 
 

@@ -1,6 +1,6 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
-from timeline.queries.acknowledgements import acknowledge, withdraw
+from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
 from timeline.queries.coverage import coverage
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
@@ -49,6 +49,7 @@ __all__ = [
     "severities",
     "shelf",
     "source",
+    "told_with",
     "track",
     "upload_payload",
     "window",

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from timeline.documents import timestamp
 from timeline.entries import microseconds
-from timeline.models import Acknowledgement, Finding
+from timeline.models import Acknowledgement, Finding, Occurrence
 from timeline.payloads import AcknowledgementPayload
 
 
@@ -12,6 +12,13 @@ def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, Ackno
     """Of those findings that somebody has acknowledged: who, when, with what note."""
     rows = Acknowledgement.objects.filter(source=source_id, identity__in=identities)
     return {row.identity: _payload(row) for row in rows}
+
+
+def told_with(source_id: int, identity: str, keys: Collection[str]) -> dict[str, str]:
+    """The other findings in these rows of the list, with the names of their subjects."""
+    rows = Occurrence.objects.filter(source=source_id, key__in=keys)
+    told = {each["id"]: str(each["subject"]["name"]) for row in rows for each in row.payload["findings"]}
+    return {other: name for other, name in told.items() if other != identity}
 
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:

@@ -15,6 +15,8 @@ from timeline.models import Upload
 logger = logging.getLogger(__name__)
 State = Upload.State
 SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is taken to be gone
+FORGOTTEN = timedelta(days=7)  # after its end, what an upload went through is of no interest any more
+ENDED = [State.DONE, State.FAILED, State.CANCELLED]
 
 
 @shared_task
@@ -51,6 +53,7 @@ def take_up_uploads() -> None:
     for upload in Upload.objects.filter(state=State.RECEIVING, seen__lt=timezone.now() - settings.UPLOAD_PATIENCE):
         hours = settings.UPLOAD_PATIENCE.total_seconds() / 3600
         _give_up(upload, f"Nothing more of it has arrived for {hours:g} hours. Upload it again.")
+    Upload.objects.filter(state__in=ENDED, seen__lt=timezone.now() - FORGOTTEN).delete()
     importing.discard_abandoned()
     receiving.discard_leftovers()
 

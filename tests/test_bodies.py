@@ -4,6 +4,7 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -113,6 +114,16 @@ def test_a_connection_that_is_cut_in_a_piece_leaves_what_was_there(site: Running
     time.sleep(0.3)
     assert visitor.ask("GET", f"/api/uploads/{upload}")[1]["parts"][0]["received"] == 1000
     assert visitor.put(upload, b"y" * 1000, 1000) == (200, {"received": 2000})
+    visitor.ask("POST", f"/api/uploads/{upload}/cancel")
+
+
+def test_of_pieces_for_one_place_that_come_at_once_one_is_taken(site: Running, visitor: Visitor) -> None:
+    upload = visitor.begin(("a.log", 3 * MIB))["id"]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda letter: visitor.put(upload, letter.encode() * MIB), "abcdef"))
+    assert sorted(status for status, _ in answers) == [200, 409, 409, 409, 409, 409]
+    content = (site.data / f"uploads/{upload}/0").read_bytes()
+    assert (len(content), len(set(content))) == (MIB, 1)
     visitor.ask("POST", f"/api/uploads/{upload}/cancel")
 
 

@@ -406,6 +406,18 @@ def test_an_upload_waits_for_more_until_nothing_has_come_for_long() -> None:
     assert not receiving.folder_of(upload).exists()
 
 
+def test_what_an_upload_went_through_is_forgotten_after_a_week_and_its_recording_stays() -> None:
+    upload = imported()
+    waiting = received()
+    Upload.objects.update(seen=timezone.now() - tasks.FORGOTTEN + timedelta(minutes=1))
+    tasks.take_up_uploads()
+    assert Upload.objects.count() == 2
+    Upload.objects.update(seen=timezone.now() - tasks.FORGOTTEN)
+    tasks.take_up_uploads()
+    assert [each.pk for each in Upload.objects.all()] == [waiting.pk]
+    assert [source.pk for source in Source.objects.all()] == [upload.source_id]
+
+
 def test_what_lies_about_and_belongs_to_no_upload_goes_when_it_is_old() -> None:
     upload = received()
     forgotten, young = settings.UPLOAD_DIR / "1000000", settings.UPLOAD_DIR / "1000001"

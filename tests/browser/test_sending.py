@@ -1,5 +1,6 @@
 """Sending goes on: when the network was away, the page was loaded anew, or a server or a worker was killed."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,6 +134,25 @@ def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, netwo
     page.locator("#file").set_input_files(long)
     expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
     assert min(offsets) > 0
+
+
+def test_a_file_that_was_changed_meanwhile_is_sent_anew(page: Page, own: Running, network: Network, long: Path) -> None:
+    sends(page, long)
+    page.reload()
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("broke off at")
+    os.utime(long, (0, 0))
+    offsets = offsets_of(page)
+    page.locator("#file").set_input_files(long)
+    expect(page.locator(".upload", has_text="775 entries · 6 findings")).to_have_count(1, timeout=PATIENCE)
+    assert min(offsets) == 0
+    page.locator(".upload", has_text="broke off at").get_by_role("button", name="Cancel").click()
+
+
+def test_it_says_when_the_server_is_away_and_when_it_is_back(page: Page, own: Running) -> None:
+    own.kill("web")
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    own.start("web")
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_what_broke_off_can_be_cancelled(page: Page, own: Running, network: Network, long: Path) -> None:

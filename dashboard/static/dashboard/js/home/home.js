@@ -9,14 +9,19 @@ import { count } from "./words.js";
 
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const announce = (text) => (byId("announce").textContent = text);
+/** What went wrong, in sight of everybody; nothing takes it away. */
+const trouble = (text) => {
+  if (byId("trouble").textContent !== text) byId("trouble").textContent = text;
+  byId("trouble").hidden = !text;
+};
 const file = byId("file"), folder = byId("folder"), veil = byId("veil");
 let wanted = null; // the upload that broke off and whose files are being chosen again
 
-const recordings = new Recordings({ csrf, announce });
+const recordings = new Recordings({ csrf, announce, trouble });
 const uploads = new Uploads({
   csrf,
   on: {
-    announce,
+    trouble,
     choose: (upload) => {
       wanted = upload;
       (upload.folder ? folder : file).click();
@@ -48,5 +53,5 @@ addEventListener("drop", (event) => {
   veil.hidden = true;
   if (!carriesFiles(event)) return;
   event.preventDefault();
-  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => announce("What was dropped could not be read."));
+  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => trouble("What was dropped could not be read."));
 });

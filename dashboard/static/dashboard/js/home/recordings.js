@@ -8,8 +8,8 @@ const RENEWED = ["recordings", "newest"];
 export class Recordings {
   #renewing = null;
 
-  constructor({ csrf, announce }) {
-    Object.assign(this, { csrf, announce });
+  constructor({ csrf, announce, trouble }) {
+    Object.assign(this, { csrf, announce, trouble });
     document.addEventListener("click", ({ target }) => {
       const row = target.closest("[data-source]");
       if (target.closest("[data-rename]")) this.#rename(row);
@@ -28,7 +28,7 @@ export class Recordings {
     try {
       text = await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text();
     } catch {
-      return this.announce("The list of recordings could not be renewed.");
+      return this.trouble("The list of recordings could not be renewed; load the page again.");
     }
     if (document.querySelector(".rename")) return;
     const page = new DOMParser().parseFromString(text, "text/html");

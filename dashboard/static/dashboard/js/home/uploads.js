@@ -8,14 +8,16 @@ import { Sending } from "./sending.js";
 
 const SILENT = 10_000; // ms without news, after which what this page does not send has broken off, or its worker is gone
 const MINE = "causeline-sending"; // the uploads that this tab sends, in its session storage
+const STAMPS = "causeline-stamps"; // when their files were changed last, in the browser's storage
 
 export class Uploads {
   #rows = new Map(); // upload id → Row
   #known = new Map(); // upload id → what the server told last
   #sending = new Map(); // upload id → Sending
-  #mine = remembered();
+  #mine = new Set(remembered(() => sessionStorage, MINE, []));
+  #stamps = remembered(() => localStorage, STAMPS, {});
 
-  /** `on` is told: done(upload), announce(text), choose(upload) where its files have to be chosen again. */
+  /** `on` is told: done(upload), trouble(text), choose(upload) where its files have to be chosen again. */
   constructor({ csrf, on }) {
     Object.assign(this, { csrf, on });
     for (const element of document.querySelectorAll("[data-upload]")) {
@@ -34,12 +36,12 @@ export class Uploads {
     try {
       known = await this.#brokenOff(files, upload);
     } catch (error) {
-      return this.on.announce(error.message);
+      return this.on.trouble(error.message);
     }
     if (upload && !known) {
       const row = this.#rows.get(upload.id);
       row.brokenOff(upload);
-      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} is not what broke off: names and sizes of the files have to be the same.` }));
+      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} is not what broke off: the files have to have the same names and sizes, and be unchanged.` }));
       return;
     }
     const row = known ? this.#rows.get(known.id) : this.#add(name);
@@ -51,11 +53,12 @@ export class Uploads {
         pause: (seconds) => row.pausing(seconds),
       },
     });
-    const cancel = () => sending.cancel().catch((error) => this.on.announce(error.message));
+    const cancel = () => sending.cancel().catch((error) => this.on.trouble(error.message));
     row.sending({ sent: known?.bytes_read ?? 0, total: sending.total });
     row.act(["Cancel", cancel]);
     try {
       const told = await sending.run(known);
+      delete this.#stamps[told.id];
       this.#release(sending);
       this.take(told);
     } catch (error) {
@@ -89,8 +92,9 @@ export class Uploads {
       uploads.forEach((upload) => this.take(upload));
       const open = [...this.#rows].filter(([id, row]) => !row.ended && !this.#sending.has(id));
       for (const [id] of open) if (!uploads.some((upload) => upload.id === id)) this.take(await request(`/api/uploads/${id}`));
-    } catch {
-      // the next time; the rows stand as they are
+      this.on.trouble("");
+    } catch (error) {
+      this.on.trouble(`${error.message} What stands here may be old.`);
     }
   }
 
@@ -114,7 +118,8 @@ export class Uploads {
     for (const upload of wanted ? [wanted] : this.#known.values()) {
       if (upload.state !== "receiving" || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
       const told = await request(`/api/uploads/${upload.id}`);
-      if (told.state === "receiving" && isSame(files, told.parts)) return told;
+      const unchanged = (this.#stamps[upload.id] ?? stampOf(files)) === stampOf(files);
+      if (told.state === "receiving" && unchanged && isSame(files, told.parts)) return told;
     }
     return null;
   }
@@ -124,6 +129,7 @@ export class Uploads {
     if (early && early !== row) early.element.remove();
     this.#rows.set(upload.id, row);
     this.#sending.set(upload.id, sending);
+    this.#stamps[upload.id] = stampOf(sending.files);
     this.#remember(upload.id, true);
   }
 
@@ -135,7 +141,10 @@ export class Uploads {
   #remember(id, sending) {
     if (sending) this.#mine.add(id);
     else this.#mine.delete(id);
-    try { sessionStorage.setItem(MINE, JSON.stringify([...this.#mine])); } catch { /* then the silence tells */ }
+    try {
+      sessionStorage.setItem(MINE, JSON.stringify([...this.#mine]));
+      localStorage.setItem(STAMPS, JSON.stringify(this.#stamps));
+    } catch { /* storage can be forbidden; then the silence tells, and names and sizes */ }
   }
 
   #lookForSilentOnes() {
@@ -153,11 +162,13 @@ export class Uploads {
     try {
       this.take(await request(`/api/uploads/${id}/cancel`, { method: "POST", headers: this.csrf }));
     } catch (error) {
-      this.on.announce(error.message);
+      this.on.trouble(error.message);
     }
   }
 }
 
-function remembered() {
-  try { return new Set(JSON.parse(sessionStorage.getItem(MINE) ?? "[]")); } catch { return new Set(); }
+function remembered(storage, key, otherwise) {
+  try { return JSON.parse(storage().getItem(key)) ?? otherwise; } catch { return otherwise; }
 }
+
+const stampOf = (files) => files.reduce((sum, { file }) => sum + file.lastModified, 0);

@@ -8,22 +8,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dashboard import figures
-from timeline.documents import timestamp
+from dashboard.ticks import Tick, clock, ticks
 from timeline.payloads import Columns, LanePayload
 
 ROW = 34  # pixels
 BAR = 18
 HEAD = 26
-_PIXELS = 900  # of a wide picture
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
-_STEPS = [
-    *(digit * 10**power for power in range(6) for digit in (1, 2, 5)),
-    *(length * _SECOND for length in (1, 2, 5, 10, 15, 30)),
-    *(length * 60 * _SECOND for length in (1, 2, 5, 10, 15, 30)),
-    *(length * 3600 * _SECOND for length in (1, 2, 3, 6, 12)),
-    *(length * _DAY for length in (1, 2, 7, 14, 30, 90, 365)),
-]
 # Drawn around (0, 0); the shapes of `figures.SYMBOLS`.
 _SHAPES = {
     "square": "M-3-3H3V3H-3z",
@@ -38,12 +28,6 @@ _SHAPES = {
     "x": "M-4-2.6-2.6-4 0-1.4 2.6-4 4-2.6 1.4 0 4 2.6 2.6 4 0 1.4-2.6 4-4 2.6-1.4 0z",
     "pentagon": "M0-4.4 4.2-1.3 2.6 3.6H-2.6L-4.2-1.3z",
 }
-
-
-class Tick(NamedTuple):
-    at: str  # per cent
-    text: str
-    between: bool  # left out where there is little room
 
 
 class Bar(NamedTuple):
@@ -270,29 +254,3 @@ def _ink(family: str, tone: str) -> str:
             ground = figures.mix(colours[f"family-{family.lower()}"], colours["paper"], figures.TONES[tone])
         inks.append(figures.readable(ground))
     return f"light-dark({', '.join(inks)})"
-
-
-def clock(time: int, digits: int = 3) -> str:
-    """07:52:00.841"""
-    whole = timestamp(time)[11:26]
-    return whole[: 8 + (digits and digits + 1)]
-
-
-def ticks(start: int, end: int) -> list[Tick]:
-    """Round times, of which each tells what the one before it does not."""
-    least = (end - start) * 95 / _PIXELS
-    step = next((each for each in _STEPS if each >= least), _STEPS[-1])
-    digits = 0 if step >= _SECOND else 3 if step >= 1000 else 6
-    found: list[Tick] = []
-    for time in range(-(-start // step) * step, end + 1, step):
-        before = time - step
-        if step >= _DAY or (found and time // _DAY != before // _DAY):
-            text = timestamp(time)[5:10]
-        elif digits and found and time // (60 * _SECOND) == before // (60 * _SECOND):
-            text = clock(time, digits)[8 if time // _SECOND == before // _SECOND else 5 :]
-        else:
-            text = clock(time, digits)
-        share = 100 * (time - start) / (end - start)
-        if 4 < share < 96:
-            found.append(Tick(_percent(share), text, len(found) % 3 != 1))
-    return found

@@ -131,6 +131,8 @@ def test_a_page_of_changes_holds_the_moment_it_is_asked_for(client: Client, samp
     last = int(job.lifeline[-1][0])
     page = told(client, f"/sources/{sample.pk}/objects/{job.id}/?at={last}")
     assert f"RV {job.lifeline[-1][1]}" in page
+    asked_for = re.search(r'<li id="r\d+" class="asked">(.*?)</li>', page, flags=re.DOTALL)
+    assert asked_for and f"RV {job.lifeline[-1][1]}" in asked_for[1]
     assert told(client, f"/sources/{sample.pk}/objects/{job.id}/?offset=99999999&at=x")
 
 

@@ -9,7 +9,7 @@ import msgspec
 from timeline import chunks
 from timeline.chunks import Stored
 from timeline.documents import timestamp
-from timeline.entries import FOREVER, Clock, Entry, microseconds
+from timeline.entries import FOREVER, Change, Clock, Entry, microseconds
 from timeline.lifelines import ANONYMOUS
 from timeline.models import Track
 from timeline.object_payloads import RevisionPayload
@@ -42,8 +42,8 @@ class _Change(NamedTuple):
 
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
     """A page of changes; the one that holds a drawn time, where that is asked for. Raises Track.DoesNotExist."""
-    row = Track.objects.defer("lifeline").get(source=source_id, id=track_id)
-    changes = _in_order(_of(row, chunks.entries(source_id, [key_of(track_id)], bodies=False)))
+    row = Track.objects.get(source=source_id, id=track_id)
+    changes = _in_order(_of(row, chunks.entries(source_id, [key_of(track_id)], bodies=False)), _drawn(row))
     if at is not None:
         place = sum(each.time <= at for each in changes)
         offset = max(0, place - 1) // limit * limit
@@ -108,26 +108,35 @@ def _of(row: Track, entries: Iterable[Stored]) -> list[Stored]:
     return [each for each in entries if start <= each.entry.received and (end is None or each.entry.received <= end)]
 
 
-def _in_order(entries: list[Stored]) -> list[_Change]:
-    """In commit order; several observations of one revision are one change."""
-    drawn: dict[int, int] = {}
+def _drawn(row: Track) -> dict[str, int]:
+    """At what times the timeline draws its changes, by their revisions; "" stands for a deletion that tells none."""
+    return {revision or "": time for time, revision, change, *_ in row.lifeline if revision or change == "deleted"}
+
+
+def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
+    """In commit order; several observations of one revision are one change. What the timeline folds lies between."""
+    times: dict[int, int] = {}
+    numbered = sorted((each for each in entries if each.entry.resource_version is not None), key=_revision)
     latest = 0
-    for each in sorted(entries, key=_revision):
-        if each.entry.resource_version is not None:
-            drawn[each.sequence] = latest = max(latest, each.entry.received)
+    for each in numbered:
+        latest = times[each.sequence] = drawn.get(str(_revision(each)), max(latest, each.entry.received))
+    for each in reversed(numbered):  # a clock that is ahead moves nothing past what follows it
+        latest = times[each.sequence] = min(latest, times[each.sequence])
+
+    def time(each: Stored) -> int:
+        known = drawn.get("") if each.entry.change is Change.DELETED else None
+        return times.get(each.sequence, known or each.entry.received)
 
     def place(each: Stored) -> tuple[int, int, int, int, int]:
-        time = drawn.get(each.sequence, each.entry.received)
-        return _ENDS.get(each.entry.change, 0), time, _revision(each), each.entry.staged, each.sequence
+        return _ENDS.get(each.entry.change, 0), time(each), _revision(each), each.entry.staged, each.sequence
 
     changes: list[_Change] = []
     for each in sorted(entries, key=place):
         own = each.entry.resource_version
         if changes and own is not None and changes[-1].seen[0].entry.resource_version == own:
             changes[-1].seen.append(each)
-            continue
-        time = drawn.get(each.sequence, each.entry.received)
-        changes.append(_Change(max(time, changes[-1].time if changes else 0), [each]))
+        else:
+            changes.append(_Change(max(time(each), changes[-1].time if changes else 0), [each]))
     return changes
 
 

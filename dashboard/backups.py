@@ -15,6 +15,7 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.services.binaries import client
 from timeline.models import Source
 
+OWN = ("auth_", "django_", "timeline_")  # how the names of Causeline's tables and sequences begin
 LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session")
 
 
@@ -64,10 +65,12 @@ def read(path: Path | None) -> None:
             )
     with connection.cursor() as cursor:
         for table in tables:
-            cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
+            if table.startswith(OWN):  # the others are somebody else's
+                cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
         cursor.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = current_schema()")
         for (sequence,) in cursor.fetchall():
-            cursor.execute(f"DROP SEQUENCE {connection.ops.quote_name(sequence)}")
+            if sequence.startswith(OWN):
+                cursor.execute(f"DROP SEQUENCE {connection.ops.quote_name(sequence)}")
     connection.close()
     options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
     try:

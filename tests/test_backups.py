@@ -88,13 +88,17 @@ def test_what_was_backed_up_is_there_again(filled: str, tmp_path: Path) -> None:
         assert b"an empty one only" in again.stderr
 
 
-def test_a_pipe_does_as_well_and_tables_without_rows_are_no_hindrance(filled: str) -> None:
+def test_a_pipe_does_as_well_and_tables_without_rows_or_of_others_are_no_hindrance(filled: str) -> None:
     dump = causeline(filled, "backup", "-").stdout
     with empty_database() as other:
         assert causeline(other, "manage", "migrate", "--verbosity", "0").returncode == 0
+        with psycopg.connect(other) as connection:
+            connection.execute("CREATE TABLE strangers AS SELECT 1")
         done = causeline(other, "restore", "-", given=dump)
         assert done.returncode == 0, done.stderr.decode()
         assert told(other) == told(filled)
+        with psycopg.connect(other) as connection:
+            assert connection.execute("SELECT * FROM strangers").fetchall() == [(1,)]
 
 
 def test_what_is_no_back_up_and_what_cannot_be_written_are_said(filled: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ function objects(group) {
 }
 
 function acknowledgement({ by, at, note }) {
-  return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by} · ${at.slice(0, 16).replace("T", " ")} UTC`)));
+  return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by || "somebody"} · ${at.slice(0, 16).replace("T", " ")} UTC`)));
 }
 
 function body(group, births) {

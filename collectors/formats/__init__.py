@@ -55,8 +55,7 @@ def read(
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
     Each path comes with what a person calls it. Raises NotARecording when nothing in them can be understood; the
-    message says what they look like instead. Where two processes may be used, a long audit log is read by both, and its
-    entries come in no certain order.
+    message says what they look like instead. Where two processes may be used, a long audit log is read by both.
     """
     return Reading(inputs, bodies, limits, processes)
 

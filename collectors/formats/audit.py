@@ -85,8 +85,13 @@ class _Events:
         self._unnamed += unnamed
 
     def rest(self) -> Iterator[Entry]:
-        for resource, entry in self._unnamed:
+        for resource, entry in sorted(self._unnamed, key=_line):
             yield _named(entry, resource, self._shared.named)
+
+
+def _line(unnamed: tuple[str, Entry]) -> int:
+    place = unnamed[1].place
+    return place.line if place else 0
 
 
 def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:

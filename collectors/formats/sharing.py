@@ -1,7 +1,8 @@
 """A long recording is read by two processes: what one line tells does not depend on the others.
 
 The process that takes in the bytes hands blocks of lines to a helper as long as that keeps up, and reads the others
-itself, so that both are busy whatever else they have to do. The entries come in no certain order: nothing rests on it.
+itself, so that both are busy whatever else they have to do. What is read comes in the order of the lines: no judgement
+rests on it, but an import that is done again writes the same rows.
 """
 
 import gc
@@ -12,7 +13,6 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
 from mmap import mmap
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -25,6 +25,7 @@ ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
 _ENOUGH = 200  # lines that are handed over at a time
 _SPACE = 4 * 1024**2  # bytes that they may have
 _AHEAD = 2  # blocks that the helper has before it must have answered
+_HELD = 8  # blocks that wait for an earlier one before that is waited for
 
 
 class Reader(Protocol):
@@ -40,7 +41,7 @@ class Reader(Protocol):
 
 
 def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
-    """What a recording tells; what was skipped in the order of its lines."""
+    """What a recording tells, in the order of its lines."""
     blocks = recording.blocks()
     alone = 0
     for block in blocks:
@@ -51,30 +52,22 @@ def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skip
     else:
         return
     helper = _Helper(reader, recording)
-    order: deque[int] = deque()  # of the blocks, by their first lines
-    skipped: dict[int, list[Skipped]] = {}  # of those that have been read
+    order: deque[int] = deque()  # of the blocks that are not told yet, by their first lines
+    read: dict[int, Iterable[Entry | Skipped]] = {}  # what those tell that have been read
     try:
         for block in _larger(blocks):
             order.append(block.number)
-            read = [] if helper.takes(block) else [(block.number, reader.read(block.lines(recording.limits)))]
-            for number, items in chain(read, helper.answers()):
-                yield from _entries(items, skipped.setdefault(number, []))
-            while order and order[0] in skipped:
-                yield from skipped.pop(order.popleft())
-        for number, items in helper.answers(wait=True):
-            yield from _entries(items, skipped.setdefault(number, []))
+            if not helper.takes(block):
+                items = reader.read(block.lines(recording.limits))
+                read[block.number] = items if len(order) == 1 else list(items)
+            read.update(helper.answers(wait=len(order) > _HELD))
+            while order and order[0] in read:
+                yield from read.pop(order.popleft())
+        read.update(helper.answers(wait=True))
         for number in order:
-            yield from skipped[number]
+            yield from read[number]
     finally:
         helper.close()
-
-
-def _entries(items: Iterable[Entry | Skipped], skipped: list[Skipped]) -> Iterator[Entry]:
-    for item in items:
-        if isinstance(item, Skipped):
-            skipped.append(item)
-        else:
-            yield item
 
 
 def _larger(blocks: Iterator[Block]) -> Iterator[Block]:

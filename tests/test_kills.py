@@ -1,0 +1,141 @@
+"""An import whose worker, or whose PostgreSQL, is killed in the middle is done again, and ends with the same rows."""
+
+import os
+import signal
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+import zstandard
+
+from bench.larger import repeated
+from dashboard.services.servers import addresses_of
+from tests.recordings import SAMPLE
+from tests.test_launcher import OWN_SERVERS, causeline, finished, free_port
+from tests.test_services import descendants, eventually, processes
+
+ROUNDS = 12  # of the sample: an import takes some seconds
+SERVERS = OWN_SERVERS | {"CAUSELINE_LOGIN": "off"}
+SECONDS = 120  # a worker is taken to be gone after 20, and machines may be busy
+UPLOAD = """
+import sys
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from collectors import receiving, tasks
+path = Path({path!r})
+upload = receiving.begin("audit.jsonl", [receiving.Announced("audit.jsonl", path.stat().st_size)])
+with path.open("rb") as stream:
+    receiving.keep(upload, stream)
+tasks.queue(upload)
+print(upload.pk)
+"""
+
+
+class Up(NamedTuple):
+    pid: int
+    url: str
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    port = str(free_port())
+    data_dir = str(tmp_path / "data")
+    with causeline("up", "--port", port, "--data-dir", data_dir, "--workers", "1", **SERVERS) as process:
+        assert process.stdout and process.stderr
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://"), process.stderr.read()
+        yield Up(process.pid, url)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def run(data_dir: Path, *arguments: str) -> str:
+    status, output, errors = finished(*arguments[:1], "--data-dir", str(data_dir), *arguments[1:], **SERVERS)
+    assert status == 0, errors
+    return output
+
+
+def row_of(data_dir: Path, upload: int) -> dict[str, Any]:
+    addresses = addresses_of(data_dir)
+    assert addresses
+    with psycopg.connect(addresses.database_url, row_factory=psycopg.rows.dict_row) as connection:
+        row = connection.execute("SELECT * FROM timeline_upload WHERE id = %s", [upload]).fetchone()
+    assert row
+    return row
+
+
+def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = None) -> dict[str, Any]:
+    """The row of an upload that has ended. What disturbs it does so once it is being read."""
+    shell = ("manage", "shell", "--verbosity", "0", "--command", UPLOAD.format(path=str(log)))
+    upload = int(run(data_dir, *shell))
+
+    def reads() -> bool:
+        row = row_of(data_dir, upload)
+        assert row["state"] in ("waiting", "importing"), row
+        return bool(row["entries"] > 500)
+
+    def ended() -> bool:
+        try:
+            return row_of(data_dir, upload)["state"] not in ("waiting", "importing")
+        except psycopg.OperationalError:  # it is away for a moment
+            return False
+
+    if disturb:
+        eventually(reads, SECONDS)
+        disturb()
+    eventually(ended, SECONDS)
+    return row_of(data_dir, upload)
+
+
+@pytest.mark.timeout(400)
+def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path: Path) -> None:
+    data_dir, log = tmp_path / "data", tmp_path / "audit.jsonl"
+    log.write_bytes(b"\n".join(repeated(SAMPLE, ROUNDS)))
+
+    def kill(name: str) -> None:
+        table = processes()
+        for pid in descendants(up.pid):
+            if name in table.get(pid, (0, ""))[1]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    whole = imported(data_dir, log)
+    assert (whole["state"], whole["attempt"]) == ("done", 1), whole
+    told = {}
+    for name in ("celery -A dashboard.celery worker", "/bin/postgres"):
+        row = imported(data_dir, log, lambda name=name: kill(name))  # type: ignore[misc]
+        assert (row["state"], row["attempt"], row["error"]) == ("done", 2, ""), (name, row)
+        told[name] = row
+    expected = exports_of(up.url, whole)
+    for name, row in told.items():
+        assert exports_of(up.url, row) == expected, name
+    shown = {whole["source_id"], *(row["source_id"] for row in told.values())}
+    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # what the killed ones left goes after a minute
+
+
+def sources_with_tables(data_dir: Path) -> set[int]:
+    addresses = addresses_of(data_dir)
+    assert addresses
+    with psycopg.connect(addresses.database_url) as connection:
+        tables = connection.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [TABLES])
+        return {int(name.split("_")[2]) for (name,) in tables}
+
+
+TABLES = "^timeline_(chunk|track)_[0-9]+"
+
+
+def exports_of(url: str, row: dict[str, Any]) -> list[str]:
+    """Digests of what is exported: the findings, and all entries in some order."""
+    at = f"{url}/api/sources/{row['source_id']}"
+    with urllib.request.urlopen(f"{at}/document", timeout=60) as answer:
+        document = answer.read()
+    with urllib.request.urlopen(f"{at}/recording", timeout=60) as answer:
+        lines = zstandard.ZstdDecompressor().stream_reader(answer.read()).read().splitlines()
+    assert len(lines) > 5_000
+    return [sha256(document).hexdigest(), sha256(b"".join(sorted(lines))).hexdigest()]

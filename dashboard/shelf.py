@@ -44,6 +44,7 @@ class Newest:
     verdict: str
     when: str  # "21 Nov 07:55:31"
     iso: str
+    acknowledged: bool
 
 
 def recording(shown: ShelfRow) -> Recording:
@@ -77,6 +78,7 @@ def newest(finding: NewFinding) -> Newest:
         verdict=finding.verdict,
         when=f"{_day(finding.first)} {finding.first.astimezone(UTC):%H:%M:%S}",
         iso=finding.first.astimezone(UTC).isoformat(),
+        acknowledged=finding.acknowledged,
     )
 
 

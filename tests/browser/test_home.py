@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SAMPLE, Complaints
+from tests.visitor import Visitor
 
 DROP = """
 ([name, content]) => {
@@ -70,6 +71,22 @@ def test_a_new_finding_leads_to_its_timeline(page: Page, recording: str) -> None
     said = words.locator(".newest-words").inner_text()
     words.click()
     expect(page.locator(".finding.selected h3")).to_contain_text(said)
+
+
+def test_a_finding_that_somebody_looks_after_says_so(page: Page, recording: str, site: str) -> None:
+    visitor = Visitor(site)
+    source = recording.split("/")[2]
+    found = visitor.ask("GET", f"/api/sources/{source}/findings?severity=warning&limit=1")[1]["findings"][0]
+    paths = [f"/api/sources/{source}/findings/{each['id']}/acknowledgement" for each in found["findings"]]
+    for path in paths:
+        assert visitor.ask("PUT", path, b'{"note": "mine"}', Content_Type="application/json")[0] == 200
+    page.goto("/")
+    row = page.locator(f".newest-finding[href='{recording}?finding={found['key']}']")
+    expect(row).to_contain_text("acknowledged")
+    for path in paths:
+        visitor.ask("DELETE", path)
+    page.reload()
+    expect(row).not_to_contain_text("acknowledged")
 
 
 def test_several_files_become_one_recording(page: Page) -> None:
@@ -214,7 +231,7 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(page: Page, re
     page.goto("/")
     page.locator("#choose").focus()
     names = []
-    for _ in range(12):
+    for _ in range(20):
         page.keyboard.press("Tab")
         names.append(
             page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.className")

@@ -7,7 +7,8 @@ from django.db import connection
 
 from timeline.entries import microseconds
 from timeline.models import Occurrence, Source
-from timeline.payloads import RecordingPayload, RecordingsPayload, Severity
+from timeline.payloads import FindingGroupPayload, RecordingPayload, RecordingsPayload, Severity
+from timeline.queries.findings import payloads
 from timeline.queries.sources import SEVERITIES, SourceRow, recent_sources, source, sources_before
 
 _PLACES = 120  # of ticks over a histogram
@@ -29,6 +30,7 @@ class NewFinding:
     severity: Severity
     verdict: str
     first: datetime
+    acknowledged: bool
 
 
 def shelf(limit: int) -> list[ShelfRow]:
@@ -71,18 +73,25 @@ def newest_findings(limit: int, sources: int) -> list[NewFinding]:
         cursor.execute(query, {"sources": sources, "limit": limit})
         found = [row[0] for row in cursor]
     rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("drawn", "source__histogram")
-    return [
-        NewFinding(
-            source=row.source_id,
-            recording=row.source.name,
-            key=row.key,
-            summary=row.payload["summary"],
-            severity=SEVERITIES[row.rank],
-            verdict=row.payload["verdict"],
-            first=row.first,
-        )
-        for row in rows.order_by("-first", "rank", "key")
-    ]
+    ordered = list(rows.order_by("-first", "rank", "key"))
+    told: dict[tuple[int, str], FindingGroupPayload] = {}
+    for source_id in {row.source_id for row in ordered}:
+        of_it = [row for row in ordered if row.source_id == source_id]
+        told |= {(source_id, group["key"]): group for group in payloads(source_id, of_it)}
+    return [_new_finding(row, told[row.source_id, row.key]) for row in ordered]
+
+
+def _new_finding(row: Occurrence, group: FindingGroupPayload) -> NewFinding:
+    return NewFinding(
+        source=row.source_id,
+        recording=row.source.name,
+        key=row.key,
+        summary=group["summary"],
+        severity=group["severity"],
+        verdict=group["verdict"],
+        first=row.first,
+        acknowledged=bool(group["acknowledged"]),
+    )
 
 
 def recording(source_id: int) -> RecordingPayload:

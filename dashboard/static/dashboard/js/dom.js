@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // characters that turn the text around them are shown, not obeyed
 
-const shown = (child) => (typeof child === "string" ? child.replace(TURNS, "\ufffd") : child);
+export const shown = (child) => (typeof child === "string" ? child.replace(TURNS, "\ufffd") : child);
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {

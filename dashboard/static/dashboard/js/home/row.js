@@ -1,6 +1,6 @@
 // One upload as the page shows it, from the first byte to the link to its timeline.
 
-import { el } from "../dom.js";
+import { el, shown } from "../dom.js";
 import { count, left, percent, share } from "./words.js";
 
 export const FINAL = new Set(["done", "failed", "cancelled"]);
@@ -15,8 +15,8 @@ export class Row {
   }
 
   call(name) {
-    this.name.textContent = name;
-    this.name.parentElement.title = name;
+    this.name.textContent = shown(name);
+    this.name.parentElement.title = shown(name);
     this.bar.setAttribute("aria-label", `Progress of ${name}`);
   }
 
@@ -121,9 +121,9 @@ export class Row {
 
 function skipped(upload) {
   if (!upload.skipped) return [];
-  const shown = upload.skipped_examples;
-  const first = shown.length ? el("span", { class: "soft" }, ` · ${shown[0]}`) : null;
+  const examples = upload.skipped_examples;
+  const first = examples.length ? el("span", { class: "soft" }, ` · ${examples[0]}`) : null;
   return [el("details", { class: "skipped" }, el("summary", {}, `${count(upload.skipped, "piece")} skipped`, first),
-    el("ul", {}, shown.map((line) => el("li", {}, line)),
-      upload.skipped > shown.length ? el("li", { class: "soft" }, `and ${(upload.skipped - shown.length).toLocaleString("en")} more`) : null))];
+    el("ul", {}, examples.map((line) => el("li", {}, line)),
+      upload.skipped > examples.length ? el("li", { class: "soft" }, `and ${(upload.skipped - examples.length).toLocaleString("en")} more`) : null))];
 }

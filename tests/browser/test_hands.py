@@ -152,6 +152,16 @@ def test_many_children_stand_as_one_strip_until_it_is_opened(page: Page, crowd: 
     expect(page.locator(".lane.member")).to_have_count(0)
 
 
+def test_an_object_of_a_strip_that_is_looked_for_comes_on_top(page: Page, crowd: str) -> None:
+    opened(page, crowd)
+    page.keyboard.press("/")
+    page.locator("#search").fill("many-17")
+    expect(page.locator("#hits [aria-selected=true]")).to_contain_text("many-17")
+    page.keyboard.press("Enter")
+    expect(page.locator("#pins .lane.current .lane-name")).to_have_text("many-17")
+    expect(page.locator(".lane.strip")).to_be_visible()
+
+
 @pytest.mark.parametrize(("grouping", "heading"), [("kind", "Pods"), ("namespace", "vol-restart")])
 def test_lanes_can_be_grouped_otherwise(timeline: Page, grouping: str, heading: str) -> None:
     timeline.locator("#group").select_option(grouping)
@@ -291,12 +301,12 @@ def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
     expect(timeline.locator("#labels .lane-name")).to_have_text(["ring-steady-2", "ring-steady-1", "ring-steady-0"])
     timeline.get_by_label("Rule").select_option("service-gap")
     timeline.get_by_label("Severity").select_option("warning")
-    timeline.get_by_label("Only lanes that change in view").check()
+    timeline.get_by_label("Only lanes that change from here on").check()
     expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&active=1"))
     expect(timeline.locator("#findings-count")).to_contain_text("2 in all")
     timeline.keyboard.press("Escape")
     taken = timeline.get_by_role("group", name="Filters in force")
-    taken.get_by_role("button", name="only what changes in view").click()
+    taken.get_by_role("button", name="only what changes from here on").click()
     expect(timeline.locator("#labels .lane-name")).to_have_count(3)
     taken.get_by_role("button", name="Clear all").click()
     expect(taken).to_be_hidden()
@@ -318,6 +328,28 @@ def test_what_matches_nothing_says_so_and_offers_the_way_back(page: Page, record
     page.locator("#notice").get_by_role("button", name="Clear the filter").click()
     expect(page.locator(".lane").first).to_be_visible()
     expect(page.locator("#notice")).to_be_hidden()
+
+
+# -- fingers ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_fingers_zoom(timeline: Page, context: BrowserContext) -> None:
+    box = timeline.locator("#figure").bounding_box()
+    assert box
+    fingers = context.new_cdp_session(timeline)
+
+    def touch(kind: str, *xs: float) -> None:
+        points = [{"x": box["x"] + x, "y": box["y"] + 150, "id": number} for number, x in enumerate(xs)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    width = "(({ start, end }) => end - start)(Object.fromEntries(new URLSearchParams(location.search)))"
+    touch("touchStart", 300, 400)
+    for apart in (60, 80, 100):
+        touch("touchMove", 350 - apart, 350 + apart)
+    touch("touchEnd")
+    timeline.wait_for_timeout(400)
+    assert 0.4 * (END - START) < timeline.evaluate(width) < 0.6 * (END - START)
+    expect(timeline.locator(".lane.current")).to_have_count(0)  # a pinch is no click
 
 
 # -- the minimap ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ const WORDS = {
   rule: (rule) => `rule: ${rule}`,
   severity: (severity) => `severity: ${severity}`,
   noise: () => "with noise",
-  active: () => "only what changes in view",
+  active: () => "only what changes from here on",
 };
 
 export class Filters {

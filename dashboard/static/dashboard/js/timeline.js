@@ -128,14 +128,17 @@ function draw() {
   picture.draw(payload, stepping);
 }
 
-/** Scrolls in what was chosen. */
+/** Scrolls in what was chosen; a lane that does not stand among those loaded, as one of a strip, comes on top. */
 function bringIn() {
   const { payload } = loader;
   if (!reveal || !payload) return;
   const group = choosing.selected;
-  const indices = reveal === "lane" ? [payload.lanes.findIndex(({ key }) => key === store.lane)] : group ? lanesOf(payload, group) : [];
+  const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
+  const indices = reveal === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
+  const hidden = reveal === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane) && !loader.stale();
   reveal = null;
   lanes.reveal(indices.filter((index) => index >= 0));
+  if (hidden) pin(store.lane);
 }
 
 // -- what people do ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from collectors.formats import Limits, NotARecording, Reading, Skipped, read
+from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline import documents
 from timeline.entries import Entry
 from timeline.judge import judge, matters, rulebook
@@ -61,6 +61,7 @@ def alike(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
 
 def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None) -> Analysis:
     """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood."""
+    inputs = named(inputs)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
         reading = read(inputs, bodies=False, limits=limits, processes=processors())

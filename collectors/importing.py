@@ -92,7 +92,10 @@ def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> b
 def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
     if _end(upload, progress, State.FAILED, error=error, source=None):
         receiving.discard(upload)
-    store.discard_source(source)
+    try:
+        store.discard_source(source)
+    except DatabaseError:  # beat does it later
+        logger.warning("source %s could not be discarded", source.pk, exc_info=True)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,13 +1,16 @@
 """Recordings become a source, or add to one: read whole, judged, stored in one transaction."""
 
 import gc
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 
-from django.db import transaction
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from psycopg.errors import DiskFull
 
 from collectors.analysis import TOLD, Report, Skips, nothing_in, processors, two_clusters
-from collectors.formats import Limits, NotARecording, Reading, Skipped, read
+from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline import store
 from timeline.entries import Entry
 from timeline.models import Source
@@ -16,11 +19,18 @@ from timeline.world import World
 
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
 _EVERY = 2_000  # entries between two reports
+_RESERVE = 64 * 1024**2  # bytes of the disk that an import leaves to others
+_TO_COME = 1024  # bytes that an entry may still take when all are read: tracks, their indexes, PostgreSQL's log
+_NO_ROOM = "{}. Nothing was imported, and its space was given back. Make room, or import less, and try again."
 Inputs = Sequence[tuple[Path, str]]  # each with what the user calls it
 
 
 class Stopped(Exception):
     """The import was given up on purpose."""
+
+
+class NoRoom(OSError):
+    """The disk is full, or nearly so; the message says what to do."""
 
 
 class Count:
@@ -43,8 +53,10 @@ class Count:
                 self.skips.add(item)
             else:
                 self.read += 1
-                if self._report and self.read % _EVERY == 0:
-                    self._report(reading, self.read)
+                if self.read % _EVERY == 0:
+                    _check_room(self.read)
+                    if self._report:
+                        self._report(reading, self.read)
                 yield item
             if self.stopped:
                 raise Stopped
@@ -56,6 +68,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     Files that were taken in before change nothing. Raises NotARecording, OSError, Stopped, and store.Overtaken where
     another import has changed the source meanwhile; then nothing has changed.
     """
+    inputs = named(inputs)
     names = [name for _, name in inputs]
     called = ", ".join(names)
     world = store.open_again(source) if source.ready else World()
@@ -68,6 +81,11 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
                 raise NotARecording(_nothing(called, reading, count.skips))
             _tell(source, names, count.skips)
             store.show_source(source)
+    except DatabaseError as error:
+        store.close_again(source)
+        if isinstance(error.__cause__, DiskFull):
+            raise NoRoom(_NO_ROOM.format("The disk of the database is full")) from error
+        raise
     except Mixed as mixed:
         store.close_again(source)
         raise NotARecording(two_clusters(*mixed.args)) from None
@@ -77,6 +95,14 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     finally:
         gc.enable()
     return new
+
+
+def _check_room(entries: int) -> None:
+    """Raises NoRoom before there is none: a PostgreSQL beside this that cannot write its log any more has to stop."""
+    folder = next(each for each in (settings.DATA_DIR, *settings.DATA_DIR.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    if free < _RESERVE + entries * _TO_COME:
+        raise NoRoom(_NO_ROOM.format(f"The disk is nearly full, {free >> 20} MiB are free"))
 
 
 def _nothing(called: str, reading: Reading, skips: Skips) -> str:

@@ -6,6 +6,7 @@ from django.db import connection
 
 from timeline import store
 from timeline.models import Finding, Source, Track
+from timeline.packing import unpack
 
 
 def tracks_of(source: Source) -> list[Track]:
@@ -96,3 +97,17 @@ def entries_in(source: Source) -> int:
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(counts))
         return sum(int(count) for (count,) in cursor)
+
+
+def everything() -> str:
+    """All rows of all tables as text, and unpacked what is packed in them."""
+    found = []
+    with connection.cursor() as cursor:
+        for query in ("SELECT lines FROM timeline_chunk", "SELECT lifeline FROM timeline_track"):
+            cursor.execute(query)
+            found += [unpack(bytes(packed)).decode() for (packed,) in cursor]
+        cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')
+            found += [text for (text,) in cursor]
+    return "\n".join(found)

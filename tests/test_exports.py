@@ -1,5 +1,6 @@
 """What is stored of a recording is what `causeline analyze` says of the same files, however they came in."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -148,3 +149,13 @@ def test_an_import_that_was_overtaken_changes_nothing() -> None:
     assert rows_of(source)[:4] == before
     assert exported(imported([LOG], Source.objects.get(pk=source.pk))) == analysed([WATCH, LOG])
     assert rows_of(source)[:4] == before
+
+
+def test_a_name_that_is_no_text_is_shown_as_far_as_it_is_one(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.jsonl")
+    path.write_bytes((DATA / "restart.jsonl").read_bytes())
+    source = store.open_source("test")
+    import_into(source, [(path, path.name)], Limits(), Count())
+    source.refresh_from_db()
+    assert source.inputs == ["?.jsonl"]
+    assert exported(source) == orjson.dumps(analyse([(path, path.name)], Limits()).document())

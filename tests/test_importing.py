@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -375,6 +376,40 @@ def test_an_error_nobody_foresaw_ends_the_upload_instead_of_repeating_it(
     assert "with details" in caplog.text
     assert nothing_is_left()
     assert not receiving.path_of(upload).exists()
+
+
+def test_a_full_disk_of_the_database_is_told_and_the_space_given_back() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(FULL)
+    try:
+        upload = imported()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION full_disk CASCADE")
+    assert (upload.state, upload.attempt, upload.source) == ("failed", 1, None)
+    assert upload.error.startswith("The disk of the database is full. Nothing was imported")
+    assert nothing_is_left()
+    assert not receiving.path_of(upload).exists()
+    assert imported().state == "done"
+
+
+FULL = """
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE 'could not extend file "base/1/2": No space left on device' USING ERRCODE = '53100';
+END $$;
+CREATE TRIGGER full_disk BEFORE UPDATE OF histogram ON timeline_source FOR EACH ROW EXECUTE FUNCTION full_disk();
+"""
+
+
+def test_an_import_ends_before_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "_EVERY", 100)
+    room = [1 << 40, 1 << 26]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=room.pop(0)))
+    upload = imported()
+    assert (upload.state, upload.attempt, upload.source) == ("failed", 1, None)
+    assert upload.error.startswith("The disk is nearly full, 64 MiB are free. Nothing was imported")
+    assert nothing_is_left()
 
 
 def test_an_upload_whose_workers_keep_dying_is_given_up() -> None:

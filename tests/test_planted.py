@@ -16,13 +16,16 @@ import yaml
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
+from collectors.imports import Count, import_into
 from dashboard.printing import show
 from dashboard.report import page
 from dashboard.terminal import Terminal
+from tests import stored
 from tests.events import event, pod
 from tests.objects import made
 from tests.test_redact import PLACES
 from tests.wrapping import WRAPPERS
+from timeline import chunks, exports, store
 from timeline.entries import Entry
 
 SECRET = "pl4nted"
@@ -146,6 +149,26 @@ def test_no_secret_comes_out_of_any_format(name: str, tmp_path: Path) -> None:
     assert SECRET not in told
     assert told.count(GOOD) >= len(objects())
     assert "[redacted]" in told
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_no_secret_is_stored_or_exported(name: str, tmp_path: Path) -> None:
+    content = RECORDINGS[name]().encode()
+    marks = [each.start() for each in re.finditer(rb"[][{},]", content)]
+    damaged = bytearray(content)
+    for at in marks[::97]:
+        damaged[at : at + 1] = b"~"
+    source = store.open_source("planted")
+    inputs = [(written(tmp_path, content), "whole"), (tmp_path / "damaged", "damaged")]
+    inputs[1][0].write_bytes(damaged)
+    import_into(source, inputs, Limits(), Count())
+    source.refresh_from_db()
+    told = stored.everything()
+    assert SECRET not in told
+    assert told.count(GOOD) >= len(objects())
+    assert SECRET not in orjson.dumps(exports.document(source)).decode()
+    assert SECRET.encode() not in b"".join(own.recording(chunks.lines(source.pk)))
 
 
 @pytest.mark.parametrize("text", [json.dumps, yaml.safe_dump])

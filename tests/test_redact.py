@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import importing, receiving, tasks
 from collectors.redact import MASK, redact, redact_json
+from tests import stored
 from tests.events import DATA, entries_of, event, pod
-from timeline.packing import unpack
 
 Place = Callable[[str], Any]
 
@@ -222,19 +221,6 @@ def planted() -> bytes:
     return b"\n".join(lines)
 
 
-def everything_stored() -> str:
-    """All rows of all tables as text; bodies unpacked."""
-    found = []
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT lines FROM timeline_chunk")
-        found += [unpack(bytes(lines)).decode() for (lines,) in cursor]
-        cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
-        for (table,) in cursor.fetchall():
-            cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')
-            found += [text for (text,) in cursor]
-    return "\n".join(found)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -251,10 +237,10 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     importing.run(claimed)
     upload.refresh_from_db()
     assert (upload.state, upload.skipped) == ("done", 1), upload.error
-    stored = everything_stored()
-    assert stored.count(MASK) >= len(PLACES) - 3
-    assert "p17" in stored and "volcano" in stored
-    assert "pl4nted" not in stored
+    told = stored.everything()
+    assert told.count(MASK) >= len(PLACES) - 3
+    assert "p17" in told and "volcano" in told
+    assert "pl4nted" not in told
     said = capfd.readouterr()
     assert "pl4nted" not in caplog.text + said.out + said.err
     assert [file.name for file in Path(django_settings.UPLOAD_DIR).iterdir()] == []

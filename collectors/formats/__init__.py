@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -58,6 +58,11 @@ def read(
     message says what they look like instead. Where two processes may be used, a long audit log is read by both.
     """
     return Reading(inputs, bodies, limits, processes)
+
+
+def named(inputs: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """The same with names that are text: a file's may hold bytes that are none, or NUL."""
+    return [(path, name.encode("utf-8", "replace").decode().replace("\0", "?")) for path, name in inputs]
 
 
 class Reading:

@@ -43,7 +43,7 @@ export class Recordings {
   #rename(row) {
     const link = row.querySelector("th a"), button = row.querySelector("[data-rename]");
     const input = el("input", { class: "rename-input", value: row.dataset.name, maxlength: 253, required: true, "aria-label": `New name of ${row.dataset.name}` });
-    const form = el("form", { class: "rename" }, input, el("button", { class: "button primary" }, "Save"), el("button", { class: "button", type: "button" }, "Keep"));
+    const form = el("form", { class: "rename" }, input, el("button", { class: "button primary" }, "Save"), el("button", { class: "button", type: "button" }, "Cancel"));
     const close = () => {
       form.replaceWith(link);
       button.focus();

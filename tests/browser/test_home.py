@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SAMPLE, Complaints
+from tests.running import running
 from tests.visitor import Visitor
 
 DROP = """
@@ -39,11 +40,13 @@ def choose(page: Page, *paths: Path) -> None:
     page.locator("#file").set_input_files(paths)
 
 
-def test_without_recordings_it_says_what_to_do(page: Page) -> None:
-    page.goto("/")
-    expect(page.get_by_role("heading", name="No recordings yet")).to_be_visible()
-    expect(page.get_by_role("button", name="Choose files…")).to_be_visible()
-    expect(page.get_by_role("button", name="Choose a folder…")).to_be_visible()
+def test_without_recordings_it_says_what_to_do(page: Page, tmp_path: Path) -> None:
+    with running(tmp_path, "web") as fresh:
+        page.goto(fresh.address)
+        expect(page.get_by_role("heading", name="No recordings yet")).to_be_visible()
+        expect(page.get_by_role("button", name="Choose files…")).to_be_visible()
+        expect(page.get_by_role("button", name="Choose a folder…")).to_be_visible()
+        page.goto("about:blank")
 
 
 def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:

@@ -1,9 +1,12 @@
 // A window's columns into the traces of the figure's skeleton. Pure: no DOM, no Plotly.
 //
-// A scene: {payload, view {start, end}, scale (of scale.js), width (px), centres (y of each lane, px, null where it is not
-// drawn), anchors (y of the edge behind which a lane stands in the other figure, or null), beside (y that stands for lanes
-// unknown at the other end of an arrow), home (finding key → y of the heading of what it is
-// about, or null), chosen (keys of the selected and pinned findings), related (those whose arrows explain them)}
+// A scene: {payload, view {start, end}, scale (of scale.js), width (px),
+//   centres: y of each lane (px), null where it stands in the other figure,
+//   rows: the same, null also where it is too far out of sight to be drawn,
+//   anchors: y of the edge behind which a lane stands in the other figure, or null,
+//   beside: y that stands for a lane unknown at the other end of an arrow, or null,
+//   home: finding key → y of the heading of what it is about, or null,
+//   chosen, related: keys of the selected and pinned findings, and of those whose arrows explain them}
 // x is what the scale gives, y is px. Boxes are built at the scale of the view, so that corners stay round and the
 // shortest phase still has two pixels.
 
@@ -104,7 +107,7 @@ function addArrows(traces, scene, scale) {
 
 /** Map of trace name → what to put into it. */
 export function columns(scene) {
-  const { payload, centres, width } = scene;
+  const { payload, rows, width } = scene;
   const scale = scaleOf(scene);
   const { toPixel, toX } = scale;
   const traces = new Traces();
@@ -117,7 +120,7 @@ export function columns(scene) {
   };
   const addBoxes = ({ lane, start, end }, names, corner) => {
     for (let i = 0; i < lane.length; i++) {
-      const y = centres[lane[i]];
+      const y = rows[lane[i]];
       const across = y === null ? null : span(start[i], end[i]);
       if (across) for (const name of names(i)) box(traces.column(name), toX, ...across, y - HALF_BAR, y + HALF_BAR, corner);
     }
@@ -126,7 +129,7 @@ export function columns(scene) {
   addBoxes(payload.strips, (i) => [cellTraceOf(payload, i)], 0);
   addBoxes(payload.bars, (i) => [traceOf(payload, i)], CORNER);
   for (let i = 0; i < payload.marks.lane.length; i++) {
-    const y = centres[payload.marks.lane[i]];
+    const y = rows[payload.marks.lane[i]];
     const x = toPixel(payload.marks.time[i]);
     if (y === null || x < -10 || x > width + 10) continue;
     const column = traces.column(`marks ${payload.marks.mark[i]}`);

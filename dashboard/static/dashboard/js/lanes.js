@@ -77,6 +77,11 @@ export class Lanes {
     return [Math.max(0, guess), Math.max(0, guess) + Math.ceil(this.bench.clientHeight / ROW)];
   }
 
+  /** The height (px) that stands for the lanes before those loaded. */
+  get above() {
+    return this.#payload.offset * ROW;
+  }
+
   /** How many lanes and closed groups are loaded, as `offset` counts. */
   get loaded() {
     return this.#units.length;

@@ -28,11 +28,11 @@ function obstacles({ payload }, toPixel, births) {
   return found.map((list) => list.sort((a, b) => a[0] - b[0]));
 }
 
-function barText({ payload, centres, width, inks }, toPixel, taken) {
+function barText({ payload, rows, width, inks }, toPixel, taken) {
   const { lane, start, end, text, tone } = payload.bars;
   const words = [];
   for (let i = 0; i < lane.length; i++) {
-    const y = centres[lane[i]];
+    const y = rows[lane[i]];
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
     if (y === null || !text[i] || right - left < 24) continue;
     const length = widthOf(text[i], BAR_FONT);
@@ -45,11 +45,11 @@ function barText({ payload, centres, width, inks }, toPixel, taken) {
   return words;
 }
 
-function unknownEnds({ payload, centres, width }, toPixel) {
+function unknownEnds({ payload, rows, width }, toPixel) {
   const { lane, start, end, open_start, open_end } = payload.bars;
   const shapes = [];
   for (let i = 0; i < lane.length; i++) {
-    const y = centres[lane[i]];
+    const y = rows[lane[i]];
     if (y === null || !(open_start[i] || open_end[i])) continue;
     const left = toPixel(start[i]), right = toPixel(end[i]);
     if (open_start[i] && left > 0 && left < width + 14) shapes.push(svg("rect", { x: left - 14, y: y - HALF_BAR, width: 14, height: 2 * HALF_BAR, fill: "url(#unknown)" }));
@@ -62,13 +62,13 @@ function unknownEnds({ payload, centres, width }, toPixel) {
 }
 
 /** How many members of a strip are there, on each cell that has room for it. */
-function cellText({ payload, centres, width, inks }, toPixel) {
+function cellText({ payload, rows, width, inks }, toPixel) {
   const { lane, start, end, count } = payload.strips;
   return lane.flatMap((row, i) => {
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
     const words = String(count[i]);
-    if (centres[row] === null || !count[i] || right - left < widthOf(words, BAR_FONT) + 10) return [];
-    return [svg("text", { x: (left + right) / 2, y: centres[row] + 4, class: "cell", style: `fill:${inks[cellTraceOf(payload, i)]}` }, words)];
+    if (rows[row] === null || !count[i] || right - left < widthOf(words, BAR_FONT) + 10) return [];
+    return [svg("text", { x: (left + right) / 2, y: rows[row] + 4, class: "cell", style: `fill:${inks[cellTraceOf(payload, i)]}` }, words)];
   });
 }
 
@@ -84,16 +84,16 @@ function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   return y === null ? shapes : [...shapes, svg("circle", { class: "cursor", cx: x, cy: y, r: 13 })];
 }
 
-function visibleBirths({ payload, centres, width }, toPixel) {
+function visibleBirths({ payload, rows, width }, toPixel) {
   const last = new Map();
   const found = [];
   payload.births.lane.forEach((lane, i) => {
     const x = toPixel(payload.births.time[i]);
     const number = String(payload.births.number[i]);
     const half = number.length < 3 ? 9.5 : 5 + number.length * 3.2;
-    if (centres[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
+    if (rows[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
     last.set(lane, x);
-    found.push({ lane, x, half, number, y: centres[lane] });
+    found.push({ lane, x, half, number, y: rows[lane] });
   });
   return found;
 }
@@ -102,13 +102,13 @@ const birthShape = ({ x, y, half, number }) =>
   svg("g", { class: "birth", transform: `translate(${x} ${y})`, "data-number": number },
     svg("rect", { x: -half, y: -9.5, width: 2 * half, height: 19, rx: 9.5 }), svg("text", { y: 3.6 }, number));
 
-function holeText({ payload, centres, width }, toPixel) {
+function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;
   return lane.flatMap((row, i) => {
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
     const room = right - left - 16; // the deletion's mark covers the beginning, the next birth's circle the end
     const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room);
-    return centres[row] === null || !fitting ? [] : [svg("text", { x: left + 8, y: centres[row] + 3.5, class: "hole-text" }, fitting)];
+    return rows[row] === null || !fitting ? [] : [svg("text", { x: left + 8, y: rows[row] + 3.5, class: "hole-text" }, fitting)];
   });
 }
 

@@ -10,11 +10,14 @@ import { instantsOf, orderScale, timeScale } from "./scale.js";
 import { relatedTo, summary } from "./selection.js";
 import { showTip, whatIsAt } from "./tip.js";
 
+const BESIDE = 6 * ROW; // px drawn above and below what is in sight, so that scrolling finds something there
+
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light");
 
 export class Picture {
   #made = {}; // of what the scale was made
+  #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
   constructor({ store, lanes, found }) {
     Object.assign(this, { store, lanes, found });
@@ -52,19 +55,35 @@ export class Picture {
       chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(found.groups, selected),
     };
     const { layout, layoutOfPins } = lanes;
+    const [top, bottom] = this.#inSight();
+    this.#drawn = document.body.classList.contains("paper") ? [-Infinity, Infinity] : [top - BESIDE, bottom + BESIDE];
     const main = {
-      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, lanes.bench.scrollTop - payload.offset * ROW) + HEADING,
+      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
+      rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
       tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
       home: (key) => layout.headings.get(String(found.get(key)?.focus)) ?? null,
     };
     main.ticks = ticksOf(main, store.axis);
-    const pins = { ...shared, ...layoutOfPins, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
+    const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
     this.boards.main.draw(main);
     if (payload.pins) this.boards.pins.draw(pins);
     drawAxis(main);
     this.figures.main.setAttribute("aria-label", summary(payload, view, selected));
     this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);
+  }
+
+  /** What is in sight of the lanes: from, to (px of the main figure). */
+  #inSight() {
+    const { bench } = this.lanes;
+    const top = bench.scrollTop - this.lanes.above;
+    return [top, top + bench.clientHeight];
+  }
+
+  /** Whether everything in sight is drawn; scrolling may have brought in what was not. */
+  covers() {
+    const [top, bottom] = this.#inSight();
+    return top >= this.#drawn[0] && bottom <= this.#drawn[1];
   }
 
   /** Tells of a moment of a lane what the pointer would tell there. */

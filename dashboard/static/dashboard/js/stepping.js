@@ -56,7 +56,6 @@ export class Stepping {
     const scene = this.picture.scenes[name];
     if (!scene) return;
     this.measure = { start: snapped(scene, from), end: snapped(scene, to) };
-    this.announce(this.#told());
     this.onMove(false);
   }
 

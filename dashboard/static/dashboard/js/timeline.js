@@ -145,6 +145,7 @@ function bringIn() {
 
 function onScroll(first) {
   showTip(null);
+  if (!picture.covers()) drawSoon();
   if (first !== store.offset) store.set({ offset: first });
 }
 

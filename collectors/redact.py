@@ -32,7 +32,9 @@ _PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # letters
 _MANY = 20_000
+_SPECIAL = frozenset({"annotations", "data", "labels", "matchLabels"})  # whose fields anybody may name
 _harmless: set[str] = set()  # short texts that were scanned
+_plain: set[str] = set()  # names of fields that stand elsewhere and hold no secret
 
 
 def redact(body: Any, kind: str = "") -> Any:
@@ -97,28 +99,44 @@ def _clean_dict(body: dict[str, Any], under: str) -> None:
         _clean_secret(body)
         return
     body.pop(_LAST_APPLIED, None)
-    in_environment = _is_environment(under)
-    named = under in ("annotations", "data")
-    labels = under in ("labels", "matchLabels")
+    special = under in _SPECIAL or _is_environment(under)
     for key, value in body.items():
         if isinstance(value, str):
-            if (
-                (in_environment and key != "name")
-                or (named and _names_credential(key))
-                or (not labels and _is_credential(key))
-                or key == "stringData"
-            ):
+            if (special or key not in _plain) and _holds_secret(key, under):
                 body[key] = MASK
-            elif (text := _text(value)) is not value:
+            elif not value.isalnum() and (text := _text(value)) is not value:
                 body[key] = text
-        elif key == "stringData":
-            body[key] = _masked(value)
         elif isinstance(value, dict):
-            _clean_dict(value, key)
+            if key == "stringData":
+                body[key] = _masked(value)
+            else:
+                _clean_dict(value, key)
+        elif key == "stringData":
+            body[key] = MASK
         elif isinstance(value, list):
             _clean_list(value, key)
     if "value" in body and isinstance(name := body.get("name"), str) and _names_credential(name):
         body["value"] = MASK  # a header of a probe
+
+
+def _holds_secret(key: str, under: str) -> bool:
+    """Whether text in a field is one, by the names of the field and of that which it stands in."""
+    if (
+        (key != "name" and _is_environment(under))
+        or (under in ("annotations", "data") and _names_credential(key))
+        or (under not in ("labels", "matchLabels") and _is_credential(key))
+        or key == "stringData"
+    ):
+        return True
+    if under not in _SPECIAL and not _is_environment(under):
+        _remember(_plain, key)
+    return False
+
+
+def _remember(known: set[str], text: str) -> None:
+    if len(known) == _MANY:
+        known.clear()
+    known.add(text)
 
 
 def _clean_list(values: list[Any], under: str) -> None:
@@ -174,22 +192,20 @@ def _assignment(text: str) -> str:
 
 def _text(text: str) -> str:
     """Free text without credentials."""
-    if text in _harmless or _cannot_tell(text):
+    if _cannot_tell(text) or text in _harmless:
         return text
     clean = _scanned(text)
     if clean == text and len(text) <= _SHORT:
-        if len(_harmless) == _MANY:
-            _harmless.clear()
-        _harmless.add(text)
+        _remember(_harmless, text)
     return clean
 
 
 def _cannot_tell(text: str) -> bool:
     """Whether text lacks what all credentials are found by: = and :, a space, or how a JSON web token begins; or is a
     time."""
-    if "=" in text or " " in text or "eyJ" in text or not text.isascii() or not text.isprintable():
+    if " " in text or "=" in text or "eyJ" in text or not text.isascii() or not text.isprintable():
         return False
-    return ":" not in text or _TIME.fullmatch(text) is not None
+    return ":" not in text or (text[-1] == "Z" and _TIME.fullmatch(text) is not None)
 
 
 def _scanned(text: str) -> str:

@@ -109,7 +109,7 @@ def root(world: World, track: Track) -> Track:
 
 
 def _began(track: Track) -> tuple[int, int, Name, str]:
-    return track.first.time, track.first.stamp.resource_version or 0, *track.key
+    return track.first.time, track.first.entry.resource_version or 0, *track.key
 
 
 def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) -> list[list[Any]]:

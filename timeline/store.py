@@ -144,9 +144,9 @@ def _track_rows(
         ref = track.ref
         yield (
             source.pk,
-            world.id_of(ref),
+            world.number(track),
             world.lane(track),
-            world.id_of(root.ref),
+            world.number(root),
             lane.strip,
             lane.place,
             order.numbers[track.key],
@@ -160,7 +160,7 @@ def _track_rows(
             _text(ref.name),
             _text(ref.uid),
             packer.pack(_json(outline.lifeline(track, plain=_as_it_is)).encode()),
-            world.id_of(owner.ref) if (owner := world.owner_of(track)) else 0,
+            world.number(owner) if (owner := world.owner_of(track)) else 0,
             world.lanes_of(track.references()),
         )
         whole = None, None
@@ -195,8 +195,9 @@ def _range(start: int, end: int | None) -> str:
 def write_findings(source: Source, world: World, subjects: Iterable[Track], findings: Iterable[Found]) -> None:
     """What holds of these subjects now takes the place of what was stored of them."""
     rows = [_finding_row(source, world, found) for found in findings]
-    judged = [number for track in subjects if (number := world.id_of(track.ref))]
-    stored = Finding.objects.filter(source=source, subject__in=judged)
+    stored = Finding.objects.filter(source=source)
+    if world.reads:  # else all were judged
+        stored = stored.filter(subject__in=[world.number(track) for track in subjects])
     gone, _ = stored.exclude(identity__in=[row[1] for row in rows]).delete()
     if _upsert(sql.Identifier("timeline_finding"), _FINDING, ("source_id", "identity"), rows) or gone:
         _write_occurrences(source)

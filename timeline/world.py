@@ -33,6 +33,7 @@ class World:
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
+        self._names: list[Name] | None = None  # of all lanes, in order
         self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
     @property
@@ -91,6 +92,7 @@ class World:
                 gone.append(was)
         self._completeness = None
         self._owners = {}
+        self._names = None
         bounded = self._bind(settled, {track.key for track in changed})
         if self.reads:
             for track in changed:
@@ -153,7 +155,9 @@ class World:
         self._suspects.discard(track.key)
 
     def tracks(self) -> Iterator[Track]:
-        for name in sorted(self._lanes):
+        if self._names is None:
+            self._names = sorted(self._lanes)
+        for name in self._names:
             yield from self._lanes[name]
 
     def of_kind(self, group: str, kind: str) -> Iterator[Track]:
@@ -179,9 +183,12 @@ class World:
 
     def id_of(self, ref: ObjectRef) -> int | None:
         """Numbers a life within the source, from 1; None where nothing of that name and UID lived."""
-        if self.track((name_of(ref), ref.uid)) is None:
-            return None
-        return self._ledger.number(name_of(ref), public_uid(ref)) + (anonymous(ref) << 40)
+        track = self.track((name_of(ref), ref.uid))
+        return None if track is None else self.number(track)
+
+    def number(self, track: Track) -> int:
+        """That of a life that there is."""
+        return self._ledger.number(track.name, public_uid(track.ref)) + (anonymous(track.ref) << 40)
 
     def lane(self, track: Track) -> int:
         """A short key of the name within the source."""

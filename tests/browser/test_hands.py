@@ -101,6 +101,22 @@ def test_the_scale_of_order_goes_both_ways(timeline: Page) -> None:
     assert told["round"] == [-500, 0, 3, 10, 64, 4000, 9000]
 
 
+def test_in_the_order_of_creation_there_is_no_room_beyond_the_ends(timeline: Page) -> None:
+    ranges = timeline.evaluate(
+        """Promise.all([import('/static/dashboard/js/store.js'), import('/static/dashboard/js/scale.js')])
+          .then(([{ Store }, { orderScale }]) => {
+            const store = new Store({ read: () => "?axis=order&start=1000&end=2000", write: () => {} });
+            store.bounds = { first: 0, last: 1000000 };
+            store.scale = orderScale([0, 1000, 2000, 500000, 1000000]);
+            const after = (by) => { store.pan(by); return [store.start, store.end]; };
+            return [after(-9), after(-9), after(1), after(99), after(99)];
+          })"""
+    )
+    assert ranges[0] == ranges[1] == [-125_000, 500]  # the first moment stands in the middle
+    assert ranges[2][0] == 500
+    assert ranges[3] == ranges[4] and ranges[3][0] < 1_000_000 < ranges[3][1]
+
+
 # -- lanes ------------------------------------------------------------------------------------------------------------
 
 

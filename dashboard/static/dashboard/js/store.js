@@ -117,10 +117,21 @@ export class Store {
   }
 
   #show(left, right) {
+    if (this.axis === "order") [left, right] = this.#inOrder(left, right);
     this.set({ start: this.scale.from(left), end: this.scale.from(right) });
   }
 
+  /** In the order of creation, time without events has no room to pan into. */
+  #inOrder(left, right) {
+    const beyond = Math.min(1, (right - left) / 2);
+    const least = this.scale.to(this.bounds.first) - beyond, most = this.scale.to(this.bounds.last) + beyond;
+    const width = Math.min(right - left, most - least);
+    const from = Math.min(Math.max(left, least), most - width);
+    return [from, from + width];
+  }
+
   #inBounds(start, end) {
+    if (this.axis === "order") return [start, Math.max(end, start + 50)];
     const { first, last } = this.bounds ?? { first: start, last: end };
     const most = Math.max((last - first) * 1.1, 2000);
     const width = Math.min(Math.max(end - start, 50), most);

@@ -2,10 +2,10 @@
 
 import { columns, scaleOf } from "./columns.js";
 
-/** Calls back once Plotly is there: the page's own modules run before it. */
+/** Calls back once Plotly is there: the page's own modules may run before it. */
 export function whenReady(act) {
   if (globalThis.Plotly) act();
-  else document.addEventListener("DOMContentLoaded", act, { once: true });
+  else document.getElementById("plotly").addEventListener("load", act, { once: true });
 }
 
 export class Chart {

@@ -15,7 +15,7 @@ from django.utils import timezone
 from collectors import receiving
 from collectors.formats import NotARecording
 from collectors.imports import Count, Stopped, import_into, title
-from timeline import push, store
+from timeline import chunks, push, store
 from timeline.models import Source, Upload
 
 logger = logging.getLogger(__name__)
@@ -76,6 +76,8 @@ def discard_abandoned() -> None:
             store.discard_source(source, patience=1)
         except OperationalError:
             logger.warning("source %s is still held by a worker that gave no sign of life", source.pk)
+    for source in Source.objects.filter(ready=True).defer("told", "skips", "histogram"):
+        chunks.drop_leftovers(source, older=ABANDONED)
 
 
 def _mine(upload: Upload) -> QuerySet[Upload]:

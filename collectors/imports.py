@@ -71,11 +71,11 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     inputs = named(inputs)
     names = [name for _, name in inputs]
     called = ", ".join(names)
+    reading = read(inputs, bodies=True, limits=limits, processes=processors())
     world = store.open_again(source) if source.ready else World()
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
         with transaction.atomic():
-            reading = read(inputs, bodies=True, limits=limits, processes=processors())
             new = ingest(source, world, count.entries(reading))
             if not count.read:
                 raise NotARecording(_nothing(called, reading, count.skips))

@@ -1,6 +1,7 @@
 """What is stored of a recording is what `causeline analyze` says of the same files, however they came in."""
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,19 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
+from django.db import connections, transaction
 from django.test import Client
 
+from collectors import importing
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
 from collectors.imports import Count, import_into
-from tests import stored
+from tests import recordings, stored
 from tests.recordings import ROOT, SAMPLE
 from timeline import chunks, exports, store
 from timeline.models import Chunk, Finding, Source, Track
+from timeline.pipeline import ingest
+from timeline.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DATA = ROOT / "tests" / "data"
@@ -159,3 +164,31 @@ def test_a_name_that_is_no_text_is_shown_as_far_as_it_is_one(tmp_path: Path) -> 
     source.refresh_from_db()
     assert source.inputs == ["?.jsonl"]
     assert exported(source) == orjson.dumps(analyse([(path, path.name)], Limits()).document())
+
+
+def test_two_imports_at_once_take_nothing_from_each_other() -> None:
+    source = imported([WATCH])
+    second = Source.objects.get(pk=source.pk)
+
+    def begin() -> None:
+        try:
+            store.open_again(second)
+            importing.discard_abandoned()
+        finally:
+            connections.close_all()
+
+    world = store.open_again(source)
+    with transaction.atomic():
+        ingest(source, world, recordings.entries_of(LOG))
+        beside = threading.Thread(target=begin)
+        beside.start()
+        beside.join(30)
+        assert not beside.is_alive()
+        store.show_source(source)
+    with pytest.raises(store.Overtaken):
+        ingest(second, World(), [])
+    importing.discard_abandoned()
+    source.refresh_from_db()
+    both = [*inputs([WATCH]), (LOG, LOG.name)]
+    assert exports.document(source)["findings"] == analyse(both, Limits()).document()["findings"]
+    assert len(stored.tables_of(source)) == 3  # two of entries, one of tracks

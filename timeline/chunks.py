@@ -6,11 +6,13 @@ goes with its source, or when all of it is too old to be kept. Within a chunk th
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
 from psycopg import sql
 
 from timeline import packing
@@ -45,6 +47,8 @@ def open_table(source: Source) -> None:
                 _table(source), sql.Literal(source.pk)
             )
         )
+        began = sql.Literal(timezone.now().isoformat())  # PostgreSQL does not tell how old a table is
+        cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(_table(source), began))
 
 
 def attach(source: Source) -> None:
@@ -89,15 +93,30 @@ def _attach(source: Source, table: sql.Identifier, first: int, end: sql.Composab
         )
 
 
-def drop(source: Source, *, attached: bool = True) -> None:
-    """All of its tables, or those alone that an import has left that did not come to its end."""
+def drop(source: Source) -> None:
+    """All of its tables."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND (%s OR NOT relispartition)",
-            [_tables_of(source), attached],
-        )
+        cursor.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [_tables_of(source)])
         for (name,) in cursor.fetchall():
             cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
+
+
+def drop_leftovers(source: Source, older: timedelta = timedelta()) -> None:
+    """Those of its tables that imports have left that did not come to their end. One that is at work keeps its own."""
+    query = (
+        "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND NOT relispartition"
+        " AND obj_description(oid, 'pg_class')::timestamptz <= %s"
+    )
+    before = timezone.now() - older
+    with connection.cursor() as cursor:
+        cursor.execute(query, [_tables_of(source), before])
+        for (name,) in cursor.fetchall():
+            table = sql.Identifier(name)
+            with suppress(OperationalError), transaction.atomic():  # it is in use, or has just gone
+                cursor.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(table))
+                cursor.execute(query, [f"^{name}$", before])
+                if cursor.fetchone():  # its import has not ended just now
+                    cursor.execute(sql.SQL("DROP TABLE {}").format(table))
 
 
 def _tables_of(source: Source) -> str:

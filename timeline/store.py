@@ -56,12 +56,12 @@ def open_source(name: str) -> Source:
 
 def open_again(source: Source) -> World:
     """Make a source that is shown ready to take in more; the world as it was stored."""
-    with transaction.atomic():
-        chunks.drop(source, attached=False)
-        chunks.open_table(source)
+    chunks.drop_leftovers(source)
     world = World()
     for _ in world.learn(stored.entry for stored in chunks.entries(source.pk, bodies=False)):
         pass
+    with transaction.atomic():
+        chunks.open_table(source)
     return world
 
 
@@ -69,7 +69,7 @@ def close_again(source: Source) -> None:
     """Give back the space of an import that failed, as far as the database can be reached; else the next one does."""
     if source.ready:
         with suppress(DatabaseError):
-            chunks.drop(source, attached=False)
+            chunks.drop_leftovers(source)
             source.refresh_from_db()
 
 

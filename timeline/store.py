@@ -139,9 +139,10 @@ def _track_rows(
     source: Source, world: World, lane: outline.Lane, order: outline.Creation, packer: Packer
 ) -> Iterator[tuple[Any, ...]]:
     root = order.roots[lane.tracks[0].key]
-    whole: tuple[str | None, ...] = _span(lane.tracks)
+    whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     for track in lane.tracks:
-        ref = track.ref
+        ref, life = track.ref, _range(track.first.time, track.until)
+        whole = whole or (life, moment(track.last.time).isoformat())
         yield (
             source.pk,
             world.number(track),
@@ -151,7 +152,7 @@ def _track_rows(
             lane.place,
             order.numbers[track.key],
             *whole,
-            _range(track.first.time, track.until),
+            life,
             track.family,
             _text(ref.group),
             _text(ref.version),
@@ -161,9 +162,14 @@ def _track_rows(
             _text(ref.uid),
             packer.pack(_json(outline.lifeline(track, plain=_as_it_is)).encode()),
             world.number(owner) if (owner := world.owner_of(track)) else 0,
-            world.lanes_of(track.references()),
+            _array(world.lanes_of(track.references())),
         )
         whole = None, None
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """As PostgreSQL reads one."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def _strip_row(source: Source, world: World, strip: outline.Strip, order: outline.Creation) -> tuple[Any, ...]:

@@ -24,8 +24,8 @@ from timeline.entries import Entry
 ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
 _ENOUGH = 200  # lines that are handed over at a time
 _SPACE = 4 * 1024**2  # bytes that they may have
-_AHEAD = 2  # blocks that the helper has before it must have answered
-_HELD = 8  # blocks that wait for an earlier one before that is waited for
+_AHEAD = 4  # blocks that the helper has before it must have answered
+_HELD = 16  # blocks that wait for an earlier one before that is waited for
 
 
 class Reader(Protocol):
@@ -136,7 +136,7 @@ class _Helper:
             try:
                 if self._ended:
                     raise EOFError
-                items, learned = pickle.loads(self._pipe.recv_bytes())
+                items, learned = pickle.loads(self._answer(place * _SPACE))
             except (EOFError, OSError):
                 self._ended = True
                 yield block.number, self._reader.read(block.lines(self._limits))
@@ -144,6 +144,10 @@ class _Helper:
                 self._free.append(place)
                 self._reader.take(learned)
                 yield block.number, items
+
+    def _answer(self, start: int) -> bytes:
+        length = self._pipe.recv()
+        return self._pipe.recv_bytes() if length > _SPACE else self._memory[start : start + length]
 
     def close(self) -> None:
         self._pipe.close()
@@ -166,4 +170,9 @@ def help_to_read() -> None:
             number, start, end = pipe.recv()
             block = Block(name, number, memory[start:end].split(b"\n"))
             items = list(reader.read(block.lines(limits)))
-            pipe.send_bytes(pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL))
+            answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
+            if len(answer) <= _SPACE:  # it takes the place of the block: who is to read it may be busy for a while
+                memory[start : start + len(answer)] = answer
+            pipe.send(len(answer))
+            if len(answer) > _SPACE:
+                pipe.send_bytes(answer)

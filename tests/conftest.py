@@ -1,5 +1,6 @@
 """The sample recording in the database, for the tests that only read it."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from timeline import store
 from timeline.models import Source
 from timeline.pipeline import ingest
 from timeline.world import World
+
+# Who starts this in the background of a script has it ignore Ctrl-C, and all that it starts; tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # One commit, one result. Random examples are drawn with PYTEST_ARGS="--hypothesis-profile=default".
 settings.register_profile("steady", derandomize=True)

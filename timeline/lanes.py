@@ -68,14 +68,17 @@ class Event(NamedTuple):
     resource_version: str | None
 
 
-def spans_and_events(
-    kind: Kind, lifeline: list[list[Any]], until: int | None, last: int
-) -> tuple[list[Span], list[Event], Any]:
+Read = tuple[list[Span], list[Event], Any]
+
+
+def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, last: int) -> Read:
     """The phases of one life, its marks, and the facts it ended with; open until `last` where it has no end."""
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
     for time, revision, change, _, told in lifeline:
+        if told is None and before is not None and change != "deleted":
+            continue  # it says what the one before it said
         facts = before if told is None else msgspec.convert(told, kind.facts_type)
         facts = facts if facts is not None else kind.facts_type()
         phase = kind.phase(facts)
@@ -83,7 +86,7 @@ def spans_and_events(
             events.append(Event(time, "deleted", "deleted", revision))
         else:
             if spans and spans[-1].phase != phase:
-                spans[-1] = spans[-1]._replace(end=time, open_end=False)
+                spans[-1] = Span(spans[-1].start, time, spans[-1].phase, False)
             if not spans or spans[-1].phase != phase:
                 spans.append(Span(time, time, phase, True))
             if before is not None:
@@ -107,12 +110,16 @@ def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
 class Drawing:
     """Fills the columns of a window. What is smaller than a pixel merges into its neighbour; deletions never do.
 
-    `pixel` is in microseconds, and may be another for each track that is added.
+    `pixel` is in microseconds, and may be another for each track that is added. `read` keeps what lifelines say for the
+    next drawing of the same tracks.
     """
 
-    def __init__(self, rows: list[LaneRow], span: tuple[int, int], last: int, pixel: int) -> None:
+    def __init__(
+        self, rows: list[LaneRow], span: tuple[int, int], last: int, pixel: int, read: dict[int, Read] | None = None
+    ) -> None:
         self._span = span
         self._last = last
+        self._read = {} if read is None else read
         self.pixel = pixel
         self._index = {(row.lane, row.root): index for index, row in enumerate(rows) if row.lane}
         self._strips_at = {row.strip: index for index, row in enumerate(rows) if not row.lane}
@@ -139,7 +146,10 @@ class Drawing:
             return
         payload = self._lanes[lane]
         kind = kind_of(self._rows[lane].group, self._rows[lane].kind)
-        spans, events, facts = spans_and_events(kind, lifeline, until, self._last)
+        read = self._read.get(track)
+        if read is None:
+            read = self._read[track] = spans_and_events(kind, lifeline, until, self._last)
+        spans, events, facts = read
         self._lane_of_track[track] = lane
         self._lives[lane] += 1
         note = kind.subtitle(facts) if facts is not None else ""

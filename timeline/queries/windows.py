@@ -69,8 +69,9 @@ def _drawing(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int], l
     tracks = _tracks(source, rows, span)
     cells = _cells(source, rows, span)
     pixel = max(1, width // PIXELS)
+    read: dict[int, lanes.Read] = {}
     while True:
-        drawing = lanes.Drawing(rows, span, last, pixel)
+        drawing = lanes.Drawing(rows, span, last, pixel, read)
         for track in tracks:
             drawing.add_track(*track)
         drawing.add_cells(cells)

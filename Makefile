@@ -10,6 +10,11 @@ CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=check DATABASE_URL=postgresql:///check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
+# Browser and commands mostly wait, so the two halves of the suite run side by side, each on servers of its own.
+SUITE := log=$$(mktemp); $(BIN)/pytest tests/browser >"$$log" 2>&1 & browser=$$!; status=0; \
+	$(BIN)/pytest --ignore tests/browser || status=$$?; \
+	wait $$browser || status=$$?; cat "$$log"; rm -f "$$log"; exit $$status
+
 .PHONY: help demo test check bench docs lock vendor-check clean
 
 help: ## list these targets
@@ -20,7 +25,7 @@ demo: .venv/runtime ## start Causeline with a sample recording and its own serve
 
 test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
-	$(BIN)/pytest $(PYTEST_ARGS)
+	@$(if $(PYTEST_ARGS),$(BIN)/pytest $(PYTEST_ARGS),$(SUITE))
 
 check: .venv/dev ## lint, format, types, layers
 	$(BIN)/ruff check

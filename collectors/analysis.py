@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline import documents
-from timeline.entries import Entry
+from timeline.entries import Entry, Observation
 from timeline.judge import judge, matters, rulebook
 from timeline.payloads import DocumentPayload
 from timeline.rulebook import Finding
@@ -101,7 +101,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterator[Entry]:
+def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterator[Observation]:
     count = 0
     for item in reading:
         if isinstance(item, Skipped):

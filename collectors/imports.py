@@ -12,7 +12,7 @@ from psycopg.errors import DiskFull
 from collectors.analysis import TOLD, Report, Skips, nothing_in, processors, two_clusters
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline import store
-from timeline.entries import Entry
+from timeline.entries import Observation
 from timeline.models import Source
 from timeline.pipeline import Mixed, ingest
 from timeline.world import World
@@ -46,7 +46,7 @@ class Count:
             self.skips.add(each)
         self.stopped = False  # to be set by whoever wants the import to end
 
-    def entries(self, reading: Reading) -> Iterator[Entry]:
+    def entries(self, reading: Reading) -> Iterator[Observation]:
         self.reading = reading
         for item in reading:
             if isinstance(item, Skipped):

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import zstandard
 
-from collectors.formats import Skipped, read
+from collectors.formats import read
 from timeline import outline
 from timeline.entries import Entry
 from timeline.world import World
@@ -28,7 +28,7 @@ def main() -> None:
     examples: list[bytes | bytearray | memoryview] = []
     for name in names:
         items = read([(Path(name), Path(name).name)], bodies=True)
-        entries = [item for item in items if not isinstance(item, Skipped)]
+        entries = [item for item in items if isinstance(item, Entry)]
         examples += [line_of(entry) for entry in entries] if what == "entries" else lifelines(entries)
     dictionary = zstandard.train_dictionary(_BYTES[what], examples, dict_id=int(number))
     target.write_bytes(dictionary.as_bytes())

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from collectors.formats import Limits, NotARecording, Skipped, read
-from timeline.entries import Entry
+from timeline.entries import Entry, Mark
 
 OBJECTS = Path(__file__).parent / "data" / "objects"
 
@@ -25,7 +25,7 @@ def items_of(content: bytes, bodies: bool = False, limits: Limits = Limits()) ->
     with TemporaryDirectory() as folder:
         path = Path(folder) / "7"
         path.write_bytes(content)
-        return list(read([(path, "file")], bodies=bodies, limits=limits))
+        return [item for item in read([(path, "file")], bodies=bodies, limits=limits) if not isinstance(item, Mark)]
 
 
 def entries_of(content: bytes, bodies: bool = False) -> list[Entry]:

@@ -20,7 +20,7 @@ def entries_of(path: Path) -> list[Entry]:
     items = list(read([(path, path.name)], bodies=False))
     skipped = [item for item in items if isinstance(item, Skipped)]
     assert not skipped, skipped
-    return [item for item in items if not isinstance(item, Skipped)]
+    return [item for item in items if isinstance(item, Entry)]
 
 
 def lines_of(path: Path) -> list[bytes]:

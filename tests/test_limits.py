@@ -47,7 +47,7 @@ def reading_of(tmp_path: Path, content: bytes, limits: Limits, bodies: bool = Fa
 
 def read_with(tmp_path: Path, content: bytes, limits: Limits, bodies: bool = False) -> tuple[list[Entry], list[str]]:
     items = list(reading_of(tmp_path, content, limits, bodies))
-    entries = [item for item in items if not isinstance(item, Skipped)]
+    entries = [item for item in items if isinstance(item, Entry)]
     return entries, [str(item) for item in items if isinstance(item, Skipped)]
 
 

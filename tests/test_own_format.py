@@ -13,14 +13,27 @@ from msgspec.structs import replace
 from collectors.formats import NotARecording, Skipped, formats, own, read
 from tests.events import DATA, entries_of, event, pod, real
 from tests.objects import check_damaged
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place
+from timeline.entries import (
+    FOREVER,
+    Change,
+    Clock,
+    Entry,
+    Facts,
+    Level,
+    Mark,
+    ObjectRef,
+    Observation,
+    Owner,
+    Place,
+    Told,
+)
 from timeline.kinds import kind_of, registry
 
 HEADER = b'{"schema":"causeline.recording/v1"}\n'
 LINES = [*real("restart.jsonl"), *real("deletion.jsonl")]
 
 
-def items_of(folder: Path, content: bytes, bodies: bool = True) -> list[Entry | Skipped]:
+def items_of(folder: Path, content: bytes, bodies: bool = True) -> list[Observation | Skipped]:
     path = folder / "export"
     path.write_bytes(content)
     return list(read([(path, "export")], bodies=bodies))
@@ -94,7 +107,9 @@ FULL = Entry(
     identity="id",
     place=Place("file", 9),
     body=b'{"kind":"Thing"}',
+    arrived=8,
 )
+MARK = Mark("g", "v1", "Thing", Told.GAP, 9, 2**128, since=3, since_revision=2**70, reason="away", other="Pod")
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:
@@ -102,6 +117,12 @@ def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:
     for field in msgspec.structs.fields(Entry):
         assert getattr(FULL, field.name) != field.default, field.name
     assert items_of(tmp_path, b"".join(own.write([FULL]))) == [FULL]
+
+
+def test_no_field_of_a_mark_is_left_behind(tmp_path: Path) -> None:
+    for field in msgspec.structs.fields(Mark):
+        assert getattr(MARK, field.name) != field.default, field.name
+    assert items_of(tmp_path, b"".join(own.write([FULL, MARK]))) == [FULL, MARK]
 
 
 def test_facts_of_every_kind_come_back(tmp_path: Path) -> None:
@@ -124,7 +145,7 @@ text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 @given(
     ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
     times=st.tuples(st.integers(0, FOREVER - 1), st.integers(0, FOREVER)),
-    revision=st.none() | st.integers(1, 2**130),
+    revision=st.none() | st.integers(1, 2**128),
     facts=st.none() | st.tuples(st.integers(0, 2**60), st.booleans(), st.lists(text).map(tuple)),
     texts=st.tuples(text, text, text, text),
     body=st.dictionaries(st.sampled_from(["spec", "status", "x"]), st.integers(-(2**53), 2**53) | st.booleans()),

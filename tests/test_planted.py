@@ -122,7 +122,7 @@ def entries_of(name: str) -> list[Entry]:
     with NamedTemporaryFile() as file:
         file.write(RECORDINGS[name]().encode())
         file.flush()
-        return [item for item in read([(Path(file.name), "r")], bodies=True) if not isinstance(item, Skipped)]
+        return [item for item in read([(Path(file.name), "r")], bodies=True) if isinstance(item, Entry)]
 
 
 def everything_of(path: Path) -> str:

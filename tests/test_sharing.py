@@ -11,7 +11,7 @@ from collectors.formats import Skipped, read, sharing
 from collectors.formats.stream import Block
 from tests.events import event, pod
 from tests.recordings import SAMPLE
-from timeline.entries import Entry
+from timeline.entries import Entry, Mark
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
-    return list(read([(path, "log")], bodies=False, processes=processes))
+    return [item for item in read([(path, "log")], bodies=False, processes=processes) if not isinstance(item, Mark)]
 
 
 def test_both_read_the_same() -> None:

@@ -16,7 +16,7 @@ from tests.events import DATA, event, pod, real
 from tests.objects import check_damaged
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
-from timeline.entries import FOREVER, Change, Entry, Level, moment
+from timeline.entries import FOREVER, Change, Entry, Level, Mark, moment
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]
 
@@ -24,7 +24,7 @@ LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line 
 def items_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry | Skipped]:
     path = folder / "log"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return list(read([(path, "log")], bodies=bodies))
+    return [item for item in read([(path, "log")], bodies=bodies) if not isinstance(item, Mark)]
 
 
 def entries_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry]:

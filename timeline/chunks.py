@@ -16,10 +16,10 @@ from django.utils import timezone
 from psycopg import sql
 
 from timeline import packing
-from timeline.entries import Entry, moment
+from timeline.entries import Entry, Mark, Observation, moment
 from timeline.models import Source
 from timeline.packing import Packer, unpack
-from timeline.written import Known, entry_of, line_of
+from timeline.written import Known, entry_of, line_of, observation_of
 
 ENTRIES = 128  # of a chunk at most
 _BYTES = 512 * 1024  # of its lines, unless one alone has more
@@ -127,8 +127,10 @@ def _table(source: Source) -> sql.Identifier:
     return sql.Identifier(f"timeline_chunk_{source.pk}_{source.table}")
 
 
-def write(source: Source, entries: Iterable[tuple[int, Entry]]) -> None:
-    """Stream entries, each with its track's key, into the source's open table, and count them in `source.stored`."""
+def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
+    """Stream what was observed, each with its track's key, into the source's open table; count it in `source.stored`.
+
+    The key of a mark is 0."""
     copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         _table(source), sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
     )
@@ -146,13 +148,13 @@ class _Line(NamedTuple):
     line: bytes
 
 
-def _windows(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[_Line]]:
+def _windows(entries: Iterable[tuple[int, Observation]]) -> Iterator[list[_Line]]:
     """So many at a time, those of one object together."""
     window: list[_Line] = []
     size = 0
     for key, entry in entries:
         line = line_of(entry)
-        window.append(_Line(key, entry.received, line))
+        window.append(_Line(key, entry.time if isinstance(entry, Mark) else entry.received, line))
         size += len(line)
         if len(window) == _WINDOW or size > _WINDOW_BYTES:
             yield sorted(window, key=itemgetter(0))
@@ -197,11 +199,20 @@ def entries(
     wanted = None if keys is None else set(keys)
     for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
         for number, key, line in zip(range(sequence, sequence + len(held)), held, _lines(lines), strict=True):
-            if number <= after or (wanted is not None and key not in wanted):
+            if number <= after or not key or (wanted is not None and key not in wanted):
                 continue
             entry = entry_of(line, known, bodies=bodies)
             if (start is None or entry.received >= start) and (end is None or entry.received <= end):
                 yield Stored(number, key, entry)
+
+
+def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
+    """All that was observed, marks too, without bodies, behind a place in the sequence."""
+    known: Known = {}
+    for sequence, held, lines in _chunks(source_id, None, after, None, None):
+        for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
+            if number > after:
+                yield observation_of(line, known, bodies=False)
 
 
 def lines(source_id: int) -> Iterator[bytes]:

@@ -122,3 +122,32 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     identity: str = ""  # the observation's own id (auditID)
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON, where bodies are kept
+    arrived: int = 0  # when a collector received it, by the API server's clock; 0 where nobody watched
+
+
+class Told(StrEnum):
+    """What a stream, the watch of one kind, tells besides changes."""
+
+    LISTED = "listed"  # all that stood at a revision was told before this; from here on nothing is missing
+    REACHED = "reached"  # everything up to a revision was told
+    GAP = "gap"  # nothing is known from (since, since_revision) until (time, revision)
+    TOGETHER = "together"  # its revisions and those of `other` were seen to be of one counter
+    APART = "apart"  # they were seen not to be
+
+
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing that a stream told besides changes. Times are those of `Entry.arrived`."""
+
+    group: str
+    version: str
+    kind: str
+    what: Told
+    time: int
+    revision: int | None = None
+    since: int = 0
+    since_revision: int | None = None
+    reason: str = ""  # of a gap, a sentence
+    other: str = ""  # the kind it was compared with, as `kinds.qualified` names it
+
+
+Observation = Entry | Mark

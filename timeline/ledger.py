@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.entries import FOREVER, Clock, Entry
+from timeline.entries import FOREVER, Clock, Entry, Mark, Observation
 from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
 from timeline.lifelines import Name, Track, lives_of
@@ -18,6 +18,7 @@ from timeline.observations import identity, merged, reconciled
 from timeline.order import CommitClock, offsets
 from timeline.seen import GroupKind, Seen
 from timeline.spaces import FEW, calibrated, shared
+from timeline.streams import Stream
 
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
 
@@ -70,18 +71,24 @@ class Ledger:
         self._spaces: dict[GroupKind, str] = {}
         self.clocks: dict[str, CommitClock] = defaultdict(CommitClock)
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
+        self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.first = 0  # what the source covers, microseconds
         self.last = 0
         self.answered = FOREVER  # when an audit log begins to be whole: its first answer
         self.logged = (FOREVER, 0)  # from when until when audit logs tell anything
 
-    def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
-        """Remember entries, and hand on those that told anything new with their track's number. Consume it to the end.
+    def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
+        """Remember what was observed, and hand on what told anything new with its track's number (0 for marks). Consume
+        it to the end.
 
         What is handed on is enough to learn all of it again.
         """
         keeps, objects = self._keeps, self._objects
         for entry in entries:
+            if isinstance(entry, Mark):
+                if self.streams[entry.group, entry.kind].learn(entry):
+                    yield 0, entry
+                continue
             if keeps and not keeps(entry):
                 self._refuse(entry)
                 continue

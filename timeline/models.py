@@ -21,8 +21,42 @@ def unpacked(value: bytes) -> Any:
     return orjson.loads(unpack(bytes(value)))
 
 
+class Cluster(models.Model):
+    """A cluster that is watched: how it is reached, what of it, and which worker does it now.
+
+    `holder`, `epoch` and `expires_at` are the lease: whoever takes it raises the epoch, and only the latest one writes.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"  # no worker has it
+        CONNECTING = "connecting"
+        LIVE = "live"
+        FAILING = "failing"  # the worker that has it tries again and again
+        PAUSED = "paused"
+
+    name = models.CharField(max_length=253, unique=True)
+    created = models.DateTimeField(auto_now_add=True)
+    reference = models.JSONField(default=dict)  # {"how", "path", "context", "server"}; nothing secret
+    secret = models.BinaryField(null=True)  # a kubeconfig, encrypted
+    include = models.JSONField(default=list)  # resources as kubectl takes them, "jobs.batch.volcano.sh"
+    exclude = models.JSONField(default=list)
+    keep_days = models.IntegerField(null=True)
+    keep_bytes = models.BigIntegerField(null=True)
+    paused = models.BooleanField(default=False)
+    source = models.ForeignKey("Source", models.SET_NULL, null=True, related_name="current_of")
+    holder = models.TextField(default="")
+    epoch = models.BigIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    error = models.TextField(default="")
+    error_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Source(models.Model):
-    """Where observations come from: a recording (a live cluster later)."""
+    """Where observations come from: a recording, or a cluster as long as its revisions go on."""
 
     name = models.CharField(max_length=253)
     ready = models.BooleanField(default=False)  # False while its first import runs; it is not shown then
@@ -39,9 +73,93 @@ class Source(models.Model):
     histogram = models.JSONField(default=list)  # entries in equal slices from first to last
     census = models.JSONField(default=list)  # [namespace, family, lanes] of all that there are
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
+    cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
+    ended = models.TextField(default="")  # why nothing more comes from its cluster, a sentence
+    sequence = models.BigIntegerField(default=0)  # of its last commit, where it is live
 
     def __str__(self) -> str:
         return self.name
+
+
+class Stream(models.Model):
+    """The watch of one resource of a live source, and where it goes on."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        LISTING = "listing"
+        WATCHING = "watching"
+        FAILING = "failing"
+        FORBIDDEN = "forbidden"
+        MISSING = "missing"  # the cluster does not serve it
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    group = models.TextField()
+    version = models.TextField()
+    kind = models.TextField()
+    resource = models.TextField()  # the plural
+    namespaced = models.BooleanField(default=True)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    error = models.TextField(default="")
+    error_at = models.DateTimeField(null=True)
+    listed_at = models.DateTimeField(null=True)
+    watermark = models.DecimalField(max_digits=39, decimal_places=0, null=True)  # a revision
+    watermark_at = models.DateTimeField(null=True)
+    entries = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "group", "resource"], name="stream_once")]
+
+    def __str__(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+class Gap(models.Model):
+    """An interval in which a kind of a live source was not observed."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    group = models.TextField()
+    kind = models.TextField()
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    since_revision = models.DecimalField(max_digits=39, decimal_places=0, null=True)
+    revision = models.DecimalField(max_digits=39, decimal_places=0, null=True)
+    reason = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "group", "kind", "since", "until"], name="gap_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+class Delta(models.Model):
+    """What one commit of a live source changed; the last ones are kept, for browsers that come back."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    sequence = models.BigIntegerField()
+    at = models.DateTimeField()
+    changed = models.JSONField()  # {"tracks": ids, "findings": keys of occurrences, "gone": such keys}
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "sequence"], name="delta_once")]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: {self.sequence}"
+
+
+class Memory(models.Model):
+    """What the world of a live source remembers, so that another worker need not read all of its entries."""
+
+    source = models.ForeignKey(Source, models.CASCADE)
+    number = models.IntegerField()
+    after = models.BigIntegerField()  # entries up to this place in the sequence are in it
+    lines = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "number"], name="memory_once")]
+
+    def __str__(self) -> str:
+        return f"{self.source_id} up to {self.after}"
 
 
 class Track(models.Model):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from timeline import chunks, documents, push, store
-from timeline.entries import Entry
+from timeline.entries import Observation
 from timeline.judge import judge, rulebook, touched
 from timeline.models import Source
 from timeline.world import World
@@ -15,7 +15,7 @@ class Mixed(Exception):
     """The entries cannot be of one cluster; `args` are two of them that show it."""
 
 
-def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
+def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
     """Take entries of a source in, with all that follows from them; the number of changes that were new.
 
     `world` is what is known of the source so far. Either everything is committed and told to the browsers, or nothing.

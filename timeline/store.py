@@ -58,7 +58,7 @@ def open_again(source: Source) -> World:
     """Make a source that is shown ready to take in more; the world as it was stored."""
     chunks.drop_leftovers(source)
     world = World()
-    for _ in world.learn(stored.entry for stored in chunks.entries(source.pk, bodies=False)):
+    for _ in world.learn(chunks.observations(source.pk)):
         pass
     with transaction.atomic():
         chunks.open_table(source)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
 from timeline.completeness import Completeness, losses
-from timeline.entries import Change, Entry, ObjectRef
+from timeline.entries import Change, Entry, ObjectRef, Observation
 from timeline.index import Index
 from timeline.ledger import Ledger
 from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
@@ -63,8 +63,9 @@ class World:
         """Two entries that cannot be of one cluster, where there are such."""
         return self._ledger.mixed()
 
-    def learn(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
-        """Remember entries, and hand on those that were not known with their track's number. Consume it to the end."""
+    def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
+        """Remember what was observed, and hand on what was not known with its track's number, 0 for marks. Consume it
+        to the end."""
         return self._ledger.learn(entries)
 
     def settle(self) -> list[Track]:

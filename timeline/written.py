@@ -1,4 +1,4 @@
-"""Pure: an entry as one line of JSON that tells all of it, and back. So entries are stored, and so they are exported.
+"""Pure: an entry or a mark as one line of JSON that tells all of it, and back. So they are stored, and exported.
 
 Times are microseconds since 1970, UTC; one that nothing bounds is left out. Revisions are text, as they may exceed 64
 bits. `facts` is the state after the change and `sets` what a partial answer told of it, in the words of timeline/kinds;
@@ -11,7 +11,21 @@ from typing import Annotated, Any
 
 import msgspec
 
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Level, ObjectRef, Owner, Place, revision
+from timeline.entries import (
+    FOREVER,
+    Change,
+    Clock,
+    Entry,
+    Facts,
+    Level,
+    Mark,
+    ObjectRef,
+    Observation,
+    Owner,
+    Place,
+    Told,
+    revision,
+)
 from timeline.kinds import kind_of
 
 _Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
@@ -37,6 +51,7 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
     facts: Any = None
     sets: Any = None
     body: Any = None
+    arrived: _Time = 0
 
 
 class _Read(_Line, gc=False):
@@ -47,14 +62,49 @@ class _Read(_Line, gc=False):
     body: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
+class _Told(msgspec.Struct, omit_defaults=True, gc=False):
+    """What a mark tells; the names are part of the format."""
+
+    group: str
+    version: str
+    kind: str
+    what: Told
+    time: _Time
+    resourceVersion: str | None = None
+    since: _Time = 0
+    sinceResourceVersion: str | None = None
+    reason: str = ""
+    other: str = ""
+
+
+class _MarkLine(msgspec.Struct, gc=False):
+    mark: _Told
+
+
 _encode = msgspec.json.Encoder().encode
+_decode_mark = msgspec.json.Decoder(_MarkLine).decode
+_MARK = b'{"mark":'
 _decode = msgspec.json.Decoder(_Read).decode
 _NOTHING = (b"", b"null")
 Known = MutableMapping[object, Any]  # what many entries tell alike, once
 
 
-def line_of(entry: Entry) -> bytes:
+def line_of(entry: Observation) -> bytes:
     """Without the end of the line."""
+    if isinstance(entry, Mark):
+        told = _Told(
+            entry.group,
+            entry.version,
+            entry.kind,
+            entry.what,
+            entry.time,
+            _text(entry.revision),
+            entry.since,
+            _text(entry.since_revision),
+            entry.reason,
+            entry.other,
+        )
+        return _encode(_MarkLine(told))
     own, before = entry.resource_version, entry.replaces
     return _encode(
         _Line(
@@ -63,8 +113,8 @@ def line_of(entry: Entry) -> bytes:
             entry.clock,
             entry.received,
             entry.staged if entry.staged < FOREVER else None,
-            None if own is None else str(own),
-            None if before is None else str(before),
+            _text(own),
+            _text(before),
             entry.level,
             entry.action,
             entry.actor,
@@ -75,12 +125,36 @@ def line_of(entry: Entry) -> bytes:
             entry.facts,
             dict(entry.sets) if entry.sets else None,
             msgspec.Raw(entry.body) if entry.body else None,
+            entry.arrived,
         )
     )
 
 
-def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
+def _text(revision: int | None) -> str | None:
+    return None if revision is None else str(revision)
+
+
+def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
     """Raises ValueError, and RecursionError, where the line is not as it should be."""
+    if line[: len(_MARK)] != _MARK:
+        return entry_of(line, known, bodies=bodies)
+    told = _decode_mark(line).mark
+    return Mark(
+        told.group,
+        told.version,
+        told.kind,
+        told.what,
+        told.time,
+        revision(told.resourceVersion),
+        told.since,
+        revision(told.sinceResourceVersion),
+        told.reason,
+        told.other,
+    )
+
+
+def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
+    """The same where it is known to be an entry."""
     read = _decode(line)
     ref, owner = read.ref, read.owner
     type_of_facts = kind_of(ref.group, ref.kind).facts_type
@@ -103,6 +177,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         read.identity,
         read.place,
         bytes(read.body) if bodies and _told(read.body) else b"",
+        read.arrived,
     )
 
 

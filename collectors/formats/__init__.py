@@ -14,7 +14,7 @@ from collectors.formats.depth import is_deeper
 from collectors.formats.refusal import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from collectors.redact import redact
-from timeline.entries import Entry
+from timeline.entries import Mark, Observation
 from timeline.kinds.event import EventFacts
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
@@ -24,7 +24,7 @@ _STRANGE = "is not a recording that Causeline knows: "
 class Format(NamedTuple):
     name: str  # as a person says it
     sniff: Callable[[bytes], bool]  # whether a recording that begins with these bytes is of this format
-    read: Callable[[Recording, bool], Iterator[Entry | Skipped]]  # the recording, whether bodies are wanted
+    read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # the recording, whether bodies are wanted
 
 
 @cache
@@ -96,7 +96,7 @@ class Reading:
         """Let go of a reading that is not iterated to its end."""
         self._opened.close()
 
-    def __iter__(self) -> Iterator[Entry | Skipped]:
+    def __iter__(self) -> Iterator[Observation | Skipped]:
         yield from self._refused
         limits = self._intake.limits
         objects: set[object] = set()
@@ -108,7 +108,7 @@ class Reading:
             self.files[recording.name] = format.name
             recording.processes = self._processes
             for item in format.read(recording, self._bodies):
-                if isinstance(item, Skipped):
+                if isinstance(item, Skipped | Mark):
                     yield item
                     continue
                 which = item.ref.uid or item.ref

@@ -1,7 +1,7 @@
 """Causeline's own recordings: entries written down so that nothing is lost when they are read again.
 
-JSON, one document a line. The first is the header, {"schema": "causeline.recording/v1"}; each other is an entry, as
-timeline/written.py tells them.
+JSON, one document a line. The first is the header, {"schema": "causeline.recording/v1"}; each other is an entry, or a
+mark of a stream, as timeline/written.py tells them.
 """
 
 import re
@@ -16,8 +16,8 @@ from collectors.formats.json_items import outline
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redact import redact_json
-from timeline.entries import Entry, Place
-from timeline.written import Known, entry_of, line_of
+from timeline.entries import Mark, Observation, Place
+from timeline.written import Known, line_of, observation_of
 
 VERSION = 1
 _SCHEMA = "causeline.recording/v"
@@ -25,7 +25,7 @@ _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode(
 _QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that is repeated
 
 
-def write(entries: Iterable[Entry]) -> Iterator[bytes]:
+def write(entries: Iterable[Observation]) -> Iterator[bytes]:
     """The lines of a recording of these entries, each with its end."""
     return recording(map(line_of, entries))
 
@@ -40,7 +40,7 @@ def sniff(head: bytes) -> bool:
     return outline(head).get(("schema",), b"").startswith(f'"{_SCHEMA}'.encode())
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Raises NotARecording for a newer version: what it would tell, nobody here knows."""
     known: Known = {}  # what many entries tell alike is kept once
     for line in recording.lines():
@@ -62,8 +62,10 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
                 yield Skipped(line.file, line.number, reason_of(error))
 
 
-def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Entry:
-    entry = entry_of(line, known, bodies=bodies)
+def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
+    entry = observation_of(line, known, bodies=bodies)
+    if isinstance(entry, Mark):
+        return entry
     ref = entry.ref
     if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
         raise ValueError("a NUL character stands in the object's name")

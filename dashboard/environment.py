@@ -71,6 +71,14 @@ def limits() -> Limits:
     return given
 
 
+def lease_seconds() -> int:
+    """How long a cluster is a worker's after its last sign of life."""
+    seconds = number("CAUSELINE_LEASE_SECONDS", 8)
+    if not 3 <= seconds <= 60:
+        raise SettingError(f"CAUSELINE_LEASE_SECONDS is {seconds}; write a number from 3 to 60.")
+    return seconds
+
+
 def rule_settings() -> None:
     """Give each rule's threshold the value that the environment has for it."""
     rulebook()

@@ -21,6 +21,7 @@ UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024
 UPLOAD_PATIENCE = timedelta(hours=environment.number("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24))
 LIMITS = environment.limits()
 environment.rule_settings()
+LEASE_SECONDS = environment.lease_seconds()
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
 
 INSTALLED_APPS = [

@@ -1,0 +1,143 @@
+"""Each worker's share of the clusters, as workers come, go and freeze and clusters change; real PostgreSQL."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from collectors.watch.keeper import Keeper
+from tests.test_services import eventually
+from timeline.leases import Lease
+from timeline.models import Cluster
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Idle(threading.Thread):
+    """A follower that waits to be stopped."""
+
+    running: set["Idle"]
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__(daemon=True)
+        self.lease = lease
+        self._over = threading.Event()
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def run(self) -> None:
+        Idle.running.add(self)
+        self._over.wait()
+        Idle.running.discard(self)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    settings.LEASE_SECONDS = 3
+    monkeypatch.setattr("collectors.watch.keeper.EVERY", 0.1)
+    Idle.running = set()
+
+
+@pytest.fixture
+def keepers() -> Iterator[list[Keeper]]:
+    started: list[Keeper] = []
+    yield started
+    for keeper in started:
+        keeper.stop()
+        keeper.join(10)
+    assert not Idle.running
+
+
+def begin(keepers: list[Keeper], name: str) -> Keeper:
+    keeper = Keeper(name, Idle)
+    keepers.append(keeper)
+    keeper.start()
+    return keeper
+
+
+def shares() -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for holder in Cluster.objects.values_list("holder", flat=True):
+        counts[holder] = counts.get(holder, 0) + 1
+    return counts
+
+
+def clusters(number: int) -> None:
+    Cluster.objects.bulk_create(Cluster(name=str(each)) for each in range(number))
+
+
+def test_clusters_are_spread_over_the_workers_that_live(keepers: list[Keeper]) -> None:
+    clusters(5)
+    first = begin(keepers, "a")
+    eventually(lambda: shares() == {"a": 5})
+    begin(keepers, "b")
+    eventually(lambda: sorted(shares().values()) == [2, 3] and "" not in shares())
+    begin(keepers, "c")
+    eventually(lambda: sorted(shares().values()) == [1, 2, 2] and "" not in shares())
+    first.stop()
+    eventually(lambda: sorted(shares().values()) == [2, 3] and "a" not in shares(), 3)
+    eventually(
+        lambda: {each.lease.cluster for each in Idle.running} == set(Cluster.objects.values_list("pk", flat=True))
+    )
+
+
+def test_what_a_worker_that_is_gone_held_is_taken_over(keepers: list[Keeper]) -> None:
+    clusters(2)
+    Cluster.objects.update(holder="gone", epoch=4, expires_at="2000-01-01T00:00:00Z")
+    begin(keepers, "a")
+    eventually(lambda: shares() == {"a": 2})
+    assert set(Cluster.objects.values_list("epoch", flat=True)) == {5}
+
+
+def test_leases_are_kept_while_nothing_happens(keepers: list[Keeper]) -> None:
+    clusters(1)
+    begin(keepers, "a")
+    eventually(lambda: shares() == {"a": 1})
+    (row,) = Cluster.objects.all()
+    assert row.expires_at
+    eventually(lambda: bool((now := Cluster.objects.get().expires_at) and row.expires_at and now > row.expires_at))
+    assert Cluster.objects.get().epoch == row.epoch
+
+
+def test_a_paused_cluster_is_given_back_and_taken_again_when_it_goes_on(keepers: list[Keeper]) -> None:
+    clusters(1)
+    begin(keepers, "a")
+    eventually(lambda: shares() == {"a": 1})
+    Cluster.objects.update(paused=True)
+    eventually(lambda: Cluster.objects.get().state == "paused" and not Idle.running)
+    assert shares() == {"": 1}
+    Cluster.objects.update(paused=False)
+    eventually(lambda: shares() == {"a": 1})
+
+
+def test_a_changed_cluster_is_followed_anew_under_the_same_lease(keepers: list[Keeper]) -> None:
+    clusters(1)
+    begin(keepers, "a")
+    eventually(lambda: len(Idle.running) == 1)
+    (before,) = Idle.running
+    Cluster.objects.update(include=["pods"])
+    eventually(lambda: len(Idle.running) == 1 and before not in Idle.running)
+    assert next(iter(Idle.running)).lease == before.lease
+
+
+@pytest.mark.parametrize("how", ["deleted", "taken by another"])
+def test_a_cluster_that_is_lost_is_let_go(keepers: list[Keeper], how: str) -> None:
+    clusters(1)
+    begin(keepers, "a")
+    eventually(lambda: len(Idle.running) == 1)
+    if how == "deleted":
+        Cluster.objects.all().delete()
+    else:
+        Cluster.objects.update(epoch=99, holder="b", expires_at="2200-01-01T00:00:00Z")
+    eventually(lambda: not Idle.running)
+
+
+def test_a_follower_that_died_is_begun_again(keepers: list[Keeper]) -> None:
+    clusters(1)
+    begin(keepers, "a")
+    eventually(lambda: len(Idle.running) == 1)
+    (before,) = Idle.running
+    before.stop()
+    eventually(lambda: len(Idle.running) == 1 and before not in Idle.running)

@@ -1,0 +1,132 @@
+"""Which worker watches which cluster: a row that one worker holds for some seconds at a time, by the database's clock.
+
+Whoever takes a lease raises its epoch, and so does who gives one back: what an older epoch still wants to write is
+refused (`renew`). A worker that was frozen and wakes up writes nothing.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import connection, transaction
+
+NAME_LENGTH = 40  # of a holder, as far as PostgreSQL tells it of a session
+_FRESH = "clock_timestamp() + make_interval(secs => %(seconds)s)"
+_TAKE = f"""
+WITH free AS MATERIALIZED (
+    SELECT id FROM timeline_cluster WHERE NOT paused AND (expires_at IS NULL OR expires_at < clock_timestamp())
+    ORDER BY expires_at NULLS FIRST, id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+)
+UPDATE timeline_cluster SET epoch = epoch + 1, holder = %(holder)s, expires_at = {_FRESH}, state = 'connecting'
+FROM free WHERE timeline_cluster.id = free.id RETURNING timeline_cluster.id, epoch
+"""
+_KEEP = f"""
+WITH held AS MATERIALIZED (
+    SELECT id FROM timeline_cluster WHERE (id, epoch) IN (SELECT * FROM unnest(%(ids)s::bigint[], %(epochs)s::bigint[]))
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE timeline_cluster SET expires_at = {_FRESH} FROM held WHERE timeline_cluster.id = held.id
+"""
+_RENEW = f"UPDATE timeline_cluster SET expires_at = {_FRESH} WHERE id = %(cluster)s AND epoch = %(epoch)s"
+_RELEASE = """
+UPDATE timeline_cluster SET epoch = epoch + 1, holder = '', expires_at = NULL,
+    state = CASE WHEN paused THEN 'paused' ELSE 'waiting' END
+WHERE id = %(cluster)s AND epoch = %(epoch)s
+"""
+_OVERVIEW = """
+SELECT id, epoch, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, paused,
+    md5(reference::text || coalesce(encode(secret, 'hex'), '') || include::text || exclude::text)
+FROM timeline_cluster
+"""
+_WORKERS = """
+SELECT DISTINCT substr(application_name, %(length)s) FROM pg_stat_activity
+WHERE datname = current_database() AND starts_with(application_name, %(prefix)s)
+AND state_change > clock_timestamp() - make_interval(secs => %(seconds)s)
+"""
+_END_SILENT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity, timeline_cluster
+WHERE datname = current_database() AND application_name = concat(%(prefix)s, timeline_cluster.id, '/', epoch)
+AND expires_at < clock_timestamp() AND xact_start IS NOT NULL AND wait_event_type = 'Client'
+AND state_change < clock_timestamp() - make_interval(secs => %(seconds)s)
+"""
+_WORKER = "causeline worker "
+_FOLLOWER = "causeline follower "
+
+
+class Lost(Exception):
+    """The lease is another worker's now, or nobody's: what was not committed under it never will be."""
+
+
+class Lease(NamedTuple):
+    cluster: int
+    epoch: int
+
+
+class Watched(NamedTuple):
+    """How a cluster's row stands; `holder` is "" where no lease is in force."""
+
+    lease: Lease
+    holder: str
+    paused: bool
+    wanted: str  # differs once the way to reach it, or what of it is watched, does
+
+
+def present(holder: str) -> None:
+    """Tell the other workers, by the name of this thread's session, that this one lives; it does as long as it asks."""
+    _name(f"{_WORKER}{holder[:NAME_LENGTH]}")
+
+
+def mark(lease: Lease) -> None:
+    """Name this thread's session after the lease: should its worker freeze in a transaction, others can end it."""
+    _name(f"{_FOLLOWER}{lease.cluster}/{lease.epoch}")
+
+
+def workers() -> set[str]:
+    """The names of all that said `present` and have asked anything within a lease's time."""
+    told: dict[str, str | int] = {"prefix": _WORKER, "length": len(_WORKER) + 1, "seconds": settings.LEASE_SECONDS}
+    with connection.cursor() as cursor:
+        cursor.execute(_WORKERS, told)
+        return {name for (name,) in cursor}
+
+
+def overview() -> list[Watched]:
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERVIEW)
+        return [Watched(Lease(pk, epoch), *told) for pk, epoch, *told in cursor]
+
+
+def take(holder: str, most: int) -> list[Lease]:
+    """At most so many of the leases that are not in force; they are the holder's from now on."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_END_SILENT, {"prefix": _FOLLOWER, "seconds": settings.LEASE_SECONDS})
+        seconds = settings.LEASE_SECONDS
+        cursor.execute(_TAKE, {"holder": holder[:NAME_LENGTH], "most": most, "seconds": seconds})
+        return [Lease(*row) for row in cursor]
+
+
+def keep(leases: Iterable[Lease]) -> None:
+    """Renew them all, except for those that are not held any more and those that a transaction is renewing now."""
+    held = list(leases)
+    ids, epochs = [lease.cluster for lease in held], [lease.epoch for lease in held]
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP, {"ids": ids, "epochs": epochs, "seconds": settings.LEASE_SECONDS})
+
+
+def renew(lease: Lease) -> None:
+    """Until the transaction ends nobody else can take the lease. Raises Lost where somebody has."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RENEW, {**lease._asdict(), "seconds": settings.LEASE_SECONDS})
+        if not cursor.rowcount:
+            raise Lost(f"Cluster {lease.cluster} is another worker's now.")
+
+
+def release(lease: Lease, patience: float = 1) -> None:
+    """Give it back at once. Raises OperationalError where a transaction still holds it after `patience` seconds."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience:g}s"])
+        cursor.execute(_RELEASE, lease._asdict())
+
+
+def _name(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('application_name', %s, false)", [name])

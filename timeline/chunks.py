@@ -51,7 +51,14 @@ def open_table(source: Source) -> None:
         cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(_table(source), began))
 
 
-def attach(source: Source) -> None:
+def renew(source: Source) -> None:
+    """A new table for what comes from now on; the open one is closed."""
+    open_table(source)
+    attach(source, always=True)
+    source.save(update_fields=["table"])
+
+
+def attach(source: Source, *, always: bool = False) -> None:
     """What was written since `open_table` is shown, and gets its indexes. Where nothing was, the table before it stays
     the open one."""
     table = _table(source)
@@ -62,7 +69,7 @@ def attach(source: Source) -> None:
             "SELECT relname FROM pg_class WHERE relname ~ %s AND pg_get_expr(relpartbound, oid) ~ 'MAXVALUE'",
             [_tables_of(source)],
         )
-        if (before := cursor.fetchone()) and first > source.stored:
+        if (before := cursor.fetchone()) and first > source.stored and not always:
             cursor.execute(sql.SQL("DROP TABLE {}").format(table))
             source.table = int(before[0].rpartition("_")[2])
             return

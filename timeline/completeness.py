@@ -78,7 +78,7 @@ class Completeness:
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
         self.losses = found
-        self.holes = _jumps(ledger)
+        self.holes = [] if ledger.live else _jumps(ledger)  # streams tell their gaps themselves
         self.kinds: set[GroupKind] = set()
         self.whole_log = False
         streamed = [loss.kind for loss in found if loss.streamed]

@@ -62,6 +62,7 @@ def finding(found: Finding) -> FindingPayload:
         "severity": found.severity,
         "verdict": found.verdict.value,
         "status": found.status.value,
+        "status_reason": found.status_reason,
         "subject": object_payload(found.subject),
         "other": object_payload(found.other) if found.other else None,
         "effect": worst.effect.value,

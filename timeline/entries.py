@@ -95,6 +95,9 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
+_WITHIN = 999_999  # µs of a second
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One observed change of one object.
 
@@ -123,6 +126,24 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON, where bodies are kept
     arrived: int = 0  # when a collector received it, by the API server's clock; 0 where nobody watched
+
+    @property
+    def dated(self) -> bool:
+        """Whether its time is near its commit. Of a later change, and of a deletion, an object that was watched tells
+        only times before it, unless its managedFields name who made the change."""
+        return self.clock is Clock.AUDIT or self.change is Change.CREATED or self.user_agent != ""
+
+    @property
+    def near(self) -> int:
+        """About when it was committed: `received`, more closely where a whole second is known and somebody watched."""
+        if self.arrived <= self.received or self.change is Change.OBSERVED or not self.dated:
+            return self.received
+        return min(self.arrived, self.received + _WITHIN)
+
+    @property
+    def undated(self) -> int:
+        """When it arrived, where nothing else tells when it was made; else 0."""
+        return 0 if self.change is Change.OBSERVED or self.dated else self.arrived
 
 
 class Told(StrEnum):

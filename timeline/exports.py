@@ -13,7 +13,7 @@ from timeline.payloads import DocumentPayload, FindingPayload, ToldPayload
 
 def document(source: Source) -> DocumentPayload:
     """The findings document: the one that `causeline analyze` writes of the same files."""
-    rows = Finding.objects.filter(source=source).values_list("first", "rule", "identity", "document")
+    rows = Finding.objects.filter(source=source, withdrawn=False).values_list("first", "rule", "identity", "document")
     findings = [_in_order(document, FindingPayload) for *_, document in sorted(rows, key=lambda row: row[:3])]
     skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
     name = ", ".join(source.inputs)

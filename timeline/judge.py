@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable
 from functools import cache
+from itertools import chain
+
+from msgspec.structs import replace
 
 from timeline import rules
+from timeline.coverage import plural
 from timeline.entries import Entry
 from timeline.kinds import qualified, registry
-from timeline.lifelines import Track
-from timeline.rulebook import Finding, Rule, load
+from timeline.lifelines import Key, Track
+from timeline.rulebook import Finding, Rule, Status, load
+from timeline.seen import GroupKind
 from timeline.world import World
 
 
@@ -42,12 +47,48 @@ def touched(world: World, changed: Iterable[Track]) -> list[Track]:
 
 def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
     """What holds of these subjects now; the findings in the order of the document."""
-    found: list[Finding] = []
+    found = chain.from_iterable(judged(world, subjects).values())
+    return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
+
+
+def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
+    """What was found when each of these subjects was judged."""
+    found: dict[Key, list[Finding]] = {}
+    horizons = {rule.id: world.reached(_kinds(rule, world)) for rule in rulebook()} if world.live else {}
     for track in subjects:
         if world.reads:
             world.reads.begin(track.key)
+        of_track = found[track.key] = []
         for rule in _rules_for(track.ref.group, track.ref.kind):
-            found += rule.judge(track, world)
+            with world.until(horizons.get(rule.id)):
+                of_track += rule.judge(track, world)
     if world.reads:
         world.reads.end()
-    return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
+    if world.live:
+        found = {key: [settled(finding, world) for finding in each] for key, each in found.items()}
+    return found
+
+
+def settled(finding: Finding, world: World) -> Finding:
+    """The finding of a live source, confirmed if every stream that its rule looks at is complete up to its last event;
+    else what arrives late may yet explain it."""
+    (rule,) = (rule for rule in rulebook() if rule.id == finding.rule)
+    moments = [proof.moment for each in finding.occurrences for proof in each.proof]
+    revision = max((moment.entry.resource_version or 0 for moment in moments if not moment.space), default=0)
+    time = max(moment.time for moment in moments)
+    late = []
+    for kind in _kinds(rule, world):
+        stream = world.streams[kind]
+        if (stream.reached < revision) if stream.together else (stream.reached_at < time):
+            late.append(plural(kind[1]))
+    if not late:
+        return replace(finding, status=Status.CONFIRMED, status_reason="")
+    what = " and ".join(sorted(late))
+    reason = f"Suspected: changes of {what} up to revision {revision} may still be on their way, and may explain it."
+    return replace(finding, status=Status.SUSPECTED, status_reason=reason)
+
+
+def _kinds(rule: Rule, world: World) -> list[GroupKind]:
+    """Those that it looks at, of those that are watched."""
+    wanted = {*rule.judges, *rule.needs, *rule.any_of}
+    return [kind for kind in world.streams if qualified(*kind) in wanted and world.streams[kind].since]

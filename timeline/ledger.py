@@ -4,22 +4,24 @@ A `Ledger` takes entries of one source (`learn`), and when asked (`settle`) give
 Between the two nothing is decided, so permutation, repetition and batching of the entries leave no trace.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.entries import FOREVER, Clock, Entry, Mark, Observation
+from timeline.entries import FOREVER, Change, Clock, Entry, Mark, Observation, Told
 from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
-from timeline.lifelines import Name, Track, lives_of
+from timeline.lifelines import Name, Track, lives_of, name_of
 from timeline.observations import identity, merged, reconciled
 from timeline.order import CommitClock, offsets
 from timeline.seen import GroupKind, Seen
 from timeline.spaces import FEW, calibrated, shared
 from timeline.streams import Stream
 
+_RECENT = 5_000  # changes that may be drawn otherwise when one comes late
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
 
 
@@ -69,6 +71,7 @@ class Ledger:
         self._files: set[str] = set()  # of audit logs: each has a clock of its own
         self._offsets: dict[str, int] = {}
         self._spaces: dict[GroupKind, str] = {}
+        self._recent: dict[str, list[tuple[int, Name]]] = defaultdict(list)  # by space: what was learned last, in order
         self.clocks: dict[str, CommitClock] = defaultdict(CommitClock)
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
@@ -86,7 +89,10 @@ class Ledger:
         keeps, objects = self._keeps, self._objects
         for entry in entries:
             if isinstance(entry, Mark):
+                if entry.what is Told.LISTED:
+                    self.seen[entry.group, entry.kind].streamed = True
                 if self.streams[entry.group, entry.kind].learn(entry):
+                    self._reach(entry.time, entry.time, logged=False)
                     yield 0, entry
                 continue
             if keeps and not keeps(entry):
@@ -97,6 +103,8 @@ class Ledger:
             known = objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
+            if entry.arrived and entry.change is not Change.OBSERVED:
+                self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
             # The body is for the store; a world of a million entries keeps facts alone.
             now = replace(entry, body=b"") if entry.body else entry
             news = self._extend(now)
@@ -112,6 +120,8 @@ class Ledger:
                     known.fold()
             elif (now := known.merged(before, now)) != before:
                 known.entries[change] = now
+                if now.near != before.near:
+                    self._spaces = {}  # a time that was drawn by is another one
                 self._note(known, now)
                 known.seen.recount(before, now)
                 yield known.number, entry
@@ -147,6 +157,9 @@ class Ledger:
 
     def _extend(self, entry: Entry) -> bool:
         """Take note of what the source covers; whether that was news."""
+        if entry.arrived:
+            began = entry.arrived if entry.change is Change.OBSERVED else entry.received
+            return self._reach(began, entry.arrived, logged=False)
         logged = entry.clock is Clock.AUDIT
         if logged and entry.place and entry.place.file not in self._files:
             self._files.add(entry.place.file)
@@ -172,7 +185,7 @@ class Ledger:
         """The same by the clock that all follow: one that is ahead would make the source go on for longer."""
         self.first, self.last, self.answered, self.logged = 0, 0, FOREVER, (FOREVER, 0)
         for entry in self.entries():
-            self._reach(entry.received, entry.staged, entry.clock is Clock.AUDIT)
+            self._extend(entry)
         for _, received, staged in self._folded():
             self._reach(received, staged, logged=True)
 
@@ -270,6 +283,8 @@ class Ledger:
         """Whether what is new follows all that was known, so that the past stays as it is."""
         if self._keeps or not self._spaces or len(self._files) > 1:
             return False
+        if self.live:
+            return self._follow()
         if not {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys():
             return False
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
@@ -278,6 +293,47 @@ class Ledger:
                 space = self._spaces[entry.ref.group, entry.ref.kind]
                 stamps[space].append((entry.resource_version, entry.received, entry.staged))
         return all(self.clocks[space].extend(commits) for space, commits in stamps.items())
+
+    @property
+    def live(self) -> bool:
+        """Whether all of it comes from streams that go on."""
+        return bool(self.streams) and not self._files
+
+    def _follow(self) -> bool:
+        """The same of streams: they run side by side, so what is new may lie before what another one has told."""
+        known = self._spaces
+        self._spaces = self._live_spaces()
+        if any(self._spaces[kind] != space for kind, space in known.items()):
+            return False
+        for entry in self._fresh:
+            if entry.resource_version is None:
+                continue
+            space = self._spaces[entry.ref.group, entry.ref.kind]
+            clock, recent = self.clocks[space], self._recent[space]
+            if affected := clock.insert(entry.resource_version, entry.near):
+                if recent and affected[0] < recent[0][0] - 1 and len(recent) >= _RECENT:
+                    return False
+                low, high = bisect_right(recent, affected[0], key=_first), bisect_left(recent, affected[1], key=_first)
+                self._unsettled.update((name, None) for _, name in recent[low:high])
+            insort(recent, (entry.resource_version, name_of(entry.ref)))
+        for recent in self._recent.values():
+            if len(recent) > 2 * _RECENT:
+                del recent[:-_RECENT]
+        return True
+
+    def _live_spaces(self) -> dict[GroupKind, str]:
+        """A kind that was not seen often enough to count with the others counts for itself."""
+        counted = {kind: kind_of(*kind).kind for kind in self.seen}
+        return {
+            kind: "" if (stream := self.streams.get(kind)) and stream.together and shared(*kind) else own
+            for kind, own in counted.items()
+        }
+
+    def reached(self, kind: GroupKind) -> int:
+        """The drawn time up to which a stream has told everything."""
+        stream = self.streams[kind]
+        clock = self.clocks[self._spaces.get(kind, "")]
+        return stream.reached_at if clock.last <= stream.reached else clock.time_of(stream.reached)
 
     @property
     def offsets(self) -> dict[str, int]:
@@ -304,10 +360,10 @@ class Ledger:
             if self._offsets:
                 told = {kind: [self._on_time(entry) for entry in entries] for kind, entries in told.items()}
             self._cover()
-        self._spaces = calibrated(self.seen, told)
+        self._spaces = self._live_spaces() if self.live else calibrated(self.seen, told)
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for kind, entries in told.items():
-            commits = [(entry.resource_version or 0, entry.received, entry.staged) for entry in entries]
+            commits = [(entry.resource_version or 0, entry.near, entry.staged) for entry in entries]
             stamps[self._spaces[kind]] += commits
         for each in self._objects.values():
             if each.folded:
@@ -315,6 +371,19 @@ class Ledger:
         self.clocks = defaultdict(CommitClock)
         for space, commits in stamps.items():
             self.clocks[space] = CommitClock(commits)
+        self._recent = defaultdict(list)
+        if self.live:
+            for kind, entries in told.items():
+                self._recent[self._spaces[kind]] += [
+                    (each.resource_version or 0, name_of(each.ref)) for each in entries
+                ]
+            for recent in self._recent.values():
+                recent.sort()
+                del recent[:-_RECENT]
+
+
+def _first(pair: tuple[int, Name]) -> int:
+    return pair[0]
 
 
 def _told(entry: Entry) -> tuple[int, int, str, str, str]:

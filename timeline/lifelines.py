@@ -161,7 +161,12 @@ def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: s
     lives: list[list[tuple[int, Entry]]] = []
     drawn = clock.drawn
     for entries in groups:
-        timed = [(drawn(entry.resource_version, entry.received, entry.staged), entry) for entry in entries]
+        timed = [
+            (drawn(entry.resource_version, entry.near, entry.staged, entry.undated), entry)
+            if entry.arrived
+            else (drawn(entry.resource_version, entry.received, entry.staged), entry)
+            for entry in entries
+        ]
         if len(timed) > 1:
             timed.sort(key=_position)
         if entries[0].ref.uid:

@@ -257,6 +257,7 @@ class Finding(models.Model):
     last = models.DateTimeField()
     document = models.JSONField()
     occurrences = models.JSONField()  # `documents.occurrence` of each
+    withdrawn = models.BooleanField(default=False)  # what came later explained it; it is listed no more
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]

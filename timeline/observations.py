@@ -34,9 +34,9 @@ def merged(one: Entry, other: Entry) -> Entry:
     return replace(first, **told) if told else first
 
 
-def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int]:
+def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
-    return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line
+    return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line, entry.arrived
 
 
 def reconciled(entries: list[Entry]) -> list[Entry]:

@@ -62,14 +62,40 @@ class CommitClock:
         self._last = commits[0][0]
         return True
 
-    def drawn(self, resource_version: int | None, received: int, staged: int) -> int:
-        """The time to draw; within [received, staged] always."""
+    @property
+    def last(self) -> int:
+        """The latest revision that it knows."""
+        return self._last
+
+    def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
+        """Take in one commit that nothing bounds above, wherever it lies; the revisions between which, both left out,
+        times may be drawn otherwise now. None where none may."""
+        revisions, times = self._revisions, self._times
+        step = bisect_right(revisions, resource_version)
+        before = revisions[step - 1] if step else 0
+        if step and times[step - 1] >= time:
+            return None
+        self._last = max(self._last, resource_version)
+        if before == resource_version:
+            step -= 1
+            before = revisions[step - 1] if step else 0
+            del revisions[step], times[step]
+        end = step
+        while end < len(times) and times[end] <= time:
+            end += 1
+        revisions[step:end], times[step:end] = [resource_version], [time]
+        return before, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+
+    def drawn(self, resource_version: int | None, received: int, staged: int, arrived: int = 0) -> int:
+        """The time to draw; within [received, staged] always. A change that does not tell when it was made itself, and
+        that `arrived` under somebody's eyes, lies between those before and behind it."""
         if resource_version is None:
             return received
         step = bisect_right(self._revisions, resource_version) - 1
-        if step < 0:
-            return received
-        time = self._times[step]
+        time = self._times[step] if step >= 0 else 0
+        if arrived:
+            following = self._times[step + 1] if step + 1 < len(self._times) else arrived
+            time = max(time, min(arrived, following))
         return received if time < received else time if time < staged else staged
 
     def time_of(self, resource_version: int) -> int:

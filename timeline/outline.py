@@ -24,6 +24,12 @@ class Creation(NamedTuple):
     numbers: dict[Key, int]  # of every track within its root's group, from 1
     ranks: dict[Key, int]  # of every root among all, from 1
 
+    def root(self, track: Track) -> Track:
+        return self.roots[track.key]
+
+    def number(self, track: Track) -> int:
+        return self.numbers[track.key]
+
 
 def creation(world: World) -> Creation:
     roots = {track.key: root(world, track) for track in world.tracks()}
@@ -32,9 +38,9 @@ def creation(world: World) -> Creation:
         groups.setdefault(roots[track.key].key, []).append(track)
     numbers = {}
     for members in groups.values():
-        members.sort(key=lambda track: (track.family in NOISE, _began(track)))
+        members.sort(key=lambda track: (track.family in NOISE, began(track)))
         numbers.update({track.key: number for number, track in enumerate(members, 1)})
-    ordered = sorted({each.key: each for each in roots.values()}.values(), key=_began)
+    ordered = sorted({each.key: each for each in roots.values()}.values(), key=began)
     return Creation(roots, numbers, {each.key: rank for rank, each in enumerate(ordered, 1)})
 
 
@@ -108,7 +114,8 @@ def root(world: World, track: Track) -> Track:
     return world.incarnations(world.root(track).name)[0]
 
 
-def _began(track: Track) -> tuple[int, int, Name, str]:
+def began(track: Track) -> tuple[int, int, Name, str]:
+    """By what lives are put in the order of creation."""
     return track.first.time, track.first.entry.resource_version or 0, *track.key
 
 
@@ -138,11 +145,11 @@ def tide(world: World, rows: list[Lane]) -> Tide:
     highest, begun, ended = [0] * SLICES, [0] * SLICES, [0] * (SLICES + 1)
     for row in rows:
         first, last = span(row.tracks)
-        index = min(SLICES - 1, int((first - world.first) / width))
+        index = max(0, min(SLICES - 1, int((first - world.first) / width)))
         highest[index] = max(highest[index], row.place)
         begun[index] += 1
         if last is not None:
-            ended[min(SLICES, int((last - world.first) / width) + 1)] += 1
+            ended[max(0, min(SLICES, int((last - world.first) / width) + 1))] += 1
     begun = list(itertools.accumulate(begun))
     living = [up - down for up, down in zip(begun, itertools.accumulate(ended), strict=False)]
     return Tide(list(itertools.accumulate(highest, max)), begun, living)
@@ -155,5 +162,6 @@ def histogram(world: World) -> list[int]:
     for track in world.tracks():
         if track.family not in NOISE:
             for each in track.moments:
-                counts[min(SLICES - 1, int((each.time - world.first) / width))] += 1
+                if each.time >= world.first:  # what stood before was not watched
+                    counts[min(SLICES - 1, int((each.time - world.first) / width))] += 1
     return counts

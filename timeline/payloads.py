@@ -38,6 +38,7 @@ class FindingPayload(TypedDict):
     severity: Severity
     verdict: Literal["exact", "bounded", "inconclusive"]
     status: Literal["suspected", "confirmed", "withdrawn"]
+    status_reason: str  # why it is not confirmed; "" where it is
     subject: ObjectPayload
     other: ObjectPayload | None
     effect: Literal["none", "possible", "observed"]

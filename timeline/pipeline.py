@@ -1,12 +1,14 @@
 """The road of every entry, live or uploaded: order, tracks, judgement, store, push; one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from django.db import transaction
 
 from timeline import chunks, documents, push, store
 from timeline.entries import Observation
-from timeline.judge import judge, rulebook, touched
+from timeline.judge import judge, judged, rulebook, touched
+from timeline.live import Live
 from timeline.models import Source
 from timeline.world import World
 
@@ -16,7 +18,7 @@ class Mixed(Exception):
 
 
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
-    """Take entries of a source in, with all that follows from them; the number of changes that were new.
+    """Take a recording in, with all that follows from it; the number of changes that were new.
 
     `world` is what is known of the source so far. Either everything is committed and told to the browsers, or nothing.
     Raises Mixed; and store.Overtaken where another import has changed the source meanwhile.
@@ -34,3 +36,28 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
         store.write_source(source, world, documents.told(world, rulebook()))
         push.notify(source=source.pk)
     return source.entries - known
+
+
+class Committed(NamedTuple):
+    """What one commit of a live source did."""
+
+    entries: int  # changes that were new
+    sequence: int  # its number
+
+
+def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] = lambda: None) -> Committed:
+    """Take in what the streams of a live source told, with all that follows from it.
+
+    `renew` is called inside the transaction, and raises where somebody else holds the source now; then, as after any
+    other error, nothing is committed, and `live` is void: it has learned what is not stored.
+    """
+    source, world = live.source, live.world
+    known, stored = source.entries, source.stored
+    with transaction.atomic():
+        renew()
+        store.hold(source, stored)
+        chunks.write(source, world.learn(batch))
+        changed = world.settle()
+        live.write(batch, changed, judged(world, touched(world, changed)))
+        push.notify(source=source.pk, sequence=source.sequence)
+    return Committed(source.entries - known, source.sequence)

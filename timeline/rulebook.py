@@ -86,6 +86,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     affects: tuple[ObjectRef, ...] = ()
     count: int | None = None  # of what was found too many; None: of the occurrences
     status: Status = Status.CONFIRMED
+    status_reason: str = ""  # why it is not confirmed, a sentence
 
     @property
     def worst(self) -> Occurrence:

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from django.db import DatabaseError, connection, transaction
@@ -19,20 +19,28 @@ from timeline.payloads import ToldPayload
 from timeline.rulebook import Finding as Found
 from timeline.world import World
 
-_TRACK = (
+TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
     "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs",
 )  # fmt: skip
-_STRIP = (
+STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
 )  # fmt: skip
-_FINDING = (
+FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
-    "occurrences",
+    "occurrences", "withdrawn",
 )  # fmt: skip
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last", "payload", "drawn",
 )  # fmt: skip
+
+
+class Order(Protocol):
+    """Which root a life stands under, and its number there."""
+
+    def root(self, track: Track) -> Track: ...
+
+    def number(self, track: Track) -> int: ...
 
 
 NAME_LENGTH = 253  # of a source, characters
@@ -48,7 +56,7 @@ def open_source(name: str) -> Source:
         chunks.open_table(source)
         cursor.execute(
             sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING STORAGE, CHECK (source_id = {}))").format(
-                _tracks(source), sql.Literal(source.pk)
+                track_table(source), sql.Literal(source.pk)
             )
         )
     return source
@@ -80,10 +88,10 @@ def show_source(source: Source) -> None:
         if not source.ready:
             cursor.execute(
                 sql.SQL("ALTER TABLE timeline_track ATTACH PARTITION {} FOR VALUES IN ({})").format(
-                    _tracks(source), sql.Literal(source.pk)
+                    track_table(source), sql.Literal(source.pk)
                 )
             )
-        cursor.execute(sql.SQL("ANALYZE {}").format(_tracks(source)))
+        cursor.execute(sql.SQL("ANALYZE {}").format(track_table(source)))
         source.ready = True
         source.save(update_fields=["ready", "table"])
 
@@ -96,11 +104,11 @@ def discard_source(source: Source, patience: int = 60) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience}s"])
         chunks.drop(source)
-        cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_tracks(source)))
+        cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(track_table(source)))
         source.delete()
 
 
-def _tracks(source: Source) -> sql.Identifier:
+def track_table(source: Source) -> sql.Identifier:
     return sql.Identifier(f"timeline_track_{source.pk}")
 
 
@@ -121,24 +129,24 @@ def write_tracks(source: Source, world: World) -> None:
     lanes, strips = outline.lanes(world, order)
     source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
     packer = Packer(LIFELINES)
-    rows = (row for lane in lanes for row in _track_rows(source, world, lane, order, packer))
+    rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
     if source.ready:
-        _upsert(_tracks(source), _TRACK, ("source_id", "id"), rows)
+        upsert(track_table(source), TRACK, ("source_id", "id"), rows)
     else:  # the table has no index yet
-        _fill(_tracks(source), _TRACK, rows)
+        _fill(track_table(source), TRACK, rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
-    _upsert(
+    upsert(
         sql.Identifier("timeline_strip"),
-        _STRIP,
+        STRIP,
         ("source_id", "place"),
-        [_strip_row(source, world, strip, order) for strip in strips],
+        [strip_row(source, world, strip, order) for strip in strips],
     )
 
 
-def _track_rows(
-    source: Source, world: World, lane: outline.Lane, order: outline.Creation, packer: Packer
+def track_rows(
+    source: Source, world: World, lane: outline.Lane, order: Order, packer: Packer
 ) -> Iterator[tuple[Any, ...]]:
-    root = order.roots[lane.tracks[0].key]
+    root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     for track in lane.tracks:
         ref, life = track.ref, _range(track.first.time, track.until)
@@ -150,7 +158,7 @@ def _track_rows(
             world.number(root),
             lane.strip,
             lane.place,
-            order.numbers[track.key],
+            order.number(track),
             *whole,
             life,
             track.family,
@@ -172,13 +180,13 @@ def _array(numbers: Iterable[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-def _strip_row(source: Source, world: World, strip: outline.Strip, order: outline.Creation) -> tuple[Any, ...]:
+def strip_row(source: Source, world: World, strip: outline.Strip, order: Order) -> tuple[Any, ...]:
     tracks = [track for lane in strip.lanes for track in lane.tracks]
     ref = tracks[0].ref
     return (
         source.pk,
         strip.place,
-        world.id_of(order.roots[tracks[0].key].ref),
+        world.number(order.root(tracks[0])),
         tracks[0].family,
         _text(ref.group),
         _text(ref.kind),
@@ -200,16 +208,16 @@ def _range(start: int, end: int | None) -> str:
 
 def write_findings(source: Source, world: World, subjects: Iterable[Track], findings: Iterable[Found]) -> None:
     """What holds of these subjects now takes the place of what was stored of them."""
-    rows = [_finding_row(source, world, found) for found in findings]
+    rows = [finding_row(source, world, found) for found in findings]
     stored = Finding.objects.filter(source=source)
     if world.reads:  # else all were judged
         stored = stored.filter(subject__in=[world.number(track) for track in subjects])
     gone, _ = stored.exclude(identity__in=[row[1] for row in rows]).delete()
-    if _upsert(sql.Identifier("timeline_finding"), _FINDING, ("source_id", "identity"), rows) or gone:
-        _write_occurrences(source)
+    if upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows) or gone:
+        write_occurrences(source)
 
 
-def _finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
+def finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
     proofs = [proof.ref for each in found.occurrences for proof in each.proof]
     named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
     # It is shown with its subject; where none stands (a Lease only named), with its first proof.
@@ -227,6 +235,7 @@ def _finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
         moment(found.occurrences[-1].last),
         _json(documents.finding(found)),
         _json([documents.occurrence(found, each, world.id_of) for each in found.occurrences]),
+        False,
     )
 
 
@@ -237,20 +246,26 @@ def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
     return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
 
 
-def _write_occurrences(source: Source) -> None:
-    """The list of findings anew, as they are stored."""
-    stored = Finding.objects.filter(source=source).values_list("subject", "root", "document", "occurrences")
+def write_occurrences(source: Source, rules: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
+    """The list of findings anew, as they are stored; of some rules or of all. The keys of its rows that changed, and of
+    those that are gone."""
+    of_rules = {} if rules is None else {"rule__in": list(rules)}
+    findings = Finding.objects.filter(source=source, withdrawn=False, **of_rules)
+    stored = findings.values_list("subject", "root", "document", "occurrences")
     rows = documents.rows(itertools.starmap(documents.Told, stored), f"/sources/{source.pk}/findings/")
-    Occurrence.objects.filter(source=source).exclude(key__in=[row.payload["key"] for row in rows]).delete()
-    _upsert(
+    before = Occurrence.objects.filter(source=source, **of_rules)
+    gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
+    before.filter(key__in=gone).delete()
+    changed = upsert(
         sql.Identifier("timeline_occurrence"),
         _OCCURRENCE,
         ("source_id", "key"),
-        [_occurrence_row(source, row) for row in rows],
+        [occurrence_row(source, row) for row in rows],
     )
+    return changed, gone
 
 
-def _occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
+def occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
     payload, drawn = row
     subjects = [found["subject"] for found in payload["findings"]]
     proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
@@ -270,19 +285,26 @@ def _occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
     )
 
 
-def write_source(source: Source, world: World, told: ToldPayload) -> None:
+def write_reach(source: Source, world: World) -> None:
+    """How much there is of it, and from when until when."""
     source.entries = sum(seen.changes for seen in world.seen.values())
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
+    source.save(update_fields=["entries", "stored", "sequence", "first", "last"])
+
+
+def write_source(source: Source, world: World, told: ToldPayload) -> None:
+    """The same, and the sums over all of it."""
     source.histogram = outline.histogram(world)
     source.told = told
-    source.save(update_fields=["entries", "stored", "first", "last", "histogram", "census", "tide", "told"])
+    source.save(update_fields=["histogram", "census", "tide", "told"])
+    write_reach(source, world)
 
 
-def _upsert(
+def upsert(
     target: sql.Identifier, columns: tuple[str, ...], keys: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
-) -> int:
-    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE what differs; how many rows that were."""
+) -> list[Any]:
+    """COPY into a temporary table, then INSERT … ON CONFLICT DO UPDATE what differs; the last key of these."""
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     fresh = sql.Identifier("fresh")
     told = [sql.Identifier(column) for column in columns if column not in keys]
@@ -301,10 +323,19 @@ def _upsert(
         cursor.execute(
             sql.SQL(
                 "INSERT INTO {0} ({1}) SELECT {1} FROM {2} ON CONFLICT ({3})"
-                " DO UPDATE SET {4} WHERE ({5}) IS DISTINCT FROM ({6})"
-            ).format(target, names, fresh, sql.SQL(", ").join(map(sql.Identifier, keys)), updates, before, after)
+                " DO UPDATE SET {4} WHERE ({5}) IS DISTINCT FROM ({6}) RETURNING {7}"
+            ).format(
+                target,
+                names,
+                fresh,
+                sql.SQL(", ").join(map(sql.Identifier, keys)),
+                updates,
+                before,
+                after,
+                sql.SQL("{}.{}").format(target, sql.Identifier(keys[-1])),
+            )
         )
-        changed: int = cursor.rowcount
+        changed = [key for (key,) in cursor.fetchall()]
         cursor.execute(sql.SQL("DROP TABLE {}").format(fresh))
     return changed
 

@@ -38,9 +38,8 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
 
 
 def dated(moment: Moment) -> bool:
-    """Whether its time is near its commit. Of a later change, and of a deletion, an object that was watched tells only
-    times before it, unless its managedFields name who made the change."""
-    return moment.clock is Clock.AUDIT or moment.change is Change.CREATED or moment.user_agent != ""
+    """Whether its time is near its commit (see `Entry.dated`)."""
+    return moment.entry.dated
 
 
 def surely_live(track: Track, time: int, world: World) -> bool:

@@ -4,7 +4,8 @@ A `World` learns entries in any order; when it settles, its tracks and their ind
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef, Observation
@@ -14,8 +15,12 @@ from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, pub
 from timeline.order import At
 from timeline.reads import LAST, SEEN, WRITES, Reads
 from timeline.seen import GroupKind, Seen
+from timeline.streams import Stream
 
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
+
+
+_PULSE = 1_000_000  # µs
 
 
 class World:
@@ -33,6 +38,8 @@ class World:
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
+        self._horizon: int | None = None
+        self._asked = 0  # how far the source went when what depends on its end was judged last
         self._names: list[Name] | None = None  # of all lanes, in order
         self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
@@ -43,9 +50,35 @@ class World:
 
     @property
     def last(self) -> int:
+        """What the source covers ends here, microseconds; while a rule judges, what the streams that it needs have
+        reached."""
         if self.reads:
             self.reads.look(*LAST)
-        return self._ledger.last
+        return self._ledger.last if self._horizon is None else self._horizon
+
+    @property
+    def live(self) -> bool:
+        """Whether it comes from streams that go on."""
+        return self._ledger.live
+
+    @property
+    def streams(self) -> Mapping[GroupKind, Stream]:
+        """What is known of the watch of each kind."""
+        return self._ledger.streams
+
+    def reached(self, kinds: Iterable[GroupKind]) -> int:
+        """The drawn time up to which the streams of these kinds have told everything; others do not count."""
+        streams = self._ledger.streams
+        return min((self._ledger.reached(kind) for kind in kinds if kind in streams), default=self._ledger.last)
+
+    @contextmanager
+    def until(self, horizon: int | None) -> Iterator[None]:
+        """Judge as if the source ended at a time; None: where it does."""
+        self._horizon = horizon
+        try:
+            yield
+        finally:
+            self._horizon = None
 
     @property
     def seen(self) -> dict[GroupKind, Seen]:
@@ -109,6 +142,9 @@ class World:
         if (tells := self._tells()) != self._told:
             self._told = tells
             self.reads.differs(SEEN)
+        if self.live and self._ledger.last < self._asked + _PULSE:  # a second more or less of silence can wait
+            return self._resolve(sorted(self.reads.take()))
+        self._asked = self._ledger.last
         self.reads.differs(LAST, WRITES)
         keys = self.reads.take()
         for key, answers in self.reads.answers():
@@ -210,7 +246,11 @@ class World:
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # nothing of it was followed; a list shows one moment alone
-        if seen.streamed and end <= seen.streamed_until and self._known_losses.follows((group, kind)):
+        streamed = seen.streamed and self._known_losses.follows((group, kind))
+        if self._ledger.live:
+            blind = self._ledger.streams[group, kind].blind(start, end)
+            return streamed and not blind and end <= self._ledger.reached((group, kind))
+        if streamed and end <= seen.streamed_until:
             return True
         begun, over = self._ledger.logged
         logged = begun - _MARGIN <= start and end <= over + _MARGIN

@@ -1,0 +1,63 @@
+"""What the streams of a live source would have told of a recording."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from collectors.formats import read
+from timeline.entries import Change, Entry, Mark, Observation, Told
+from timeline.kinds import qualified
+from timeline.payloads import FindingPayload, ObjectPayload
+from timeline.streams import PASSES
+
+GroupKind = tuple[str, str]
+
+
+def observations(folder: Path) -> list[Observation]:
+    """The watch files of a folder as collectors tell them: compared, listed, followed, and complete in the end.
+
+    What a list shows comes first, then every change in commit order, each when its neighbours tell that it was made.
+    """
+    entries = [item for item in read([(folder, "watch")], bodies=True) if isinstance(item, Entry)]
+    by_kind: dict[GroupKind, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_kind[entry.ref.group, entry.ref.kind].append(replace(entry, place=None))
+    told: list[Observation] = []
+    start = min(entry.received for entry in entries if entry.change is not Change.OBSERVED)
+    for kind in by_kind:
+        together = Told.APART if kind[1] == "Event" else Told.TOGETHER
+        told += [Mark(kind[0], "v1", kind[1], together, start - 10 - n, other="Pod") for n in range(PASSES)]
+    for kind, listed in by_kind.items():
+        first = [replace(entry, arrived=start) for entry in listed if entry.change is Change.OBSERVED]
+        revision = max((entry.resource_version or 0 for entry in first), default=1)
+        told += [*first, Mark(*kind_of(kind), Told.LISTED, start, revision)]
+    changes = [entry for entry in entries if entry.change is not Change.OBSERVED]
+    changes.sort(key=lambda entry: entry.resource_version or 0)
+    now = start
+    for entry in changes:
+        now = max(now + 1_000, entry.received + 300_000)
+        told.append(replace(entry, place=None, arrived=now))
+    last = max(entry.resource_version or 0 for entry in entries)
+    return told + [Mark(*kind_of(kind), Told.REACHED, now, last) for kind in by_kind]
+
+
+def kind_of(kind: GroupKind) -> tuple[str, str, str]:
+    return kind[0], "v1", kind[1]
+
+
+def batches(told: Sequence[Observation], size: int) -> Iterable[Sequence[Observation]]:
+    return (told[at : at + size] for at in range(0, len(told), size))
+
+
+def verdicts(findings: Iterable[FindingPayload]) -> set[tuple[str, ...]]:
+    """What the findings of two sources of one story have in common."""
+    return {
+        (each["rule"], _name(each["subject"]), _name(each["other"]), each["verdict"], each["status"])
+        for each in findings
+    }
+
+
+def _name(ref: ObjectPayload | None) -> str:
+    return f"{qualified(ref['group'], ref['kind'])} {ref['namespace']}/{ref['name']}" if ref else ""

@@ -1,0 +1,92 @@
+"""A live source is what its recording is: batch by batch, taken over by another worker, with everything in between."""
+
+from pathlib import Path
+
+import pytest
+
+from collectors.formats import Limits, own
+from collectors.imports import Count, import_into
+from tests.live import batches, observations, verdicts
+from tests.stored import findings_of, told_tracks
+from timeline import chunks, live, store
+from timeline.exports import document
+from timeline.models import Cluster, Delta, Source, Track
+from timeline.payloads import DocumentPayload, FindingPayload
+from timeline.pipeline import follow
+
+ENGINE = Path(__file__).parent / "data" / "engine"
+FOLDERS = ["families-watch", "jobs-watch"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def uploaded(path: Path) -> Source:
+    source = store.open_source("uploaded")
+    import_into(source, [(path, "watch")], Limits(), Count())
+    return source
+
+
+def watched(folder: Path, size: int, *, takeovers: bool = False) -> Source:
+    """What becomes of a recording that streams tell; `takeovers`: each batch to another worker."""
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    for batch in batches(observations(folder), size):
+        follow(held, batch)
+        if takeovers:
+            held = live.open_again(Source.objects.get(pk=source.pk))
+    return source
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_findings_are_those_of_the_upload(name: str) -> None:
+    """A live source is compared kind by kind, so that it may be surer."""
+    found, expected = (document(each)["findings"] for each in (watched(ENGINE / name, 97), uploaded(ENGINE / name)))
+    unsure = {each["id"] for each in expected if each["verdict"] == "inconclusive"}
+    assert {each["id"] for each in found} == {each["id"] for each in expected}
+    assert verdicts(each for each in found if each["id"] not in unsure) == verdicts(
+        each for each in expected if each["id"] not in unsure
+    )
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(("size", "takeovers"), [(1, False), (50, True), (10_000, False)])
+def test_its_export_gives_what_it_was(name: str, size: int, takeovers: bool, tmp_path: Path) -> None:
+    if size == 1 and name == "families-watch":
+        size = 7
+    source = watched(ENGINE / name, size, takeovers=takeovers)
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
+    again = uploaded(path)
+    mine, other = document(source), document(again)
+    assert told(mine) == told(other)
+    assert [row[:5] + row[11:] for row in told_tracks(source)] == [row[:5] + row[11:] for row in told_tracks(again)]
+
+
+def told(found: DocumentPayload) -> list[FindingPayload]:
+    """Without the line of the export."""
+    for finding in found["findings"]:
+        for proof in finding["proof"]:
+            proof["file"] = proof["line"] = None
+    return found["findings"]
+
+
+def test_the_order_of_lanes_is_that_of_the_upload() -> None:
+    source = watched(ENGINE / "families-watch", 40)
+    path = ENGINE / "families-watch"
+    again = uploaded(path)
+    assert lanes(source) == lanes(again)
+
+
+def lanes(source: Source) -> list[tuple[object, ...]]:
+    rows = Track.objects.filter(source=source, span__isnull=False).order_by("place")
+    return [(row.kind, row.namespace, row.name, row.number, bool(row.strip)) for row in rows]
+
+
+def test_each_commit_tells_what_it_changed() -> None:
+    source = watched(ENGINE / "jobs-watch", 100)
+    deltas = list(Delta.objects.filter(source=source).order_by("sequence"))
+    assert [delta.sequence for delta in deltas] == list(range(1, len(deltas) + 1))
+    assert deltas[-1].sequence == Source.objects.get(pk=source.pk).sequence
+    moved = {track for delta in deltas for track in delta.changed["tracks"]}
+    assert moved == set(Track.objects.filter(source=source).values_list("id", flat=True))
+    assert any(delta.changed["findings"] for delta in deltas)
+    assert findings_of(source)

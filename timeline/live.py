@@ -1,0 +1,247 @@
+"""A live source in the hands of the worker that holds it: what is known of it, and its rows in PostgreSQL.
+
+Only what changed is written: the lanes that a batch moves, the findings of the subjects that it touches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Count, Min
+from django.utils import timezone
+from msgspec.structs import replace
+from psycopg import sql
+
+from timeline import chunks, documents, outline, push, store
+from timeline.arrangement import Arrangement, Known
+from timeline.entries import Entry, Mark, ObjectRef, Observation, Owner, Told, moment
+from timeline.judge import judged, rulebook, settled
+from timeline.lifelines import Key, Track, public_uid
+from timeline.models import Cluster, Delta, Finding, Gap, Source, Stream
+from timeline.packing import LIFELINES, Packer
+from timeline.rulebook import Finding as Found
+from timeline.rulebook import Status
+from timeline.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from timeline.seen import GroupKind
+
+KEPT = 1000  # deltas, for browsers that come back
+_SUMS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
+_SUMS_SHARE = 20  # and of the time between them, they take at most one part in so many
+
+
+class Standing(NamedTuple):
+    """An object as the source knows it: what a watch has to know to tell what a list shows anew, and what is gone."""
+
+    ref: ObjectRef
+    revision: int
+    owner: Owner | None
+    managers: int = 0  # a hash of its managedFields; 0 where it is not known
+
+
+class Live:
+    """One source, its world, and what was written of that. Void once `pipeline.follow` has raised."""
+
+    def __init__(self, source: Source, world: World, known: Known) -> None:
+        self.source = source
+        self.world = world
+        self._arrangement = Arrangement(world, known)
+        self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
+        self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
+        self._sums_due = 0.0  # by a monotonic clock, seconds
+
+    def standing(self, group: str, kind: str) -> dict[str, Standing]:
+        """All objects of a kind that are taken to stand, by UID."""
+        return {
+            uid: Standing(track.ref, track.last.entry.resource_version or 0, track.owner)
+            for track in self.world.of_kind(group, kind)
+            if track.until is None and (uid := public_uid(track.ref))
+        }
+
+    def write(self, batch: Iterable[Observation], changed: list[Track], found: dict[Key, list[Found]]) -> None:
+        """What follows from a batch that the world has learned; `found` of the subjects that were judged anew."""
+        source = self.source
+        source.sequence += 1
+        tracks = self._write_tracks(changed)
+        findings, gone = self._write_findings(found)
+        self._write_streams(batch)
+        self._write_source()
+        moved = {"tracks": tracks, "findings": findings, "gone": gone}
+        Delta.objects.create(source=source, sequence=source.sequence, at=timezone.now(), changed=moved)
+        if source.sequence % KEPT == 0:
+            Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
+
+    def _write_tracks(self, changed: Iterable[Track]) -> list[int]:
+        """The rows of all lanes that moved or changed; which tracks those were."""
+        source, world, order = self.source, self.world, self._arrangement
+        arranged = order.arrange(changed)
+        if not arranged.lanes:
+            return []
+        packer = Packer(LIFELINES)
+        rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
+        written = store.upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
+        if arranged.dissolved:
+            source.strip_set.filter(place__in=arranged.dissolved).delete()
+        if arranged.strips:
+            strips = [store.strip_row(source, world, strip, order) for strip in arranged.strips]
+            store.upsert(sql.Identifier("timeline_strip"), store.STRIP, ("source_id", "place"), strips)
+        return written
+
+    def _write_findings(self, found: dict[Key, list[Found]]) -> tuple[list[str], list[str]]:
+        """What differs from what was found before; which rows of the list changed by that, and which are gone."""
+        fresh, lost = self._compare(found)
+        if not fresh and not lost:
+            return [], []
+        rows = [store.finding_row(self.source, self.world, each) for each in fresh.values()]
+        store.upsert(sql.Identifier("timeline_finding"), store.FINDING, ("source_id", "identity"), rows)
+        self._withdraw(lost.values())
+        rules = {each.rule for each in (*fresh.values(), *lost.values())}
+        return store.write_occurrences(self.source, rules)
+
+    def _compare(self, found: dict[Key, list[Found]]) -> tuple[dict[str, Found], dict[str, Found]]:
+        """What is new, or told otherwise than before; and what nobody tells any more."""
+        fresh: dict[str, Found] = {}
+        lost: dict[str, Found] = {}
+        for key, of_track in found.items():
+            before = self._found.pop(key, {})
+            now = {each.id: each for each in of_track}
+            fresh.update((id, each) for id, each in now.items() if each != before.get(id))
+            lost.update((id, each) for id, each in before.items() if id not in now)
+            if now:
+                self._found[key] = now
+        for key, known in self._found.items():
+            for id, each in known.items():
+                lost.pop(id, None)  # another subject tells it, too
+                if key not in found and each.status is Status.SUSPECTED:
+                    again = settled(each, self.world)
+                    if again != each:
+                        fresh[id] = known[id] = again
+        return fresh, lost
+
+    def _withdraw(self, lost: Iterable[Found]) -> None:
+        """They stay for whoever has their address, with the reason."""
+        for each in lost:
+            before = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
+            reason = f"Withdrawn{before}: what arrived up to {self._last():%H:%M:%S} UTC explains it."
+            told = replace(each, status=Status.WITHDRAWN, status_reason=reason)
+            row = Finding.objects.filter(source=self.source, identity=each.id)
+            row.update(withdrawn=True, document=documents.finding(told))
+
+    def _last(self) -> datetime:
+        return moment(self.world.last)
+
+    def _write_streams(self, batch: Iterable[Observation]) -> None:
+        """How far each stream has come, in this very transaction; and where it was blind."""
+        counts: Counter[GroupKind] = Counter()
+        gaps = []
+        listed = {}
+        for each in batch:
+            if isinstance(each, Entry):
+                counts[each.ref.group, each.ref.kind] += 1
+                continue
+            if each.what is Told.GAP:
+                gaps.append(_gap(self.source, each))
+            elif each.what is Told.LISTED:
+                listed[each.group, each.kind] = moment(each.time)
+        Gap.objects.bulk_create(gaps, ignore_conflicts=True)
+        rows = []
+        for kind, stream in self.world.streams.items():
+            reached = stream.reached, stream.reached_at
+            if counts[kind] or kind in listed or (stream.reached and self._reached.get(kind) != reached):
+                self._reached[kind] = reached
+                at = moment(stream.reached_at) if stream.reached_at else None
+                rows.append((stream.reached or None, at, listed.get(kind), counts[kind], self.source.pk, *kind))
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "UPDATE timeline_stream SET watermark = %s, watermark_at = %s, listed_at = coalesce(%s, listed_at),"
+                ' entries = entries + %s WHERE source_id = %s AND "group" = %s AND kind = %s',
+                rows,
+            )
+
+    def _write_source(self) -> None:
+        """How far it goes; and now and then the sums over all of it."""
+        source, world = self.source, self.world
+        if time.monotonic() >= self._sums_due:
+            began = time.monotonic()
+            source.census, source.tide = self._census()
+            store.write_source(source, world, documents.told(world, rulebook()))
+            took = time.monotonic() - began
+            self._sums_due = time.monotonic() + max(_SUMS_EVERY, took * _SUMS_SHARE)
+        else:
+            store.write_reach(source, world)
+
+    def _census(self) -> tuple[list[tuple[str, str, int]], dict[str, list[int]]]:
+        lanes = self._arrangement.lanes()
+        return outline.census(lanes), outline.tide(self.world, lanes)._asdict()
+
+
+def _gap(source: Source, mark: Mark) -> Gap:
+    return Gap(
+        source=source,
+        group=mark.group,
+        kind=mark.kind,
+        since=moment(mark.since),
+        until=moment(mark.time),
+        since_revision=mark.since_revision,
+        revision=mark.revision,
+        reason=mark.reason,
+    )
+
+
+def begin(cluster: Cluster, ended: str = "") -> Source:
+    """A new source for what is observed of a cluster from now on. The one before, if there is one, gets a name of its
+    own and the reason why it ended."""
+    with transaction.atomic():
+        number = cluster.sources.count() + 1
+        if before := cluster.source:
+            before.name = f"{cluster.name} (until {timezone.now():%Y-%m-%d %H:%M})"[: store.NAME_LENGTH]
+            before.ended = ended
+            before.save(update_fields=["name", "ended"])
+            push.notify(source=before.pk)
+        source = store.open_source(cluster.name)
+        source.cluster = cluster
+        source.inputs = [cluster.name if number == 1 else f"{cluster.name}, part {number}"]
+        source.save(update_fields=["cluster", "inputs"])
+        store.show_source(source)
+        cluster.source = source
+        cluster.save(update_fields=["source"])
+        push.notify(source=source.pk, cluster=cluster.pk)
+    return source
+
+
+def open_again(source: Source) -> Live:
+    """Take a source over: its world as it was stored, judged."""
+    source.refresh_from_db()
+    world = World(remembers=True)
+    for _ in world.learn(chunks.observations(source.pk)):
+        pass
+    live = Live(source, world, _known(source))
+    with transaction.atomic():
+        changed = world.settle()
+        live.write((), changed, judged(world, world.tracks()))
+        push.notify(source=source.pk, sequence=source.sequence)
+    return live
+
+
+def _known(source: Source) -> Known:
+    groups = source.track_set.values("root").annotate(place=Min("place"), lives=Count("id"))
+    return Known({each["root"]: each["place"] >> outline.GROUP for each in groups}, {})
+
+
+def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:
+    """What the watch of a resource (group, version, kind, plural, namespaced) is at."""
+    group, version, kind, plural, namespaced = resource
+    told = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
+    if error:
+        told["error_at"] = timezone.now()
+    with transaction.atomic():
+        Stream.objects.update_or_create(source=source, group=group, resource=plural, defaults=told)
+        if source.cluster_id:
+            push.notify(cluster=source.cluster_id)

@@ -69,7 +69,7 @@ _NO_OBJECTS = {
 
 
 def sighting_of(
-    raw: bytes, change: Change, place: Place, *, bodies: bool, api_version: str = "", kind: str = ""
+    raw: bytes, change: Change, place: Place | None, *, bodies: bool, api_version: str = "", kind: str = ""
 ) -> Sighting:
     """What one object in JSON tells; the items of typed lists have their version and kind from the list.
 

@@ -183,6 +183,11 @@ def registry() -> dict[tuple[str, str], Kind]:
     return found
 
 
+def described() -> set[tuple[str, str]]:
+    """(group, kind) of all that Causeline knows more of than it knows of any custom resource."""
+    return (registry().keys() | _PLAIN.keys()) - {("*", "*")}
+
+
 @cache
 def kind_of(group: str, kind: str) -> Kind:
     """The kind's own description, that of any custom resource, or a plain one that knows only metadata."""

@@ -1,0 +1,250 @@
+"""One API server: how it is reached and by whom, and raw requests to it. Thread-safe."""
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes.client import Configuration
+from kubernetes.client.rest import RESTClientObject
+from kubernetes.config import load_incluster_config, load_kube_config, load_kube_config_from_dict
+from kubernetes.config.config_exception import ConfigException
+from urllib3.connection import HTTPConnection
+
+from collectors.redact import redact
+from collectors.watch.clock import ServerClock
+from collectors.watch.failures import Refused, Unauthorized, Unreachable, Unusable, refused
+from collectors.watch.stream import Stream, Watchdog
+
+_AGENT = "causeline"
+_JSON = "application/json"
+_ERROR_BYTES = 1 << 16
+_AGAIN = 3.0  # seconds before credentials that were refused are loaded once more
+_CONNECTIONS = 128  # that are kept open
+_ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}  # a dead peer shows in 14 s
+
+Load = Callable[[Configuration], None]
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    query: dict[str, object]
+    headers: dict[str, str]
+    timeout: urllib3.Timeout
+    body: bytes | None = None
+
+
+class Api:
+    """Requests with the credentials of one configuration, which is loaded again when the server refuses them: tokens
+    rotate. Every wait has an end."""
+
+    def __init__(
+        self, load: Load, *, connect: float = 10.0, read: float = 30.0, silence: tuple[float, float] = (10.0, 75.0)
+    ) -> None:
+        """`load` fills a configuration. Seconds to wait for a connection, for bytes of an answer, and for a sign of
+        life of a watch (where much came before, where little did). Raises Unusable where nothing can be loaded."""
+        self._load = load
+        self._timeout = urllib3.Timeout(connect=connect, read=read)
+        self._silence = silence
+        self._long = urllib3.Timeout(connect=connect, read=silence[1] + 30)
+        self._lock = threading.Lock()
+        self._watchdog = Watchdog()
+        self._loaded = 0.0  # when, time.monotonic
+        self.clock = ServerClock()
+        self._configuration, self._pool = self._configured()
+
+    @classmethod
+    def from_kubeconfig(cls, kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -> "Api":
+        """A file is read again when the server refuses what it says. Raises Unusable."""
+        load: Any = load_kube_config_from_dict
+        if isinstance(kubeconfig, Path):
+            load = load_kube_config
+        told = str(kubeconfig.expanduser()) if isinstance(kubeconfig, Path) else kubeconfig
+        return cls(lambda to: load(told, context or None, to, persist_config=False), **waits)
+
+    @classmethod
+    def in_cluster(cls, **waits: Any) -> "Api":
+        """As the ServiceAccount of the Pod that this runs in. Raises Unusable."""
+        return cls(load_incluster_config, **waits)
+
+    @property
+    def host(self) -> str:
+        """Such as https://10.0.0.1:6443."""
+        return str(self._configuration.host)
+
+    def now(self) -> int:
+        """µs since 1970 by the server's clock."""
+        return self.clock.now()
+
+    def get(self, path: str, *, accept: str = _JSON, **query: object) -> bytes:
+        """The body of the answer. Raises ApiError."""
+        return self._whole(_Request("GET", path, query, {"Accept": accept, "Accept-Encoding": "gzip"}, self._timeout))
+
+    def post(self, path: str, body: bytes) -> bytes:
+        """The body of the answer. Raises ApiError."""
+        headers = {"Accept": _JSON, "Content-Type": _JSON}
+        return self._whole(_Request("POST", path, {}, headers, self._timeout, body))
+
+    def stream(self, path: str, stop: threading.Event, *, accept: str = _JSON, **query: object) -> Stream:
+        """An answer that goes on; it ends where `stop` is set. Raises ApiError."""
+        headers = {"Accept": accept, "Accept-Encoding": "identity"}  # packed, an event would wait for the next
+        response = self._asked(_Request("GET", path, query, headers, self._long))
+        return Stream(response, self._watchdog, stop, self._silence)
+
+    def close(self) -> None:
+        """Connections that nobody uses are closed."""
+        self._pool.clear()
+
+    def _whole(self, request: _Request) -> bytes:
+        response = self._asked(request)
+        try:
+            return response.read(decode_content=True)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise self._unreachable(error) from None
+        finally:
+            response.release_conn()
+
+    def _asked(self, request: _Request) -> urllib3.BaseHTTPResponse:
+        """An answer that is no error, not read yet; asked for twice where new credentials may help."""
+        before = self._loaded
+        try:
+            return self._once(request)
+        except Unauthorized:
+            if not self._reload(before):
+                raise
+            return self._once(request)
+
+    def _once(self, request: _Request) -> urllib3.BaseHTTPResponse:
+        with self._lock:
+            pool = self._pool
+            headers = {"User-Agent": _AGENT, **request.headers, **self._credentials()}
+            url = self.host.rstrip("/") + request.path
+        if request.query:
+            url = f"{url}?{urlencode(request.query)}"
+        asked = time.monotonic()
+        try:
+            response = pool.request(
+                request.method,
+                url,
+                body=request.body,
+                headers=headers,
+                timeout=request.timeout,
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise self._unreachable(error) from None
+        except ValueError:  # a header that cannot be sent
+            raise Unusable("The credentials hold characters that cannot be sent.") from None
+        self.clock.learn(response.headers.get("Date"), asked, time.monotonic())
+        if response.status not in (200, 201):
+            raise self._refused(response)
+        return response
+
+    def _refused(self, response: urllib3.BaseHTTPResponse) -> Refused:
+        told = b""
+        with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+            told = response.read(_ERROR_BYTES, decode_content=True)
+        response.close()
+        return refused(told, response.status, response.headers.get("Retry-After"))
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        """Whatever the error quotes, such as the address with a password in it, is left out."""
+        return Unreachable(f"{self._configuration.host.rpartition('@')[2]} {_because(error)}.")
+
+    def _credentials(self) -> dict[str, str]:
+        """A header, where the credentials are no certificate; a token that expires is renewed here."""
+        try:
+            told = self._configuration.auth_settings().get("BearerToken")
+        except (ConfigException, OSError, ValueError) as error:
+            raise Unusable(f"The credentials cannot be renewed ({type(error).__name__}).") from None
+        return {"Authorization": str(told["value"]).strip()} if told else {}
+
+    def _reload(self, before: float) -> bool:
+        """Whether other credentials may be there now than those of which `before` tells when they were loaded."""
+        with self._lock:
+            if self._loaded != before:
+                return True  # somebody else was here
+            if time.monotonic() - before < _AGAIN:
+                return False
+            self._configuration, self._pool = self._configured()
+            return True
+
+    def _configured(self) -> tuple[Configuration, urllib3.PoolManager]:
+        configuration = Configuration()
+        configuration.connection_pool_maxsize = _CONNECTIONS
+        configuration.socket_options = [*HTTPConnection.default_socket_options, *_keeping_alive()]
+        try:
+            with _Complaints() as complaints:
+                self._load(configuration)
+            pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+        except ConfigException as error:
+            raise Unusable(f"The kubeconfig cannot be used: {_first_line(error)}") from None
+        except Exception as error:  # a kubeconfig that is no YAML, a certificate that is none: each has its own
+            raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
+        if complaints.told:
+            raise Unusable(f"There are no credentials: {_first_line(complaints.told[0])}")
+        self._loaded = time.monotonic()
+        return configuration, pool
+
+
+def _keeping_alive() -> list[tuple[int, int, int]]:
+    """Options of a socket; not every system has all of them."""
+    options = []
+    for name, value in _ALIVE.items():
+        if (option := getattr(socket, name, None)) is not None:
+            level = socket.SOL_SOCKET if name.startswith("SO_") else socket.IPPROTO_TCP
+            options.append((level, option, value))
+    return options
+
+
+def _because(error: BaseException) -> str:
+    """Why nothing was answered, in words."""
+    reason = getattr(error, "reason", None)
+    cause = reason if isinstance(reason, BaseException) else error
+    if isinstance(cause, urllib3.exceptions.NameResolutionError):
+        return "cannot be found: its name has no address here"
+    if isinstance(cause, urllib3.exceptions.ConnectTimeoutError | TimeoutError | urllib3.exceptions.ReadTimeoutError):
+        return "did not answer in time"
+    if isinstance(cause, urllib3.exceptions.SSLError):
+        return "is not trusted: its certificate does not fit what the kubeconfig says, or it asks for another of ours"
+    if isinstance(cause, urllib3.exceptions.NewConnectionError):
+        return "cannot be reached: " + (os.strerror(errno) if (errno := _errno(cause)) else "no connection")
+    return f"broke the connection off ({type(cause).__name__})"
+
+
+def _errno(error: BaseException) -> int:
+    before = error.__cause__ or error.__context__
+    return before.errno or 0 if isinstance(before, OSError) else 0
+
+
+def _first_line(error: object) -> str:
+    return str(error).partition("\n")[0][:200].rstrip(".") + "."
+
+
+class _Complaints(logging.Handler):
+    """What the package kubernetes only logs: that a program gave no credentials."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == threading.get_ident() and "kubernetes" in record.pathname:
+            self.told.append(redact(record.getMessage()))
+
+    def __enter__(self) -> "_Complaints":
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)

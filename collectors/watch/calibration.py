@@ -1,0 +1,49 @@
+"""Whether the revisions of two kinds are of one counter: asked of the server, again and again.
+
+A kind is listed between two lists of a reference kind. If all count together, its revision lies between theirs. One
+failure disproves it; many passes in a busy cluster make it sure.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from collectors.watch.api import Api
+from collectors.watch.failures import ApiError
+from collectors.watch.reading import Malformed, page_of
+from collectors.watch.resources import Resource
+from timeline.entries import Mark, Told
+from timeline.kinds import qualified
+
+_REFERENCE = "pods"  # changes often, and is everywhere
+
+
+def calibrate(api: Api, resources: Sequence[Resource], namespace: str = "") -> Iterator[Mark]:
+    """One round: a mark for each kind that can be listed. What cannot be asked now is passed over."""
+    reference = next((each for each in resources if each.name == _REFERENCE), None) or next(iter(resources), None)
+    if reference is None:
+        return
+    others = [each for each in resources if each is not reference]
+    before = _revision(api, reference, namespace)
+    together: Resource | None = None
+    for other in others:
+        between = _revision(api, other, namespace)
+        after = _revision(api, reference, namespace)
+        if before is not None and between is not None and after is not None and before <= after:
+            passes = before <= between <= after
+            together = together or (other if passes else None)
+            yield _mark(other, Told.TOGETHER if passes else Told.APART, api.now(), between, reference)
+        before = after
+    if together:
+        yield _mark(reference, Told.TOGETHER, api.now(), before, together)
+
+
+def _revision(api: Api, resource: Resource, namespace: str) -> int | None:
+    """Of the whole list, of which one object is shown."""
+    try:
+        return page_of(api.get(resource.path(namespace if resource.namespaced else ""), limit=1)).revision
+    except (ApiError, Malformed):
+        return None
+
+
+def _mark(resource: Resource, what: Told, time: int, revision: int | None, other: Resource) -> Mark:
+    group, version, kind, *_ = resource
+    return Mark(group, version, kind, what, time, revision, other=qualified(other.group, other.kind))

@@ -1,0 +1,50 @@
+"""Pure: what an API server's clock shows, as far as the Date headers of its answers tell.
+
+A header tells a whole second, and the answer was written between the request and its arrival. So each answer bounds how
+far the server's clock is from ours, and together they bound it closely. Ours is one that nobody sets.
+"""
+
+import threading
+import time
+from email.utils import parsedate_to_datetime
+
+from timeline.entries import microseconds
+
+_SECOND = 1_000_000  # µs
+_DRIFT = 100  # µs a second: no clock of a computer goes further astray
+
+
+class ServerClock:
+    """Times are µs since 1970 by the server's clock; `at` takes what `time.monotonic` said, in seconds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._offset = time.time_ns() // 1000 - _micros(time.monotonic())  # until a server tells its time
+        self._low = self._high = 0
+        self._learned = 0  # when, µs of our clock; 0: never
+
+    def now(self) -> int:
+        return self.at(time.monotonic())
+
+    def at(self, local: float) -> int:
+        return _micros(local) + self._offset
+
+    def learn(self, date: str | None, asked: float, answered: float) -> None:
+        """Take in the Date header of an answer. One that is no date tells nothing."""
+        try:
+            told = microseconds(parsedate_to_datetime(date or ""))
+        except (ValueError, TypeError):
+            return
+        low, high = told - _micros(answered), told + _SECOND - _micros(asked)
+        with self._lock:
+            if self._learned:
+                wider = _DRIFT * (_micros(answered) - self._learned) // _SECOND
+                narrowed = max(low, self._low - wider), min(high, self._high + wider)
+                if narrowed[0] <= narrowed[1]:  # else somebody set the clock, or another server has answered
+                    low, high = narrowed
+            self._low, self._high, self._learned = low, high, _micros(answered)
+            self._offset = min(max(self._offset, low), high)
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * _SECOND)

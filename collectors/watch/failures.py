@@ -1,0 +1,92 @@
+"""Pure: how a request to an API server fails. Messages are sentences for the screen, and hold no credentials."""
+
+import msgspec
+
+from collectors.redact import redact
+
+_LONGEST = 300  # letters of what a server says
+
+
+class ApiError(Exception):
+    """A request had no answer, or not the one that was wanted."""
+
+    status = 0  # of HTTP; 0 where nothing was answered
+    reason = ""  # of the server's Status, such as "Expired"
+    retry_after: float | None = None  # seconds, as the server asks
+
+
+class Unreachable(ApiError):
+    """No connection, no answer in time, or one that broke off."""
+
+
+class Unusable(ApiError):
+    """The configuration cannot be used, or gives no credentials."""
+
+
+class Refused(ApiError):
+    """The server answered with an error."""
+
+    def __init__(self, message: str, status: int, reason: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Unauthorized(Refused):
+    """401: the server does not know who asks."""
+
+
+class Forbidden(Refused):
+    """403: it knows, and that may not be asked for."""
+
+
+class Missing(Refused):
+    """404: there is no such resource."""
+
+
+class Gone(Refused):
+    """410: it no longer knows what has changed since that revision."""
+
+
+class Ahead(Refused):
+    """It does not know a revision yet, or not any more: "Too large resource version"."""
+
+
+class _Cause(msgspec.Struct):
+    reason: str = ""
+
+
+class _Details(msgspec.Struct):
+    retryAfterSeconds: float = 0
+    causes: tuple[_Cause, ...] | None = None
+
+
+class _Status(msgspec.Struct):
+    """The part of a Status that tells what is wrong."""
+
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _Details | None = None
+
+
+_status = msgspec.json.Decoder(_Status)
+_TYPES: dict[int, type[Refused]] = {401: Unauthorized, 403: Forbidden, 404: Missing, 410: Gone}
+
+
+def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Refused:
+    """What a Status says, of an answer or in a watch; of an answer also its HTTP status and its header Retry-After."""
+    try:
+        told = _status.decode(body)
+    except (ValueError, RecursionError):
+        told = _Status()
+    details = told.details or _Details()
+    code = told.code or status
+    wait = float(retry_after) if retry_after and retry_after.isdecimal() else details.retryAfterSeconds or None
+    said = redact(told.message or "")[:_LONGEST]
+    message = f"The API server answered {code}{': ' + said if said else ' ' + (told.reason or '')}".rstrip(" .") + "."
+    causes = [cause.reason for cause in details.causes or ()]
+    too_large = "ResourceVersionTooLarge" in causes or "too large resource version" in said.lower()
+    kind = Ahead if too_large else _TYPES.get(code, Refused)
+    return kind(message, code, told.reason or "", wait)

@@ -1,0 +1,259 @@
+"""One resource, followed: listed, then watched from there on, and begun anew however it ends.
+
+What it tells is in order: entries, and marks that say up to where nothing is missing. It never says that it knows what
+it did not see: where the server cannot tell any more what has changed, there is a gap.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from collectors.watch.api import Api
+from collectors.watch.failures import Ahead, ApiError, Forbidden, Gone, Missing, Refused
+from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_of, page_of
+from collectors.watch.resources import Resource
+from collectors.watch.stream import Silent, Stopped, Stream
+from timeline.entries import Entry, Mark, Observation, Told
+
+PAGE = 500  # objects
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+_FIRST, _LONGEST = 0.2, 5.0  # seconds before the next try, at first and after many
+_AT_MOST = 60.0  # seconds that a server may ask us to wait
+_LASTS = (240, 480)  # seconds after which the server is to end a watch
+_PAGINGS = 5  # times that a list is begun anew because its pages were too slow, before that is a failure
+
+Deliver = Callable[[list[Observation]], None]
+Tell = Callable[[Resource, str, str], None]
+
+
+class RevisionsWentBack(Exception):
+    """The server's revisions are lower than they were: its etcd was restored."""
+
+
+class Reflector:
+    """Calls `deliver` with what it learns, in order; `tell` with "listing", "watching", "failing", "forbidden",
+    "missing" and why, when that changes; and with "restored" where revisions went back, which ends `run`."""
+
+    def __init__(
+        self,
+        api: Api,
+        resource: Resource,
+        deliver: Deliver,
+        *,
+        standing: Mapping[str, Standing],
+        resume: int | None,
+        heard: int = 0,
+        tell: Tell,
+        namespace: str = "",
+        page: int = PAGE,
+        again: float = 30.0,
+    ) -> None:
+        """`resume`: the revision up to which all was told before, and `heard` when, µs; `standing`: who lived then.
+        `again`: seconds before a resource that is forbidden or missing is asked for once more."""
+        self._api, self.resource = api, resource
+        self._deliver, self._tell = deliver, tell
+        self._path = resource.path(namespace)
+        self._page, self._again = page, again
+        self._reading = Reading(resource, standing)
+        self.revision = resume  # up to which everything was told; None: it has to be listed
+        self._known = resume or max((each.revision for each in standing.values()), default=0)
+        self._heard = heard  # when that was so, µs
+        self._lost = "nobody watched" if standing or resume else ""  # why there will be a gap; "": there is none
+        self._doubtful = resume is not None  # whether revisions may have gone back meanwhile
+        self._unread: int | None = None  # the revision behind which a line could not be read
+        self._tries = 0
+        self._told = ("", "")
+
+    def run(self, stop: threading.Event) -> None:
+        """Until `stop` is set, soon after which it returns. What `deliver` raises comes through; nothing else does."""
+        while not stop.is_set():
+            try:
+                if self.revision is None:
+                    self._list(stop)
+                self._watch(stop)
+            except Stopped:
+                return
+            except RevisionsWentBack as error:
+                self._say("restored", str(error))
+                return
+            except Gone:
+                self._lose("the server no longer knew what had changed")
+                stop.wait(self._pause())
+            except Silent:
+                self._doubtful = True
+            except (Forbidden, Missing) as error:
+                self._say("forbidden" if isinstance(error, Forbidden) else "missing", str(error))
+                stop.wait(self._again * random.uniform(0.8, 1.2))
+            except (ApiError, Malformed) as error:
+                self._doubtful = True
+                wait = self._pause()
+                if self._tries > 1 or isinstance(error, Refused):
+                    self._say("failing", str(error))
+                stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _AT_MOST)))
+
+    def _pause(self) -> float:
+        """Seconds before the next try: more with each that failed."""
+        longest: float = min(_LONGEST, _FIRST * 2 ** min(self._tries, 10))
+        self._tries += 1
+        return longest * random.uniform(0.5, 1)
+
+    def _say(self, state: str, error: str = "") -> None:
+        if (state, error) != self._told:
+            self._told = state, error
+            self._tell(self.resource, state, error)
+
+    def _lose(self, why: str) -> None:
+        """What was told up to now stays; what comes next cannot be joined to it."""
+        if self.revision is not None:
+            self._known, self.revision = max(self._known, self.revision), None
+            self._lost = why
+
+    # Listing
+
+    def _list(self, stop: threading.Event) -> None:
+        """Everything that stands, and where it stood."""
+        self._say("listing")
+        for _ in range(_PAGINGS):
+            try:
+                return self._list_once(stop)
+            except Gone:  # its pages were asked for too slowly
+                continue
+        raise ApiError("The list took so long that the server forgot its beginning, again and again.")
+
+    def _list_once(self, stop: threading.Event) -> None:
+        page = self._page_of("")
+        began = self._api.now()
+        revision, since = page.revision, self._heard or began
+        self._check(revision)
+        if self._lost:
+            reason = f"{self.resource.kind}: {self._lost}, so what changed in between is not known."
+            gap = self._mark(Told.GAP, began, revision, since=since, since_revision=self._known or None, reason=reason)
+            self._deliver([gap])
+        seen: set[str] = set()
+        while True:
+            entries = self._entries(page, seen)
+            if stop.is_set():
+                raise Stopped
+            if not page.following:
+                break
+            self._deliver(entries)
+            page = self._page_of(page.following)
+        gone = self._reading.vanished(seen, since, began)
+        self._deliver([*entries, *gone, self._mark(Told.LISTED, began, revision)])
+        self.revision, self._heard, self._lost, self._doubtful = revision, began, "", False
+
+    def _page_of(self, following: str) -> Page:
+        query = {"continue": following} if following else {}
+        accept = {"accept": _METADATA_LIST} if self.resource.metadata_only else {}
+        return page_of(self._api.get(self._path, limit=self._page, **query, **accept))
+
+    def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
+        """What a page shows. Raises RevisionsWentBack where an object is older than it was."""
+        arrived = self._api.now()
+        entries: list[Observation] = []
+        for item in page.items:
+            if entry := self._reading.listed(item, arrived):
+                entries.append(entry)
+                seen.add(key := key_of(entry))
+                if (entry.resource_version or 0) < (before := self._reading.living[key].revision):
+                    raise RevisionsWentBack(
+                        f"{entry.ref.kind} {entry.ref.name} has revision {entry.resource_version}, and had {before}"
+                        " before: the cluster's etcd was restored."
+                    )
+        return entries
+
+    def _check(self, revision: int) -> None:
+        """Whether a list may be of this revision after all that was told."""
+        if revision < (known := max(self._known, self.revision or 0)):
+            raise RevisionsWentBack(
+                f"The list of {self.resource.name} is of revision {revision}, and {known} was seen before: the"
+                " cluster's etcd was restored."
+            )
+
+    # Watching
+
+    def _watch(self, stop: threading.Event) -> None:
+        """What changes, until the server ends it."""
+        if self._doubtful:  # a server whose revisions went back would wait for ours to come again, and say nothing
+            self._check(page_of(self._api.get(self._path, limit=1)).revision)
+            self._doubtful = False
+        accept = {"accept": _METADATA} if self.resource.metadata_only else {}
+        try:
+            stream = self._api.stream(
+                self._path,
+                stop,
+                watch="true",
+                allowWatchBookmarks="true",
+                resourceVersion=self.revision,
+                timeoutSeconds=random.randint(*_LASTS),
+                **accept,
+            )
+        except Ahead:
+            self._doubtful = True
+            raise
+        self._say("watching", self._complaint())
+        with stream:
+            opened = stream.arrived
+            try:
+                for lines in stream.lines():
+                    self._lines(lines, stream)
+            finally:
+                lasted = time.monotonic() - opened
+                self._tries = 0 if lasted > _LONGEST else self._tries
+        if lasted < _FIRST:
+            stop.wait(self._pause())
+
+    def _lines(self, lines: list[bytes], stream: Stream) -> None:
+        arrived = self._api.clock.at(stream.arrived)
+        told: list[Observation] = []
+        failure: ApiError | Malformed | None = None
+        before = self._reading.unusable
+        for line in lines:
+            if not line:
+                continue
+            try:
+                event = self._reading.event(line, arrived, self.revision or 0)
+            except Malformed as error:
+                failure = error
+                break
+            if isinstance(event, Refused):
+                failure = event
+                break
+            if isinstance(event, Entry):
+                told.append(event)
+                self._reached(event.resource_version)
+            elif isinstance(event, Bookmark) and event.revision >= (self.revision or 0):
+                self._reached(event.revision)
+                told.append(self._mark(Told.REACHED, arrived, event.revision))
+        if told:
+            self._heard, self._tries = arrived, 0
+            self._deliver(told)
+        if self._reading.unusable != before:
+            self._say("watching", self._complaint())
+        if isinstance(failure, Malformed):
+            self._unreadable()
+        if failure:
+            raise failure
+
+    def _reached(self, revision: int | None) -> None:
+        if revision is not None and revision > (self.revision or 0):
+            self.revision = revision
+        elif revision != self.revision:
+            self._doubtful = True  # told twice, most likely
+
+    def _unreadable(self) -> None:
+        """Asked again, the server may tell it better; if not, it is lost, and that is a gap."""
+        if self._unread == self.revision:
+            self._lose("a line of the watch could not be read")
+        self._unread = self.revision
+
+    def _complaint(self) -> str:
+        count = self._reading.unusable
+        what = "object" if count == 1 else "objects"
+        return f"{count} {what} could not be used. The last one: {self._reading.why}." if count else ""
+
+    def _mark(self, what: Told, time: int, revision: int, **more: object) -> Mark:
+        kind = self.resource
+        return Mark(kind.group, kind.version, kind.kind, what, time, revision, **more)  # type: ignore[arg-type]

@@ -1,0 +1,140 @@
+"""The lines of an answer that goes on, and somebody who notices when it does not.
+
+A read may wait for ever on a network that is dead. So one thread an API server looks at all its streams: one that has
+been silent for longer than it should, or whose reader is to stop, is shut down, and the reader wakes up.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import urllib3
+
+from collectors.watch.failures import Unreachable
+
+_PIECE = 1 << 18  # bytes
+_LONGEST = 1 << 26  # bytes of a line; etcd itself takes no object of more than a few MB
+_LOOKS = 0.2  # seconds between two
+_PATIENCE = 20  # times the mean time between two pieces
+_WEIGHT = 0.2  # of the last one in that mean
+
+
+class Silent(Unreachable):
+    """Nothing was heard for longer than usual: the connection may be dead."""
+
+
+class Stopped(Exception):
+    """Whoever reads is to stop."""
+
+
+Silence = tuple[float, float]
+
+
+class Stream:
+    """One answer, line by line. To be closed."""
+
+    def __init__(
+        self, response: urllib3.BaseHTTPResponse, watchdog: "Watchdog", stop: threading.Event, silence: Silence
+    ) -> None:
+        """`silence`: for how many seconds nothing may come, where much came before and where little did."""
+        self._response = response
+        self._watchdog = watchdog
+        self._least, self._most = silence
+        self._between = self._most  # seconds between two pieces, the running mean
+        self.stop = stop
+        self.arrived = time.monotonic()  # when the last piece did
+        self.silenced = False
+        watchdog.guard(self)
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.release(self)
+        self._response.close()
+
+    def lines(self) -> Iterator[list[bytes]]:
+        """The lines that each piece completes, without their ends; returns where the server ends the answer.
+
+        Raises Unreachable where it breaks off, also within a line; Silent (which is one); Stopped.
+        """
+        parts: list[bytes] = []
+        size = 0
+        while piece := self._piece():
+            head, newline, rest = piece.rpartition(b"\n")
+            if newline:
+                whole = b"".join([*parts, head])
+                parts, size = [rest], len(rest)
+                yield whole.split(b"\n")
+            else:
+                parts.append(piece)
+                size += len(piece)
+                if size > _LONGEST:
+                    raise Unreachable(f"A line of the watch is longer than {_LONGEST >> 20} MiB.")
+        if any(parts):
+            raise Unreachable("The watch ended in the middle of a line.")
+
+    def _piece(self) -> bytes:
+        try:
+            piece = self._response.read1(_PIECE, decode_content=False)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError, AttributeError) as error:
+            # The last two are what a read says whose connection is shut down meanwhile.
+            self._ended()
+            raise Unreachable(f"The watch broke off ({type(error).__name__}).") from None
+        if not piece:
+            self._ended()
+        now = time.monotonic()
+        self._between += _WEIGHT * (now - self.arrived - self._between)
+        self.arrived = now
+        return piece
+
+    def _ended(self) -> None:
+        """Raises Stopped or Silent where we ended it ourselves."""
+        if self.stop.is_set():
+            raise Stopped
+        if self.silenced:
+            raise Silent(f"The watch said nothing for {self._patience:.0f} s, so it is begun anew.")
+
+    @property
+    def _patience(self) -> float:
+        return min(self._most, max(self._least, _PATIENCE * self._between))
+
+    def look(self, now: float) -> None:
+        """Shut it down where it is too silent or to be stopped; called by the watchdog."""
+        if self.silenced or self.stop.is_set() or now - self.arrived > self._patience:
+            self.silenced = True
+            with contextlib.suppress(OSError, RuntimeError, ValueError):  # it has ended by itself
+                self._response.shutdown()
+
+
+class Watchdog:
+    """Looks at the streams of one API server, as long as there are any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._streams: set[Stream] = set()
+        self._thread: threading.Thread | None = None
+
+    def guard(self, stream: Stream) -> None:
+        with self._lock:
+            self._streams.add(stream)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look, name="watchdog", daemon=True)
+                self._thread.start()
+
+    def release(self, stream: Stream) -> None:
+        with self._lock:
+            self._streams.discard(stream)
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(_LOOKS)
+            with self._lock:
+                streams = list(self._streams)
+                if not streams:
+                    self._thread = None
+                    return
+            now = time.monotonic()
+            for stream in streams:
+                stream.look(now)

@@ -1,0 +1,56 @@
+"""The server's clock, as Date headers tell it: whatever the collector's own clock says."""
+
+import time
+from email.utils import formatdate
+
+from collectors.watch.clock import ServerClock
+
+HOUR = 3600.0
+
+
+def answer(clock: ServerClock, ahead: float, local: float, takes: float = 0.02) -> None:
+    """One answer of a server whose clock shows `ahead` seconds more than `local`, our monotonic one."""
+    clock.learn(formatdate(local + takes / 2 + ahead, usegmt=True), local, local + takes)
+
+
+def test_before_any_answer_it_is_our_own_clock() -> None:
+    assert abs(ServerClock().now() / 1e6 - time.time()) < 1
+
+
+def test_an_hour_off_does_not_matter() -> None:
+    clock, ahead = ServerClock(), time.time() - time.monotonic() - HOUR
+    answer(clock, ahead, 1000.0)
+    assert abs(clock.at(1000.0) / 1e6 - (1000.0 + ahead)) <= 1.02
+
+
+def test_many_answers_bound_it_closely() -> None:
+    clock, ahead = ServerClock(), 1_700_000_000.123
+    for step in range(40):
+        answer(clock, ahead, 1000 + step * 1.037)
+    assert abs(clock.at(1041.0) / 1e6 - (1041 + ahead)) < 0.1
+
+
+def test_a_clock_that_was_set_is_followed() -> None:
+    clock, ahead = ServerClock(), 1_700_000_000.0
+    for step in range(10):
+        answer(clock, ahead, 1000 + step)
+    answer(clock, ahead + HOUR, 1011.0)
+    assert abs(clock.at(1011.0) / 1e6 - (1011 + ahead + HOUR)) < 1.1
+
+
+def test_it_stands_still_while_nothing_contradicts_it() -> None:
+    clock, ahead = ServerClock(), 1_700_000_000.5
+    for step in range(60):
+        answer(clock, ahead, 1000 + step * 1.037)
+    before = clock.at(2000.0)
+    for step in range(60, 90):
+        answer(clock, ahead, 1000 + step * 1.037)
+    assert abs(clock.at(2000.0) - before) < 50_000
+
+
+def test_what_is_no_date_tells_nothing() -> None:
+    clock = ServerClock()
+    before = clock.at(5.0)
+    for date in (None, "", "yesterday", "Sat, 32 Nov 2026 07:52:00 GMT"):
+        clock.learn(date, 1.0, 1.1)
+    assert clock.at(5.0) == before

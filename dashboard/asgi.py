@@ -12,9 +12,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
 from dashboard.bodies import Handler  # noqa: E402 (these need the applications that the line above loads)
-from dashboard.consumers import UploadsConsumer  # noqa: E402
+from dashboard.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
 
-websocket = URLRouter([path("ws/uploads/", UploadsConsumer.as_asgi())])  # type: ignore[list-item, arg-type]
+websocket = URLRouter(
+    [
+        path("ws/uploads/", UploadsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
+        path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
+    ]
+)
 application = ProtocolTypeRouter(
     {"http": Handler(), "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(websocket))}
 )

@@ -128,6 +128,7 @@ def programs(host: str, port: int, workers: int, variables: dict[str, str], data
             *("-m", "uvicorn", "dashboard.asgi:application", "--host", host, "--port", str(port)),
             *("--app-dir", str(PACKAGES)),  # it would look into the working folder first
             *("--timeout-graceful-shutdown", "2", "--no-server-header"),
+            *("--ws-per-message-deflate", "false"),  # each socket would pack the same message for itself
         ),
         "worker": (*celery, "worker", "--concurrency", str(workers), "--loglevel", "INFO"),
         "beat": (*celery, "beat", "--schedule", schedule, "--pidfile", "", "--loglevel", "INFO"),

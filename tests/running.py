@@ -40,7 +40,10 @@ class Running:
         }
         schedule = str(folder / "beat-schedule")
         self._commands = {
-            "web": ["uvicorn", "dashboard.asgi:application", "--port", str(port), "--timeout-graceful-shutdown", "2"],
+            "web": [
+                *("uvicorn", "dashboard.asgi:application", "--port", str(port)),
+                *("--timeout-graceful-shutdown", "2", "--ws-per-message-deflate", "false"),
+            ],
             "worker": ["celery", "-A", "dashboard.celery", "worker", "--pool", "solo", "--loglevel", "info"],
             "beat": ["celery", "-A", "dashboard.celery", "beat", "--schedule", schedule, "--pidfile", ""],
         }

@@ -53,11 +53,11 @@ async def nobody_listens() -> None:
 class Page:
     """A browser's WebSocket, spoken to the ASGI application itself."""
 
-    def __init__(self, **headers: str) -> None:
+    def __init__(self, path: str = "/ws/uploads/", query: str = "", **headers: str) -> None:
         told = {"origin": "http://localhost", **headers}
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
-        path = "/ws/uploads/"
-        scope = {"type": "websocket", "path": path, "query_string": b"", "headers": raw, "subprotocols": []}
+        asked = query.encode()
+        scope = {"type": "websocket", "path": path, "query_string": asked, "headers": raw, "subprotocols": []}
         communicator: Any = ApplicationCommunicator  # it carries no types
         self._application = communicator(application, scope)
 

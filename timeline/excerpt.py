@@ -75,6 +75,8 @@ class _Excerpt:
         findings = [row.payload for row in documents.rows(told)]
         window: WindowPayload = {
             "source": 0,
+            "sequence": 0,
+            "gaps": {"kind": [], "start": [], "end": [], "text": []},
             "start": span[0],
             "end": span[1],
             "first": span[0],

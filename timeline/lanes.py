@@ -22,6 +22,16 @@ from timeline.payloads import (
 _WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those merged with them
 
 
+def lane_key(group: str, kind: str, namespace: str, name: str) -> str:
+    """As LanePayload tells it."""
+    return f"{full(group, kind)}/{namespace}/{name}"
+
+
+def full(group: str, kind: str) -> str:
+    """The kind as keys of lanes begin: with its group, where it has one."""
+    return f"{kind}.{group}" if group else kind
+
+
 class LaneRow(NamedTuple):
     """A row of the screen: the lives of one name under one root, or a strip, which stands for many such lanes."""
 
@@ -41,8 +51,8 @@ class LaneRow(NamedTuple):
 
     @property
     def key(self) -> str:
-        kind = f"{self.kind}.{self.group}" if self.group else self.kind
-        return f"{kind}/{self.namespace}/{self.name}" + ("" if self.lane else f"/{self.strip}")
+        key = lane_key(self.group, self.kind, self.namespace, self.name)
+        return key if self.lane else f"{key}/{self.strip}"
 
 
 class Cell(NamedTuple):

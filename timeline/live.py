@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Count, Min
+from django.db.models.functions import Now
 from django.utils import timezone
 from msgspec.structs import replace
 from psycopg import sql
 
 from timeline import chunks, documents, outline, push, store
 from timeline.arrangement import Arrangement, Known
-from timeline.entries import Entry, Mark, ObjectRef, Observation, Owner, Told, moment
+from timeline.entries import FOREVER, Entry, Mark, ObjectRef, Observation, Owner, Told, microseconds, moment
 from timeline.judge import judged, rulebook, settled
 from timeline.lifelines import Key, Track, public_uid
 from timeline.models import Cluster, Delta, Finding, Gap, Source, Stream
@@ -55,6 +56,7 @@ class Live:
         self._arrangement = Arrangement(world, known)
         self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
+        self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
         self._sums_due = 0.0  # by a monotonic clock, seconds
 
     def standing(self, group: str, kind: str) -> dict[str, Standing]:
@@ -73,10 +75,20 @@ class Live:
         findings, gone = self._write_findings(found)
         self._write_streams(batch)
         self._write_source()
-        moved = {"tracks": tracks, "findings": findings, "gone": gone}
-        Delta.objects.create(source=source, sequence=source.sequence, at=timezone.now(), changed=moved)
+        moved = {"tracks": tracks, "findings": findings, "gone": gone, "lag": self._lag(batch)}
+        Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=moved)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
+
+    def _lag(self, batch: Iterable[Observation]) -> int:
+        """How long the first entry of a batch had waited, microseconds, beyond the least that one ever waited: the
+        clocks of cluster and worker need not agree for that."""
+        arrived = [each.arrived for each in batch if isinstance(each, Entry) and each.arrived]
+        if not arrived:
+            return 0
+        now = microseconds(timezone.now())
+        self._least = min(self._least, now - max(arrived))
+        return now - min(arrived) - self._least
 
     def _write_tracks(self, changed: Iterable[Track]) -> list[int]:
         """The rows of all lanes that moved or changed; which tracks those were."""
@@ -84,6 +96,8 @@ class Live:
         arranged = order.arrange(changed)
         if not arranged.lanes:
             return []
+        if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
+            self._sums_due = 0.0  # windows show the families that the sums know
         packer = Packer(LIFELINES)
         rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
         written = store.upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)

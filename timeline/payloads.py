@@ -247,6 +247,15 @@ class Strips(TypedDict):
     count: list[int]
 
 
+class Gaps(TypedDict):
+    """When kinds were not observed; what lanes of them show there was not seen."""
+
+    kind: list[str]  # as the keys of lanes begin: "Pod", "Job.batch"
+    start: list[int]
+    end: list[int]
+    text: list[str]  # why, a sentence
+
+
 class Columns(TypedDict):
     """What is drawn of a window."""
 
@@ -263,6 +272,8 @@ class Columns(TypedDict):
 
 class WindowPayload(Columns):
     source: int
+    sequence: int  # of the last commit that is in it, where the source is live
+    gaps: Gaps
     start: int  # what bars and marks cover: the asked range padded by its own width on both sides
     end: int
     first: int  # what the whole source covers
@@ -273,6 +284,46 @@ class WindowPayload(Columns):
     pins: int  # lanes that are pinned; they come first
     groups: list[GroupPayload]
     findings_in_view: int  # that match the filter, from start to end as asked for
+
+
+class TailPayload(TypedDict):
+    """What commits changed of one life: its bars from a moment on are these; its marks are further ones."""
+
+    track: int
+    lane: str  # LanePayload.key
+    family: str
+    number: int  # as in Births
+    since: int | None  # the moment; null where its bars stay as they are
+    born: int | None  # its creation, where it lies there
+    bars: list[tuple[int | None, int | None, str, str]]  # start, end, text, tone as in Bars; see `queries.deltas`
+    marks: list[tuple[int, str, str, str | None]]  # time, mark, text, resource version as in Marks
+
+
+class DeltaPayload(TypedDict):
+    """What the commits since another changed: enough to move the edge of a window that shows that one."""
+
+    type: Literal["delta"]
+    sequence: int  # of the last of them
+    at: int  # when that was committed, by the database's clock
+    behind: int  # how long after the cluster's answer arrived this is told, microseconds
+    first: int  # what the source covers
+    last: int
+    tracks: list[TailPayload]
+    findings: list[FindingGroupPayload]
+    gone: list[str]  # keys of findings that hold no more
+
+
+class HealthPayload(TypedDict):
+    """How it stands with the collection of a source."""
+
+    type: Literal["health"]
+    sequence: int
+    state: Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
+    error: str  # why it fails, or has ended
+    listing: list[str]  # resources whose first list is not complete yet
+    entries: int
+    gaps: int
+    silent: int | None  # since the last commit, microseconds
 
 
 class OverviewPayload(TypedDict):

@@ -2,10 +2,12 @@
 
 from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
 from timeline.queries.coverage import coverage
+from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search, severities
+from timeline.queries.live import is_live, pulses, told_gaps
 from timeline.queries.lookup import Wanted, look_up
 from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
@@ -19,7 +21,9 @@ from timeline.queries.windows import LANES, window
 __all__ = [
     "LANES",
     "PAGE",
+    "Deltas",
     "Grouping",
+    "Missed",
     "NewFinding",
     "Revision",
     "ShelfRow",
@@ -33,11 +37,14 @@ __all__ = [
     "finding_columns",
     "findings",
     "gaps",
+    "is_live",
     "life_columns",
     "look_up",
+    "missed",
     "newest_findings",
     "open_uploads",
     "overview",
+    "pulses",
     "receiving_payload",
     "recent_sources",
     "recording",
@@ -49,6 +56,7 @@ __all__ = [
     "severities",
     "shelf",
     "source",
+    "told_gaps",
     "told_with",
     "track",
     "upload_payload",

@@ -10,6 +10,7 @@ from timeline import lanes
 from timeline.entries import microseconds, moment
 from timeline.models import Source, Track, unpacked
 from timeline.payloads import GroupPayload, WindowPayload
+from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
 from timeline.queries.view import View
@@ -50,6 +51,8 @@ def window(
     _add_findings(shown, view, drawing, padded)
     return {
         "source": source_id,
+        "sequence": shown.sequence,
+        "gaps": gaps(shown, *padded, width // PIXELS),
         "start": padded[0],
         "end": padded[1],
         "first": first,

@@ -1,0 +1,126 @@
+"""What is told of one live source: its commits, read once for all browsers and at most ten times a second."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+import orjson
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections
+
+from timeline import queries
+from timeline.models import Source
+
+logger = logging.getLogger(__name__)
+APART = 0.1  # seconds between two messages; what is committed meanwhile is one
+RETRY = 1.0  # seconds, after PostgreSQL went away
+GONE = b'{"type":"gone"}'  # the source was deleted
+
+
+class Feed:
+    """Reads behind its own cursor whenever it is woken, and hands each message to `send`."""
+
+    def __init__(self, source_id: int, send: Callable[[bytes], None]) -> None:
+        self._source = source_id
+        self._send = send
+        self.pulse = b""  # how it stood with the source when that was looked at last
+        self._woken = asyncio.Event()
+        self._started = asyncio.Event()
+        self._deltas: queries.Deltas | None = None
+        self._greetings: dict[tuple[int | None, int], asyncio.Task[list[bytes]]] = {}
+        self._running = asyncio.create_task(self._run())
+
+    @property
+    def sequence(self) -> int:
+        """Of the last commit that was read."""
+        return self._deltas.cursor if self._deltas else 0
+
+    async def started(self) -> None:
+        """From here on every commit is told."""
+        await self._started.wait()
+
+    async def greeting(self, cursor: int | None) -> list[bytes]:
+        """What somebody is told who comes with a cursor. Read once for all who come with the same one before the next
+        commit: after a restart of this process they come all at once."""
+        known = cursor, self.sequence
+        if known not in self._greetings:
+            self._greetings = {key: task for key, task in self._greetings.items() if key[1] == self.sequence}
+            self._greetings[known] = asyncio.create_task(_greeting(self._source, cursor))
+            self._greetings[known].add_done_callback(lambda task: task.exception() and self._greetings.pop(known, None))
+        return await asyncio.shield(self._greetings[known])
+
+    def wake(self) -> None:
+        """Something was committed, or may have been."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        self._running.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                if self._deltas is None:
+                    self._deltas = queries.Deltas(self._source, await _sequence(self._source))
+                    self._started.set()
+                await self._woken.wait()
+                self._woken.clear()
+                if message := await _read(self._deltas):
+                    self._send(message)
+                    await asyncio.sleep(APART)
+            except Source.DoesNotExist:
+                self._started.set()
+                self._send(GONE)
+                return
+            except Exception as error:  # whatever it is, the browsers must not wait for ever
+                logger.warning("reading source %s failed, again in %s s: %r", self._source, RETRY, error)
+                self._woken.set()
+                await asyncio.sleep(RETRY)
+
+
+def refetch(sequence: int) -> bytes:
+    """Tells a browser that it has to fetch anew."""
+    return orjson.dumps({"type": "refetch", "sequence": sequence})
+
+
+@sync_to_async
+def _sequence(source_id: int) -> int:
+    close_old_connections()
+    return Source.objects.values_list("sequence", flat=True).get(pk=source_id)
+
+
+@sync_to_async
+def _read(deltas: queries.Deltas) -> bytes | None:
+    close_old_connections()
+    try:
+        told = deltas.read()
+    except queries.Missed:
+        return refetch(deltas.cursor)
+    return orjson.dumps(told) if told else None
+
+
+@sync_to_async
+def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
+    """What was committed since the cursor."""
+    close_old_connections()
+    if cursor is None:
+        return []
+    try:
+        told = queries.missed(source_id, cursor)
+    except queries.Missed:
+        return [refetch(cursor)]
+    except Source.DoesNotExist:
+        return [GONE]
+    return [orjson.dumps(told)] if told else []
+
+
+@sync_to_async
+def pulses(sources: Iterable[int]) -> dict[int, bytes]:
+    """How it stands with each of these sources."""
+    close_old_connections()
+    return {source: orjson.dumps(pulse) for source, pulse in queries.pulses(sources).items()}
+
+
+@sync_to_async
+def sources_of(cluster_id: int) -> list[int]:
+    close_old_connections()
+    return list(Source.objects.filter(cluster=cluster_id).values_list("pk", flat=True))

@@ -1,0 +1,32 @@
+"""A live source of the tests: the entries of a recording are committed to it batch by batch."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from django.db.models import F
+
+from timeline import live, pipeline, push
+from timeline.entries import Observation
+from timeline.models import Cluster, Delta, Source
+
+
+class Followed:
+    """The source of a cluster that a worker holds."""
+
+    def __init__(self, name: str = "prod") -> None:
+        self.cluster = Cluster.objects.create(name=name, state="live", expires_at=datetime(2100, 1, 1, tzinfo=UTC))
+        self._live = live.open_again(live.begin(self.cluster))
+        self.source = self._live.source
+
+    def commit(self, batch: Sequence[Observation]) -> int:
+        """The sequence of the commit."""
+        return pipeline.follow(self._live, batch).sequence
+
+    def tell(self) -> int:
+        """A commit by itself, that changes nothing."""
+        Source.objects.filter(pk=self.source.pk).update(sequence=F("sequence") + 1)
+        self.source.refresh_from_db()
+        sequence = self.source.sequence
+        Delta.objects.create(source=self.source, sequence=sequence, at=datetime.now(UTC), changed={"tracks": []})
+        push.notify(source=self.source.pk, sequence=sequence)
+        return sequence

@@ -1,0 +1,69 @@
+"""How it stands with the collection of live sources."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from django.db import connection
+from django.db.models import Count
+
+from timeline.models import Gap, Source, Stream
+from timeline.payloads import HealthPayload
+
+State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
+
+
+def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
+    """By source; those that are gone, and recordings, are left out."""
+    wanted = list(sources)
+    query = """
+        SELECT source.id, source.sequence, source.entries, source.ended, cluster.source_id = source.id AS current,
+               cluster.paused, coalesce(cluster.expires_at > clock_timestamp(), FALSE) AS held, cluster.state,
+               cluster.error,
+               (SELECT extract(epoch FROM clock_timestamp() - at) * 1000000 FROM timeline_delta
+                WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent
+        FROM timeline_source AS source LEFT JOIN timeline_cluster AS cluster ON cluster.id = source.cluster_id
+        WHERE source.id = ANY(%s) AND (source.cluster_id IS NOT NULL OR source.sequence > 0)"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [wanted])
+        rows = cursor.fetchall()
+    streams = Stream.objects.filter(source__in=wanted, listed_at__isnull=True)
+    listing: dict[int, list[str]] = {}
+    for source, resource in streams.filter(state__in=["waiting", "listing"]).values_list("source", "resource"):
+        listing.setdefault(source, []).append(resource)
+    gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(Count("pk")))
+    found = {}
+    for source, sequence, entries, ended, current, paused, held, state, error, silent in rows:
+        told, why = _state(ended, current, paused, held, state, error)
+        found[source] = HealthPayload(
+            type="health",
+            sequence=sequence,
+            state=told,
+            error=why,
+            listing=sorted(listing.get(source, ())),
+            entries=entries,
+            gaps=gaps.get(source, 0),
+            silent=None if silent is None else max(0, silent),
+        )
+    return found
+
+
+def _state(ended: str, current: Any, paused: bool, held: bool, state: str, error: str) -> tuple[State, str]:
+    if ended or not current:
+        return "ended", ended or "Its cluster is not watched any more."
+    if paused:
+        return "paused", ""
+    if not held or state == "waiting":
+        return "waiting", ""
+    if state == "failing":
+        return "failing", error
+    return ("live" if state == "live" else "connecting"), ""
+
+
+def is_live(source_id: int) -> bool:
+    """Whether the source is live: collected from a cluster, also where that has ended."""
+    return Source.objects.filter(pk=source_id).exclude(cluster=None, sequence=0).exists()
+
+
+def told_gaps(source_id: int) -> int:
+    """How many intervals of it were not observed."""
+    return Gap.objects.filter(source=source_id).count()

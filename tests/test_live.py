@@ -33,6 +33,7 @@ def watched(folder: Path, size: int, *, takeovers: bool = False) -> Source:
         follow(held, batch)
         if takeovers:
             held = live.open_again(Source.objects.get(pk=source.pk))
+    follow(held, [])
     return source
 
 

@@ -161,9 +161,9 @@ class Arrangement:
         first = self._world.incarnations(root)[0]
         number = self._world.number(first)
         head = began(first)
-        rank = self._known.ranks.get(number) or self._rank(head)
-        if (head, rank) not in self._ranks:
-            insort(self._ranks, (head, rank))
+        if known := self._known.ranks.get(number):
+            insort(self._ranks, (head, known))
+        rank = known or self._rank(head)
         group = self._groups[root] = Group(rank, head, self._known.before.get(number, 0))
         return group
 

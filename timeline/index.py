@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from timeline.lifelines import Key, Name, Track, public_uid
 from timeline.order import At
@@ -35,7 +35,8 @@ class Index:
         """Take a life out, as it was when it was entered."""
         self._by_uid.pop(track.ref.uid, None)
         if track.owner:
-            self._children[track.owner.uid].remove((track.first.at, track.key))
+            children = self._children[track.owner.uid]
+            del children[bisect_left(children, (track.first.at, track.key))]
         for starts, ends, start, end in self._spells_of(track):
             del starts[bisect_left(starts, start)]
             if end is not None:
@@ -59,8 +60,9 @@ class Index:
         """In the order in which they began."""
         return [key for _, key in self._children.get(owner_uid, ())] if owner_uid else []
 
-    def referrers(self, name: Name) -> list[Key]:
-        return sorted(self._referrers.get(name, ()))
+    def referrers(self, name: Name) -> Collection[Key]:
+        """In no order."""
+        return self._referrers.get(name, ())
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell right after a place in commit order, in logarithmic time."""

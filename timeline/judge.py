@@ -33,12 +33,12 @@ def matters(entry: Entry) -> bool:
     return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 
 
-def touched(world: World, changed: Iterable[Track]) -> list[Track]:
+def touched(world: World, changed: Iterable[Track], *, time_passed: bool = True) -> list[Track]:
     """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
     Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
     if world.reads is None:
         return list(world.tracks())
-    found = {track.key: track for track in (*changed, *world.stale())}
+    found = {track.key: track for track in (*changed, *world.stale(time_passed=time_passed))}
     leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
     for lease in leases:
         found.update((track.key, track) for track in (*world.incarnations(lease), *world.referrers(lease)))
@@ -60,8 +60,9 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
             world.reads.begin(track.key)
         of_track = found[track.key] = []
         for rule in _rules_for(track.ref.group, track.ref.kind):
-            with world.until(horizons.get(rule.id)):
-                of_track += rule.judge(track, world)
+            world.horizon = horizons.get(rule.id)
+            of_track += rule.judge(track, world)
+    world.horizon = None
     if world.reads:
         world.reads.end()
     if world.live:

@@ -75,7 +75,7 @@ class Track:
     """One object's life: one UID, or one life of a name where the observations carry no UID."""
 
     __slots__ = (
-        "changed", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
+        "_references", "changed", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
     )  # fmt: skip
 
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
@@ -91,6 +91,7 @@ class Track:
         self.gone_by: int | None = None  # drawn time by which it had surely gone, where its removal was not observed
         self.changed = 0  # drawn time from which it differs from what was known of it before
         self.kind: Kind = kind_of(ref.group, ref.kind)
+        self._references: set[Name] | None = None
 
     def __repr__(self) -> str:
         return f"<Track {self.ref.kind} {self.ref.namespace}/{self.ref.name} {self.ref.uid}>"
@@ -144,9 +145,11 @@ class Track:
 
     def references(self) -> set[Name]:
         """The names this object needed at any time of its life."""
-        states = {id(moment.facts): moment.facts for moment in self.moments}
-        told = {reference for facts in states.values() for reference in self.kind.references(facts)}
-        return {_name(reference, self.ref.namespace) for reference in told}
+        if self._references is None:
+            states = {id(moment.facts): moment.facts for moment in self.moments}
+            told = {reference for facts in states.values() for reference in self.kind.references(facts)}
+            self._references = {_name(reference, self.ref.namespace) for reference in told}
+        return self._references
 
 
 @lru_cache(10_000)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import connection, transaction
@@ -28,12 +29,14 @@ from timeline.rulebook import Status
 from timeline.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from timeline.seen import GroupKind
 
 KEPT = 1000  # deltas, for browsers that come back
+_PULSE = 1.0  # seconds between two judgements of what only time changes, at least
+_PULSE_SHARE = 10  # and of the time between them, they take at most one part in so many
 _SUMS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
 _SUMS_SHARE = 20  # and of the time between them, they take at most one part in so many
 
@@ -57,7 +60,8 @@ class Live:
         self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
-        self._sums_due = 0.0  # by a monotonic clock, seconds
+        self._pulse_due = 0.0  # by a monotonic clock, seconds
+        self._sums_due = 0.0
 
     def standing(self, group: str, kind: str) -> dict[str, Standing]:
         """All objects of a kind that are taken to stand, by UID."""
@@ -66,6 +70,16 @@ class Live:
             for track in self.world.of_kind(group, kind)
             if track.until is None and (uid := public_uid(track.ref))
         }
+
+    @contextmanager
+    def pulse(self, batch: Sequence[Observation]) -> Iterator[bool]:
+        """Whether to judge anew what depends on the passing of time: within the time that this may take."""
+        began = time.monotonic()
+        due = not batch or began >= self._pulse_due
+        yield due
+        if due:
+            ended = time.monotonic()
+            self._pulse_due = ended + max(_PULSE, (ended - began) * _PULSE_SHARE)
 
     def write(self, batch: Iterable[Observation], changed: list[Track], found: dict[Key, list[Found]]) -> None:
         """What follows from a batch that the world has learned; `found` of the subjects that were judged anew."""

@@ -5,7 +5,6 @@ A `World` learns entries in any order; when it settles, its tracks and their ind
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef, Observation
@@ -20,9 +19,6 @@ from timeline.streams import Stream
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
 
 
-_PULSE = 1_000_000  # µs
-
-
 class World:
     """The tracks of one source and their indexes; complete after `settle`. `keeps` says what is worth a track.
 
@@ -34,12 +30,12 @@ class World:
         self.reads = Reads() if remembers else None
         self._ledger = Ledger(keeps)
         self._lanes: dict[Name, list[Track]] = {}
+        self._by_key: dict[Key, Track] = {}
         self._index = Index()
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
-        self._horizon: int | None = None
-        self._asked = 0  # how far the source went when what depends on its end was judged last
+        self.horizon: int | None = None  # microseconds; for who judges now, the source ends there
         self._names: list[Name] | None = None  # of all lanes, in order
         self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
@@ -54,7 +50,7 @@ class World:
         reached."""
         if self.reads:
             self.reads.look(*LAST)
-        return self._ledger.last if self._horizon is None else self._horizon
+        return self._ledger.last if self.horizon is None else self.horizon
 
     @property
     def live(self) -> bool:
@@ -70,15 +66,6 @@ class World:
         """The drawn time up to which the streams of these kinds have told everything; others do not count."""
         streams = self._ledger.streams
         return min((self._ledger.reached(kind) for kind in kinds if kind in streams), default=self._ledger.last)
-
-    @contextmanager
-    def until(self, horizon: int | None) -> Iterator[None]:
-        """Judge as if the source ended at a time; None: where it does."""
-        self._horizon = horizon
-        try:
-            yield
-        finally:
-            self._horizon = None
 
     @property
     def seen(self) -> dict[GroupKind, Seen]:
@@ -135,16 +122,15 @@ class World:
                 self.reads.changed(track, 0)
         return changed + bounded
 
-    def stale(self) -> list[Track]:
-        """Those whose judgement may come out otherwise than it last did."""
+    def stale(self, *, time_passed: bool = True) -> list[Track]:
+        """Those whose judgement may come out otherwise than it last did; `time_passed`: also by that alone."""
         if self.reads is None:
             return list(self.tracks())
         if (tells := self._tells()) != self._told:
             self._told = tells
             self.reads.differs(SEEN)
-        if self.live and self._ledger.last < self._asked + _PULSE:  # a second more or less of silence can wait
+        if not time_passed:
             return self._resolve(sorted(self.reads.take()))
-        self._asked = self._ledger.last
         self.reads.differs(LAST, WRITES)
         keys = self.reads.take()
         for key, answers in self.reads.answers():
@@ -184,11 +170,13 @@ class World:
 
     def _enter(self, track: Track) -> None:
         self._index.enter(track)
+        self._by_key[track.key] = track
         if losses(track, self._ledger, begins=-1):
             self._suspects.add(track.key)
 
     def _forget(self, track: Track) -> None:
         self._index.forget(track)
+        del self._by_key[track.key]
         self._suspects.discard(track.key)
 
     def tracks(self) -> Iterator[Track]:
@@ -211,7 +199,7 @@ class World:
         return self._lanes.get(name, [])
 
     def track(self, key: Key) -> Track | None:
-        return next((track for track in self._lanes.get(key[0], []) if track.ref.uid == key[1]), None)
+        return self._by_key.get(key)
 
     def of_uid(self, uid: str) -> Track | None:
         if self.reads:
@@ -312,10 +300,10 @@ class World:
         """The tracks that needed an object of this name at any time."""
         if self.reads:
             self.reads.look("referrers", name)
-        return self._resolve(self._index.referrers(name))
+        return self._resolve(sorted(self._index.referrers(name)))
 
     def _resolve(self, keys: Iterable[Key]) -> list[Track]:
-        return [track for key in keys if (track := self.track(key))]
+        return [track for key in keys if (track := self._by_key.get(key))]
 
     def owner_of(self, track: Track) -> Track | None:
         """The track of its controller; for objects that name none, of what they are known to belong to."""
@@ -330,8 +318,10 @@ class World:
             return self.of_uid(track.owner.uid)
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
+        if self.reads:
+            self.reads.look("referrers", track.name)
         owner = None
-        for user in self.referrers(track.name):
+        for user in map(self._by_key.__getitem__, self._index.referrers(track.name)):
             if user.ref.kind == "Pod" and (root := self.root(user)) is not user:
                 if track.first.at < root.first.at or (owner and owner.name != root.name):
                     return None  # it stood before, as the ServiceAccount of a namespace does, or others share it

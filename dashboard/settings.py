@@ -20,6 +20,7 @@ UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
 UPLOAD_PATIENCE = timedelta(hours=environment.number("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24))
 LIMITS = environment.limits()
+LIVE_MEMORY = timedelta(hours=environment.number("CAUSELINE_LIVE_MEMORY_HOURS", 6))
 environment.rule_settings()
 LEASE_SECONDS = environment.lease_seconds()
 LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()

@@ -1,8 +1,10 @@
 """A live source is what its recording is: batch by batch, taken over by another worker, with everything in between."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from collectors.formats import Limits, own
 from collectors.imports import Count, import_into
@@ -10,7 +12,7 @@ from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
 from timeline import chunks, live, store
 from timeline.exports import document
-from timeline.models import Cluster, Delta, Source, Track
+from timeline.models import Cluster, Delta, Memory, Source, Track
 from timeline.payloads import DocumentPayload, FindingPayload
 from timeline.pipeline import follow
 
@@ -25,11 +27,14 @@ def uploaded(path: Path) -> Source:
     return source
 
 
-def watched(folder: Path, size: int, *, takeovers: bool = False) -> Source:
-    """What becomes of a recording that streams tell; `takeovers`: each batch to another worker."""
+def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool = False) -> Source:
+    """What becomes of a recording that streams tell; `takeovers`: each batch to another worker; `remembers`: which has
+    what the one before wrote down."""
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
     for batch in batches(observations(folder), size):
+        if remembers:
+            held.remember_at_once()
         follow(held, batch)
         if takeovers:
             held = live.open_again(Source.objects.get(pk=source.pk))
@@ -49,11 +54,14 @@ def test_the_findings_are_those_of_the_upload(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-@pytest.mark.parametrize(("size", "takeovers"), [(1, False), (50, True), (10_000, False)])
-def test_its_export_gives_what_it_was(name: str, size: int, takeovers: bool, tmp_path: Path) -> None:
-    if size == 1 and name == "families-watch":
-        size = 7
-    source = watched(ENGINE / name, size, takeovers=takeovers)
+@pytest.mark.parametrize(
+    ("size", "takeovers", "remembers"), [(3, False, False), (50, True, False), (50, True, True), (10_000, False, False)]
+)
+def test_its_export_gives_what_it_was(
+    name: str, size: int, takeovers: bool, remembers: bool, tmp_path: Path, settings: Settings
+) -> None:
+    settings.LIVE_MEMORY = timedelta(hours=1)
+    source = watched(ENGINE / name, size, takeovers=takeovers, remembers=remembers)
     path = tmp_path / "export.jsonl"
     path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
     again = uploaded(path)
@@ -91,3 +99,12 @@ def test_each_commit_tells_what_it_changed() -> None:
     assert moved == set(Track.objects.filter(source=source).values_list("id", flat=True))
     assert any(delta.changed["findings"] for delta in deltas)
     assert findings_of(source)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_is_forgotten_is_not_taken_back(name: str, settings: Settings) -> None:
+    settings.LIVE_MEMORY = timedelta(seconds=5)
+    source = watched(ENGINE / name, 20, takeovers=True, remembers=True)
+    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
+    assert {each["id"] for each in found} == {each["id"] for each in expected}
+    assert Memory.objects.filter(source=source).exists()

@@ -27,6 +27,8 @@ _WINDOW = 4096  # entries that are sorted together
 _WINDOW_BYTES = 16 * 1024**2
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
+_AGE = timedelta(days=1)  # of the table that a live source is written to, at most
+_PARTS = 10  # of what is to be kept; so much may go at a time
 _PAGE = 32  # chunks that are read at a time
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
@@ -51,11 +53,20 @@ def open_table(source: Source) -> None:
         cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(_table(source), began))
 
 
-def renew(source: Source) -> None:
-    """A new table for what comes from now on; the open one is closed."""
-    open_table(source)
-    attach(source, always=True)
-    source.save(update_fields=["table"])
+def renew(source: Source, keep_bytes: int | None) -> None:
+    """A new table for what comes from now on, if the open one is a day old, or holds much of what is to be kept: what
+    is too old goes by tables."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT obj_description(oid, 'pg_class')::timestamptz < %s, pg_total_relation_size(oid) FROM pg_class"
+            " WHERE relname = %s",
+            [timezone.now() - _AGE, f"timeline_chunk_{source.pk}_{source.table}"],
+        )
+        old, size = cursor.fetchone()
+    if old or (keep_bytes and size > keep_bytes / _PARTS):
+        open_table(source)
+        attach(source, always=True)
+        source.save(update_fields=["table"])
 
 
 def attach(source: Source, *, always: bool = False) -> None:

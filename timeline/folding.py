@@ -7,7 +7,8 @@ revision and when it was, so that nothing seems to be missing; so memory grows w
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -59,34 +60,48 @@ class Folded:
             self._files[file] = Stamps(*(array("q", column) for column in zip(*sorted((*known, *new)), strict=True)))
 
 
-def fold(entries: dict[object, Entry], kind: Kind) -> list[Entry]:
+def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], bool]) -> list[Entry]:
     """Take those out of the writes of one object, by their revisions, that stand between two that say the same.
 
-    Each must name the revision that it replaces, so that it is sure that nothing else was written between them. The
-    write that follows then replaces the one before.
+    Each must name the revision that it replaces, or have arrived in a stream that was not `blind` since, so that it is
+    sure that nothing else was written between them. The write that follows then replaces the one before.
     """
-    following = {entry.replaces: entry for entry in entries.values() if _plain(entry)}
+    plain = [entry for entry in entries.values() if _plain(entry)]
+    places = {entry.resource_version: entry.replaces for entry in plain}
+    places |= _followed(entries, blind)
+    following = {places[entry.resource_version]: entry for entry in plain}
     left_out = []
     for revision in sorted(entry.resource_version or 0 for entry in following.values()):
         entry = entries[revision]
-        before, after = entries.get(entry.replaces), following.get(revision)
+        before, after = entries.get(places[revision]), following.get(revision)
         if before is None or after is None or not _plain(before) or _again(before, entry, kind) is None:
             continue
         facts = _again(entry, after, kind)
         if facts is not None:
             del following[revision], entries[revision]
             after = replace(after, replaces=before.resource_version, facts=facts)
+            places[after.resource_version] = before.resource_version
             entries[after.resource_version] = following[before.resource_version] = after
             left_out.append(entry)
     return left_out
 
 
+def _followed(entries: dict[object, Entry], blind: Callable[[int, int], bool]) -> dict[int | None, int | None]:
+    """By the revision of each plain write that arrived in a stream, the one that came right before it."""
+    told = [entry for entry in entries.values() if entry.arrived and entry.resource_version is not None]
+    told.sort(key=lambda entry: entry.resource_version or 0)
+    return {
+        entry.resource_version: before.resource_version
+        for before, entry in pairwise(told)
+        if _plain(entry) and not blind(before.arrived, entry.arrived)
+    }
+
+
 def _plain(entry: Entry) -> bool:
     return (
         entry.change is Change.MODIFIED
-        and entry.clock is Clock.AUDIT
+        and (entry.arrived != 0 or (entry.clock is Clock.AUDIT and entry.replaces is not None))
         and entry.facts is not None
-        and entry.replaces is not None
         and not entry.sets
         and entry.ref.uid != ""
         and entry.resource_version is not None

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,8 +22,29 @@ from timeline.seen import GroupKind, Seen
 from timeline.spaces import FEW, calibrated, shared
 from timeline.streams import Stream
 
+_LONGEST = 2_000  # changes of one object of a live source that are held at a time
 _RECENT = 5_000  # changes that may be drawn otherwise when one comes late
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
+
+
+class Remembered(NamedTuple):
+    """What is known of one object: its number, that of its lane, its entries without their bodies."""
+
+    number: int
+    lane: int
+    entries: list[Entry]
+
+
+class Memory(NamedTuple):
+    """All that a ledger knows of a live source."""
+
+    first: int
+    last: int
+    numbers: int
+    lanes: int
+    seen: list[tuple[str, str, list[int]]]
+    marks: list[Mark]
+    objects: list[Remembered]
 
 
 class _Object:
@@ -39,12 +61,20 @@ class _Object:
         self.folded: Folded | None = None
         self.room = MANY  # entries that it may have before some are left out
 
-    def fold(self) -> None:
-        """Leave out what says nothing new."""
+    def fold(self, blind: Callable[[int, int], bool]) -> None:
+        """Leave out what says nothing new; `blind`: whether its stream was, between two arrivals."""
         if len(self.entries) + len(self.folded or ()) >= MANY:
             self.folded = self.folded or Folded()
-            self.folded.add(fold(self.entries, kind_of(self.name.group, self.name.kind)))
+            self.folded.add(fold(self.entries, kind_of(self.name.group, self.name.kind), blind))
             self.room = max(MANY, 2 * len(self.entries))
+
+    def shorten(self) -> None:
+        """Keep how it began and the latest changes of one that is written to all the time."""
+        if len(self.entries) > _LONGEST:
+            changes = sorted(self.entries, key=lambda change: self.entries[change].resource_version or 0)
+            for change in changes[1 : -_LONGEST // 2]:
+                del self.entries[change]
+            self.room = _LONGEST
 
     def merged(self, before: Entry, now: Entry) -> Entry:
         """What two observations of one change tell; writes that were left out before it stay so."""
@@ -66,6 +96,8 @@ class Ledger:
         self._objects: dict[tuple[str, str, str, str, str], _Object] = {}
         self._lanes: dict[Name, list[_Object]] = {}
         self._lane_numbers: dict[Name, int] = {}
+        self._numbers = 0  # objects that were ever begun
+        self._lanes_numbered = 0
         self._unsettled: dict[Name, None] = {}
         self._fresh: list[Entry] = []
         self._files: set[str] = set()  # of audit logs: each has a clock of its own
@@ -116,8 +148,10 @@ class Ledger:
                 known.entries[change] = now
                 self._note(known, now)
                 yield known.number, entry
-                if keeps and len(known.entries) > known.room:
-                    known.fold()
+                if len(known.entries) > known.room and (keeps or entry.arrived):
+                    known.fold(self._blind(known.name))
+                    if entry.arrived:
+                        known.shorten()
             elif (now := known.merged(before, now)) != before:
                 known.entries[change] = now
                 if now.near != before.near:
@@ -145,10 +179,17 @@ class Ledger:
     def _begin(self, key: tuple[str, str, str, str, str]) -> _Object:
         uid, name, namespace, kind, group = key
         lane = Name(group, kind, namespace, name)
-        known = self._objects[key] = _Object(lane, uid, len(self._objects) + 1, self.seen[lane[:2]])
+        self._numbers += 1
+        known = self._objects[key] = _Object(lane, uid, self._numbers, self.seen[lane[:2]])
         self._lanes.setdefault(lane, []).append(known)
-        self._lane_numbers.setdefault(lane, len(self._lane_numbers) + 1)
+        if lane not in self._lane_numbers:
+            self._lanes_numbered += 1
+            self._lane_numbers[lane] = self._lanes_numbered
         return known
+
+    def _blind(self, name: Name) -> Callable[[int, int], bool]:
+        stream = self.streams.get(name[:2])
+        return stream.blind if stream else _never
 
     def _note(self, known: _Object, entry: Entry) -> None:
         self._unsettled[known.name] = None
@@ -251,11 +292,11 @@ class Ledger:
         names: Iterable[Name] = self._unsettled
         if self._keeps:
             for each in self._objects.values():
-                each.fold()
+                each.fold(self._blind(each.name))
         if names and not self._grow():
             self._rebuild()
             names = self._lanes
-        settled = {name: self._lives(name) for name in sorted(names)}
+        settled = {name: self._lives(name) for name in sorted(names) if name in self._lanes}
         self._unsettled = {}
         self._fresh = []
         return settled
@@ -293,6 +334,42 @@ class Ledger:
                 space = self._spaces[entry.ref.group, entry.ref.kind]
                 stamps[space].append((entry.resource_version, entry.received, entry.staged))
         return all(self.clocks[space].extend(commits) for space, commits in stamps.items())
+
+    def forget(self, name: Name, uid: str) -> None:
+        """An object is over, and so long ago that nothing is judged by it any more."""
+        known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group))
+        self._lanes[name].remove(known)
+        if not self._lanes[name]:
+            del self._lanes[name], self._lane_numbers[name]
+
+    def memory(self) -> Memory:
+        """All that is known, in a form that can be written down."""
+        objects = [
+            Remembered(each.number, self._lane_numbers[each.name], list(each.entries.values()))
+            for each in self._objects.values()
+        ]
+        marks = [mark for kind, stream in self.streams.items() for mark in stream.marks(kind)]
+        seen = [(*kind, seen.state()) for kind, seen in self.seen.items()]
+        return Memory(self.first, self.last, self._numbers, self._lanes_numbered, seen, marks, objects)
+
+    def recall(self, memory: Memory) -> None:
+        """Know what was known; nothing may have been learned before."""
+        self.first, self.last = memory.first, memory.last
+        for group, kind, state in memory.seen:
+            self.seen[group, kind].restore(state)
+        for mark in memory.marks:
+            self.streams[mark.group, mark.kind].learn(mark)
+        for number, lane, entries in memory.objects:
+            ref = entries[0].ref
+            name = name_of(ref)
+            known = _Object(name, ref.uid, number, self.seen[name[:2]])
+            known.entries = {identity(entry): entry for entry in entries}
+            known.room = max(MANY, len(entries))
+            self._objects[ref.uid, ref.name, ref.namespace, ref.kind, ref.group] = known
+            self._lanes.setdefault(name, []).append(known)
+            self._lane_numbers[name] = lane
+            self._unsettled[name] = None
+        self._numbers, self._lanes_numbered = memory.numbers, memory.lanes
 
     @property
     def live(self) -> bool:
@@ -380,6 +457,10 @@ class Ledger:
             for recent in self._recent.values():
                 recent.sort()
                 del recent[:-_RECENT]
+
+
+def _never(since: int, until: int) -> bool:
+    return False
 
 
 def _first(pair: tuple[int, Name]) -> int:

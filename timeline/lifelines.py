@@ -75,7 +75,8 @@ class Track:
     """One object's life: one UID, or one life of a name where the observations carry no UID."""
 
     __slots__ = (
-        "_references", "changed", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
+        "_references", "changed", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name",
+        "owner", "ref",
     )  # fmt: skip
 
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:

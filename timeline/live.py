@@ -10,8 +10,9 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Count, Min
+from django.db.models import Min
 from django.db.models.functions import Now
 from django.utils import timezone
 from msgspec.structs import replace
@@ -21,9 +22,11 @@ from timeline import chunks, documents, outline, push, store
 from timeline.arrangement import Arrangement, Known
 from timeline.entries import FOREVER, Entry, Mark, ObjectRef, Observation, Owner, Told, microseconds, moment
 from timeline.judge import judged, rulebook, settled
-from timeline.lifelines import Key, Track, public_uid
-from timeline.models import Cluster, Delta, Finding, Gap, Source, Stream
-from timeline.packing import LIFELINES, Packer
+from timeline.lifelines import Key, public_uid
+from timeline.lifelines import Track as Life
+from timeline.memory import lines_of, memory_of
+from timeline.models import Cluster, Delta, Finding, Gap, Memory, Source, Stream, Track
+from timeline.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.rulebook import Finding as Found
 from timeline.rulebook import Status
 from timeline.world import World
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     from timeline.seen import GroupKind
 
+_REMEMBER = 600.0  # seconds between two times that what is known is written down
+_PAGE = 5_000  # lines of it in a row
 KEPT = 1000  # deltas, for browsers that come back
 _PULSE = 1.0  # seconds between two judgements of what only time changes, at least
 _PULSE_SHARE = 10  # and of the time between them, they take at most one part in so many
@@ -62,6 +67,8 @@ class Live:
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
         self._pulse_due = 0.0  # by a monotonic clock, seconds
         self._sums_due = 0.0
+        self._horizon = 0  # what lies before is not judged any more, microseconds
+        self._memory_due = time.monotonic() + _REMEMBER
 
     def standing(self, group: str, kind: str) -> dict[str, Standing]:
         """All objects of a kind that are taken to stand, by UID."""
@@ -81,7 +88,7 @@ class Live:
             ended = time.monotonic()
             self._pulse_due = ended + max(_PULSE, (ended - began) * _PULSE_SHARE)
 
-    def write(self, batch: Iterable[Observation], changed: list[Track], found: dict[Key, list[Found]]) -> None:
+    def write(self, batch: Iterable[Observation], changed: list[Life], found: dict[Key, list[Found]]) -> None:
         """What follows from a batch that the world has learned; `found` of the subjects that were judged anew."""
         source = self.source
         source.sequence += 1
@@ -93,6 +100,8 @@ class Live:
         Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=moved)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
+        if time.monotonic() >= self._memory_due:
+            self._remember()
 
     def _lag(self, batch: Iterable[Observation]) -> int:
         """How long the first entry of a batch had waited, microseconds, beyond the least that one ever waited: the
@@ -104,7 +113,7 @@ class Live:
         self._least = min(self._least, now - max(arrived))
         return now - min(arrived) - self._least
 
-    def _write_tracks(self, changed: Iterable[Track]) -> list[int]:
+    def _write_tracks(self, changed: Iterable[Life]) -> list[int]:
         """The rows of all lanes that moved or changed; which tracks those were."""
         source, world, order = self.source, self.world, self._arrangement
         arranged = order.arrange(changed)
@@ -144,6 +153,7 @@ class Live:
             lost.update((id, each) for id, each in before.items() if id not in now)
             if now:
                 self._found[key] = now
+        lost = {id: each for id, each in lost.items() if each.occurrences[-1].last >= self._horizon}
         for key, known in self._found.items():
             for id, each in known.items():
                 lost.pop(id, None)  # another subject tells it, too
@@ -209,6 +219,28 @@ class Live:
         lanes = self._arrangement.lanes()
         return outline.census(lanes), outline.tide(self.world, lanes)._asdict()
 
+    def remember_at_once(self) -> None:
+        """With the next batch; else it is done now and then."""
+        self._memory_due = 0.0
+
+    def _remember(self) -> None:
+        """Forget what is long over, and write down what is known, for whoever takes the source over."""
+        before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
+        for track in self.world.over(before):
+            self._arrangement.forget(track)
+            self._found.pop(track.key, None)
+            self.world.forget(track)
+        self._horizon = before
+        limit = self.source.cluster.keep_bytes if self.source.cluster else None
+        chunks.renew(self.source, limit)
+        packer = Packer(ENTRIES)
+        lines = list(lines_of(self.world.memory()))
+        Memory.objects.filter(source=self.source).delete()
+        for number, first in enumerate(range(0, len(lines), _PAGE)):
+            page = packer.pack(b"\n".join(lines[first : first + _PAGE]))
+            Memory.objects.create(source=self.source, number=number, after=self.source.stored, lines=page)
+        self._memory_due = time.monotonic() + _REMEMBER
+
 
 def _gap(source: Source, mark: Mark) -> Gap:
     return Gap(
@@ -248,19 +280,37 @@ def open_again(source: Source) -> Live:
     """Take a source over: its world as it was stored, judged."""
     source.refresh_from_db()
     world = World(remembers=True)
-    for _ in world.learn(chunks.observations(source.pk)):
+    after = _recall(world, source)
+    for _ in world.learn(chunks.observations(source.pk, after=after)):
         pass
-    live = Live(source, world, _known(source))
     with transaction.atomic():
         changed = world.settle()
+        live = Live(source, world, _known(source, world))
         live.write((), changed, judged(world, world.tracks()))
         push.notify(source=source.pk, sequence=source.sequence)
     return live
 
 
-def _known(source: Source) -> Known:
-    groups = source.track_set.values("root").annotate(place=Min("place"), lives=Count("id"))
-    return Known({each["root"]: each["place"] >> outline.GROUP for each in groups}, {})
+def _recall(world: World, source: Source) -> int:
+    """Let the world know what was written down of it; up to which place in the sequence that is."""
+    rows = list(Memory.objects.filter(source=source).order_by("number"))
+    lines = (line for row in rows for line in unpack(bytes(row.lines)).split(b"\n"))
+    if not rows or not (memory := memory_of(lines)):
+        return 0
+    world.recall(memory)
+    return rows[0].after
+
+
+def _known(source: Source, world: World) -> Known:
+    """The places that groups have, and how many of them are not remembered."""
+    remembered = [world.number(track) for track in world.tracks()]
+    groups = (
+        Track.objects.filter(source=source, id__in=remembered)
+        .values_list("root")
+        .annotate(place=Min("place"), first=Min("number"))
+    )
+    ranks = {root: place >> outline.GROUP for root, place, _ in groups}
+    return Known(ranks, {root: first - 1 for root, _, first in groups})
 
 
 def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:

@@ -44,6 +44,15 @@ class Seen:
     def _marks(self) -> tuple[bool | int, ...]:
         return self.created, self.statuses, self.listed, self.streamed, self.streamed_since, self.streamed_until
 
+    def state(self) -> list[int]:
+        """Of a live source, in a form that can be written down."""
+        return [self.changes, self.listed, self.streamed, self.streamed_since, self.streamed_until]
+
+    def restore(self, state: list[int]) -> None:
+        changes, listed, streamed, since, until = state
+        self.changes, self.listed, self.streamed = changes, bool(listed), bool(streamed)
+        self.streamed_since, self.streamed_until = since, until
+
     def recount(self, before: Entry, now: Entry) -> None:
         """Take note that another observation of a change, or the first of an audit log, stands for it now."""
         if now.clock is Clock.AUDIT and (before.clock is not Clock.AUDIT or before.level is not now.level):

@@ -52,6 +52,16 @@ class Stream:
         self.reached, self.reached_at = max(revision, self.reached), max(time, self.reached_at)
         return True
 
+    def marks(self, kind: tuple[str, str]) -> list[Mark]:
+        """Those that tell all of it again."""
+        group, name = kind
+        told = [*self.gaps, *sorted(self._passes, key=lambda mark: mark.time)]
+        if self.since:
+            told.append(Mark(group, "", name, Told.LISTED, self.since))
+        if self.apart:
+            told.append(Mark(group, "", name, Told.APART, self.reached_at))
+        return [*told, Mark(group, "", name, Told.REACHED, self.reached_at, self.reached)]
+
     def blind(self, start: int, end: int) -> bool:
         """Whether a gap lies between two times, or touches them."""
         return any(gap.since <= end and start <= gap.time for gap in self.gaps)

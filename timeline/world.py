@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef, Observation
 from timeline.index import Index
-from timeline.ledger import Ledger
+from timeline.ledger import Ledger, Memory
 from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.order import At
 from timeline.reads import LAST, SEEN, WRITES, Reads
@@ -121,6 +121,37 @@ class World:
             for track in gone + bounded:
                 self.reads.changed(track, 0)
         return changed + bounded
+
+    def memory(self) -> Memory:
+        """All that is known of a live source, in a form that can be written down."""
+        return self._ledger.memory()
+
+    def recall(self, memory: Memory) -> None:
+        """Know what was known; nothing may have been learned before."""
+        self._ledger.recall(memory)
+
+    def over(self, before: int) -> list[Track]:
+        """The lives that ended before a drawn time and by which nothing is judged any more: nobody who lives refers to
+        them, and no Job that lives counts them."""
+        return [track for track in self.tracks() if (track.until or before) < before and not self._counts(track)]
+
+    def _counts(self, track: Track) -> bool:
+        owner = self.of_uid(track.owner.uid) if track.owner else None
+        if owner and owner.until is None and owner.ref.kind == "Job":
+            return True
+        return any(self._by_key[key].until is None for key in self._index.referrers(track.name))
+
+    def forget(self, track: Track) -> None:
+        """Nothing is known of this life any more."""
+        self._lanes[track.name].remove(track)
+        if not self._lanes[track.name]:
+            del self._lanes[track.name]
+        self._forget(track)
+        self._names = None
+        self._ledger.forget(track.name, public_uid(track.ref))
+        if self.reads:
+            self.reads.begin(track.key)
+            self.reads.end()
 
     def stale(self, *, time_passed: bool = True) -> list[Track]:
         """Those whose judgement may come out otherwise than it last did; `time_passed`: also by that alone."""

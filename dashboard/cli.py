@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import environment, judging, serving
+from dashboard import environment, judging, replaying, serving
 from dashboard.launcher import PORTS
 from dashboard.services import ServiceError, Stopped
 from dashboard.terminal import say
@@ -133,6 +133,19 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
     command.add_argument("--title", default="", help="what stands on top (the names of the files)")
     command.set_defaults(run=judging.report)
+    command = commands.add_parser(
+        "replay",
+        help="serve recordings with their objects as a Kubernetes API: kubectl and client libraries read the past",
+        epilog="Exit status: 0 stopped, 1 the port is taken, 2 input or command not understood.",
+    )
+    command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    command.add_argument("--port", type=int, default=0, help="port to listen on (any that is free)")
+    command.add_argument("--speed", type=replaying.pace, default="1", help=f"{replaying.SPEEDS} (%(default)s)")
+    command.add_argument("--at", type=replaying.instant, metavar="TIME", help="begin then (the recording's beginning)")
+    command.add_argument("--paused", action="store_true", help="stand still until POST /replay/control says play")
+    command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig that leads here")
+    command.set_defaults(run=replaying.replay)
     command = commands.add_parser("rules", help="list the rules, or show the page of one")
     command.add_argument("id", nargs="?", metavar="ID", help="such as service-gap; all where none is named")
     command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")

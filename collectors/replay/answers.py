@@ -1,0 +1,106 @@
+"""Pure: what an API server answers besides objects: Status, lists, bookmarks, events of a watch."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from collectors.replay.commits import Commit
+from collectors.replay.http import Answer
+from collectors.replay.resources import Resource
+
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    410: "Expired",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    504: "Timeout",
+}
+
+
+class Refused(Exception):
+    """A request that is answered by a Status."""
+
+    def __init__(self, code: int, message: str, *, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.details = details or {}
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": str(self),
+            "reason": _REASONS[self.code],
+            **({"details": self.details} if self.details else {}),
+            "code": self.code,
+        }
+
+    def answer(self) -> Answer:
+        wait = self.details.get("retryAfterSeconds")
+        return Answer(self.code, orjson.dumps(self.status), (("Retry-After", str(wait)),) if wait else ())
+
+    def event(self) -> bytes:
+        """The same in a watch that had begun."""
+        return b'{"type":"ERROR","object":%b}\n' % orjson.dumps(self.status)
+
+
+def expired(wanted: int, oldest: int) -> Refused:
+    return Refused(410, f"too old resource version: {wanted} ({oldest})")
+
+
+def too_large(wanted: int, current: int) -> Refused:
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    details = {"causes": [cause], "retryAfterSeconds": 1}
+    return Refused(504, f"Too large resource version: {wanted}, current: {current}", details=details)
+
+
+def not_found(resource: Resource, name: str) -> Refused:
+    details = {"name": name, "group": resource.group, "kind": resource.plural}
+    return Refused(404, f'{resource.name} "{name}" not found', details=details)
+
+
+def json(told: Any, status: int = 200) -> Answer:
+    return Answer(status, orjson.dumps(told))
+
+
+def list_of(resource: Resource, commits: Iterable[Commit], revision: int, following: str, remaining: int) -> Answer:
+    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+    if following:
+        metadata["continue"] = following
+    if remaining:
+        metadata["remainingItemCount"] = remaining
+    head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":['
+    told = head % (resource.kind.encode(), resource.api_version.encode(), orjson.dumps(metadata))
+    return Answer(200, b"".join((told, b",".join([commit.body for commit in commits]), b"]}")))
+
+
+def event(change: str, body: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (change.encode(), body)
+
+
+def events(commits: Iterable[Commit]) -> bytes:
+    """Of one watch, as they came."""
+    parts: list[bytes] = []
+    for commit in commits:
+        parts += (_HEADS[commit.change], commit.body, b"}\n")
+    return b"".join(parts)
+
+
+_HEADS = {change: b'{"type":"%b","object":' % change.encode() for change in ("ADDED", "MODIFIED", "DELETED")}
+
+
+def bookmark(resource: Resource, revision: int, *, ends_initial: bool = False) -> bytes:
+    metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    if ends_initial:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    told = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+    return event("BOOKMARK", orjson.dumps(told))

@@ -1,0 +1,80 @@
+"""Pure: how a replayed server is told to misbehave, once or several times."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from collectors.replay.resources import Resource
+
+Kind = Literal[
+    "reset",  # a watch: the connection is reset in the middle of an object
+    "half-line",  # a watch: ends properly in the middle of an object
+    "hang",  # a watch: says nothing any more, and does not end
+    "gone-in-stream",  # a watch: an ERROR event, 410
+    "duplicate",  # a watch: an event is sent twice
+    "delay",  # a watch: what follows comes `seconds` later than that of others
+    "gone",  # 410 instead of an answer
+    "throttle",  # 429 with Retry-After: `seconds`
+    "error",  # 500
+    "unauthorized",  # 401
+    "forbidden",  # 403
+    "slow-list",  # a list: takes `seconds` for each page
+    "close",  # the connection is closed without an answer
+]
+IN_STREAM: tuple[Kind, ...] = ("reset", "half-line", "hang", "gone-in-stream", "duplicate", "delay")
+
+
+class Fault(msgspec.Struct, forbid_unknown_fields=True):
+    """One way of misbehaving, and towards whom."""
+
+    kind: Kind
+    resource: str = "*"  # as kubectl names it: pods, jobs.batch.volcano.sh; * for any
+    verb: Literal["*", "list", "watch", "get"] = "*"
+    count: int = 1  # so many times
+    after: int = 0  # events of a watch that come before
+    seconds: float = 1
+
+
+class Faults:
+    """Those that are still to come."""
+
+    def __init__(self) -> None:
+        self.armed: list[Fault] = []
+        self.struck: dict[str, int] = {}  # how often each kind did
+
+    def take(self, resource: Resource | None, verb: str) -> Fault | None:
+        """What happens to a request instead of its answer, or before it."""
+        for fault in self.armed:
+            if fault.kind not in IN_STREAM and _meets(fault, resource, verb):
+                if fault.kind == "slow-list" and verb != "list":
+                    continue
+                return self._strike(fault)
+        return None
+
+    def strike(self, resource: Resource, sent: int) -> Fault | None:
+        """What happens to a watch before its next event, of which it has sent so many."""
+        for fault in self.armed:
+            if fault.kind in IN_STREAM and sent >= fault.after and _meets(fault, resource, "watch"):
+                return self._strike(fault)
+        return None
+
+    def awaits(self, resource: Resource) -> bool:
+        """Whether a watch of this resource has to ask before each event."""
+        return any(fault.kind in IN_STREAM and _meets(fault, resource, "watch") for fault in self.armed)
+
+    def arm(self, faults: Iterable[Fault]) -> None:
+        self.armed += faults
+
+    def _strike(self, fault: Fault) -> Fault:
+        self.struck[fault.kind] = self.struck.get(fault.kind, 0) + 1
+        fault.count -= 1
+        if fault.count <= 0:
+            self.armed.remove(fault)
+        return fault
+
+
+def _meets(fault: Fault, resource: Resource | None, verb: str) -> bool:
+    if fault.verb not in ("*", verb):
+        return False
+    return fault.resource == "*" or (resource is not None and fault.resource in (resource.plural, resource.name))

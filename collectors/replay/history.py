@@ -1,0 +1,122 @@
+"""Pure: what has been played so far, by resource: what stands, what changed, and which revisions are still known."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from collectors.replay.commits import Commit, Tape
+from collectors.replay.resources import Resource
+
+Key = tuple[str, str]  # namespace and name, as objects are ordered
+
+
+class Log:
+    """The changes of one resource, in the order of their revisions."""
+
+    def __init__(self, resource: Resource, space: str) -> None:
+        self.resource = resource
+        self.space = space
+        self.base: dict[Key, Commit] = {}  # what stood before the first that is kept
+        self.state: dict[Key, Commit] = {}  # what stands
+        self.commits: list[Commit] = []
+        self.revisions: list[int] = []
+        self.dropped = 0  # commits that are no longer kept; a place counts them too
+
+    @property
+    def end(self) -> int:
+        """The place after the last commit."""
+        return self.dropped + len(self.commits)
+
+    def place(self, revision: int) -> int:
+        """Of the first commit after a revision."""
+        return self.dropped + bisect_right(self.revisions, revision)
+
+    def since(self, place: int, most: int) -> list[Commit]:
+        at = place - self.dropped
+        return self.commits[at : at + most]
+
+    def add(self, commit: Commit) -> None:
+        self.commits.append(commit)
+        self.revisions.append(commit.revision)
+        _apply(self.state, commit)
+
+    def at(self, revision: int) -> dict[Key, Commit]:
+        """What stood as of a revision."""
+        if not self.revisions or self.revisions[-1] <= revision:
+            return self.state
+        state = dict(self.base)
+        for commit in self.commits[: bisect_right(self.revisions, revision)]:
+            _apply(state, commit)
+        return state
+
+    def drop(self, revision: int) -> None:
+        """Forget how it was before a revision."""
+        count = bisect_right(self.revisions, revision)
+        for commit in self.commits[:count]:
+            _apply(self.base, commit)
+        del self.commits[:count], self.revisions[:count]
+        self.dropped += count
+
+    def back(self, revision: int) -> None:
+        """Forget what came after a revision."""
+        count = bisect_right(self.revisions, revision)
+        self.state = dict(self.at(revision))
+        del self.commits[count:], self.revisions[count:]
+
+
+def _apply(state: dict[Key, Commit], commit: Commit) -> None:
+    if commit.change == "DELETED":
+        if (stood := state.get(commit.key)) and stood.uid == commit.uid:
+            del state[commit.key]
+    else:
+        state[commit.key] = commit
+
+
+class History:
+    """All resources of a tape, as far as it was played."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.logs = {resource: Log(resource, tape.spaces[resource]) for resource in tape.resources}
+        for commit in tape.standing:
+            log = self.logs[commit.resource]
+            log.base[commit.key] = log.state[commit.key] = commit
+        self.revisions: dict[str, int] = {}  # the latest of each space
+        for commit in tape.standing:
+            space = tape.spaces[commit.resource]
+            self.revisions[space] = max(commit.revision, self.revisions.get(space, 0))
+        first: dict[str, int] = {}
+        for commit in tape.commits:
+            first.setdefault(tape.spaces[commit.resource], commit.revision)
+        self.revisions |= {space: max(1, revision - 1) for space, revision in first.items()}
+        self.compacted = dict(self.revisions)  # what was before these is not known
+        self.played = 0
+
+    def add(self, commits: Iterable[Commit]) -> set[Resource]:
+        """Play some; which resources they changed."""
+        touched = set()
+        for commit in commits:
+            log = self.logs[commit.resource]
+            log.add(commit)
+            touched.add(commit.resource)
+            self.revisions[log.space] = commit.revision
+            self.played += 1
+        return touched
+
+    def revision(self, resource: Resource) -> int:
+        """The latest of the counter that a resource's revisions are of."""
+        return self.revisions[self.logs[resource].space]
+
+    def oldest(self, resource: Resource) -> int:
+        """As of which its changes are still known."""
+        return self.compacted[self.logs[resource].space]
+
+    def compact(self, revisions: dict[str, int] | None = None) -> None:
+        """Forget what was before certain revisions; before the latest ones where none are given."""
+        self.compacted |= self.revisions if revisions is None else revisions
+        for log in self.logs.values():
+            log.drop(self.compacted[log.space])
+
+    def restore(self, revisions: dict[str, int]) -> None:
+        """Go back to earlier revisions, as an etcd does that is restored from a backup."""
+        for log in self.logs.values():
+            log.back(revisions[log.space])
+        self.revisions = dict(revisions)

@@ -1,0 +1,135 @@
+"""Plays a tape: adds its commits to the history when their time has come, and wakes the watches that wait for them."""
+
+import asyncio
+import contextlib
+from bisect import bisect_right
+
+from collectors.replay.clock import MAX, Clock
+from collectors.replay.commits import Tape
+from collectors.replay.history import History
+from collectors.replay.resources import Resource
+
+_STEP = 256  # commits that are played at once where only the reader sets the pace
+_PATIENCE = 1.0  # seconds for which one slow reader holds back what others read
+
+
+class Reader:
+    """One open watch, as the player knows it."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.wake = asyncio.Event()  # there is something to send
+        self.idle = asyncio.Event()  # all that was played is sent
+        self.bookmark = False  # it is to be told the latest revision
+        self.late = False  # it does not take what it is sent
+
+
+class Player:
+    """The position in a tape, and how fast it moves."""
+
+    def __init__(self, tape: Tape, *, speed: float, playing: bool, at: int | None = None) -> None:
+        """`at`: the state as of which it begins, microseconds."""
+        self.tape = tape
+        self.times = [commit.time for commit in tape.commits]
+        self.history = History(tape)
+        self.clock = Clock(tape.begins if at is None else at, speed)
+        self.playing = playing
+        self.readers: set[Reader] = set()
+        self.place = 0  # of the next commit
+        self._steered = asyncio.Event()
+        if at is not None:
+            self._play(bisect_right(self.times, at))
+
+    @property
+    def ended(self) -> bool:
+        return self.place == len(self.times)
+
+    def steer(self, *, playing: bool | None = None, speed: float | None = None) -> None:
+        if playing is not None:
+            self.playing = playing
+        self.clock.set(speed=speed)
+        self._steered.set()
+
+    def step(self, commits: int) -> None:
+        """Play so many at once, whatever the time."""
+        self._play(min(self.place + commits, len(self.times)))
+        if self.place:
+            self.clock.at(self.times[self.place - 1])
+        if self.ended:
+            self.told()
+        self._steered.set()
+
+    def go_back(self, place: int) -> None:
+        """To what had been after so many commits; their revisions will be used again."""
+        revisions = History(self.tape).revisions
+        for commit in self.tape.commits[:place]:
+            revisions[self.tape.spaces[commit.resource]] = commit.revision
+        self.history.restore(revisions)
+        self.place = place
+        self.clock.at(self.times[place - 1] if place else self.tape.begins)
+        self._steered.set()
+
+    def told(self) -> None:
+        """Every watch gets a bookmark, now."""
+        for reader in self.readers:
+            reader.bookmark = True
+            reader.wake.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            self._steered.clear()
+            awaited = self.clock.speed == MAX and not self.readers
+            self.clock.set(running=self.playing and not awaited, free=self.ended and self.playing)
+            if not self.playing or awaited or self.ended:
+                await self._steered.wait()
+                continue
+            if self.clock.speed == MAX:
+                until = self.place + _STEP
+                self.clock.at(self.times[min(until, len(self.times)) - 1])
+            else:
+                until = bisect_right(self.times, self.clock.now())
+                if until <= self.place:
+                    await self._pause(self.clock.until(self.times[self.place]))
+                    continue
+            readers = self._play(min(until, len(self.times)))
+            if self.ended:
+                self.told()
+            if self.clock.speed == MAX:
+                await self._taken(readers)
+            await asyncio.sleep(0)
+
+    def enter(self, reader: Reader) -> None:
+        self.readers.add(reader)
+        self._steered.set()
+
+    def leave(self, reader: Reader) -> None:
+        self.readers.discard(reader)
+        reader.idle.set()
+
+    def _play(self, until: int) -> list[Reader]:
+        """The readers that have something new to send."""
+        touched = self.history.add(self.tape.commits[self.place : until])
+        self.place = until
+        woken = [reader for reader in self.readers if reader.resource in touched]
+        for reader in woken:
+            reader.idle.clear()
+            reader.wake.set()
+        return woken
+
+    async def _taken(self, readers: list[Reader]) -> None:
+        """Wait until the readers have what was played; one that takes nothing is waited for but once."""
+        for reader in readers:
+            if reader.late and not reader.idle.is_set():
+                continue
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await reader.idle.wait()
+                reader.late = False
+            except TimeoutError:
+                reader.late = True
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._steered.wait()

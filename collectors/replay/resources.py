@@ -1,0 +1,129 @@
+"""Pure: under which paths a recording's kinds are served, and how discovery tells of them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+_SHORT = {
+    "configmaps": "cm",
+    "cronjobs": "cj",
+    "daemonsets": "ds",
+    "deployments": "deploy",
+    "endpoints": "ep",
+    "events": "ev",
+    "horizontalpodautoscalers": "hpa",
+    "ingresses": "ing",
+    "namespaces": "ns",
+    "networkpolicies": "netpol",
+    "nodes": "no",
+    "persistentvolumeclaims": "pvc",
+    "persistentvolumes": "pv",
+    "poddisruptionbudgets": "pdb",
+    "pods": "po",
+    "podgroups": "pg",
+    "replicasets": "rs",
+    "replicationcontrollers": "rc",
+    "resourcequotas": "quota",
+    "serviceaccounts": "sa",
+    "services": "svc",
+    "statefulsets": "sts",
+    "storageclasses": "sc",
+}
+_ALL = {
+    "pods", "services", "replicationcontrollers", "daemonsets", "deployments", "replicasets", "statefulsets",
+    "jobs", "cronjobs", "horizontalpodautoscalers",
+}  # fmt: skip  # what `kubectl get all` shows
+
+
+class Resource(NamedTuple):
+    """What is served under one path. `group` is "" for core; `plural` as kubectl takes it."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    short: tuple[str, ...] = ()  # names that kubectl takes, too
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def name(self) -> str:
+        """As kubectl names it: pods, jobs.batch.volcano.sh."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+class Names(NamedTuple):
+    """Of a kind, as paths have it."""
+
+    plural: str
+    namespaced: bool
+    short: tuple[str, ...] = ()
+
+
+def defined_by(definition: dict[str, Any]) -> tuple[str, str, Names]:
+    """The group and the kind that a CustomResourceDefinition brings, and their names."""
+    spec = definition["spec"]
+    names = spec["names"]
+    told = Names(names["plural"], spec["scope"] == "Namespaced", tuple(names.get("shortNames") or ()))
+    return spec["group"], names["kind"], told
+
+
+def guessed(kind: str, namespaced: bool) -> Names:
+    plural = _plural(kind)
+    return Names(plural, namespaced, (_SHORT[plural],) if plural in _SHORT else ())
+
+
+def _plural(kind: str) -> str:
+    """As API machinery guesses it, and all kinds of Kubernetes itself follow."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def groups(resources: Iterable[Resource]) -> dict[str, list[str]]:
+    """The versions of each group but core, by name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for each in sorted(resources):
+        if each.group and each.version not in found[each.group]:
+            found[each.group].append(each.version)
+    found.pop("", None)
+    return dict(found)
+
+
+def api_versions(address: str) -> dict[str, Any]:
+    """The answer to /api."""
+    at = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": at}
+
+
+def group_of(name: str, versions: list[str]) -> dict[str, Any]:
+    """The answer to /apis/GROUP."""
+    told = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"kind": "APIGroup", "apiVersion": "v1", "name": name, "versions": told, "preferredVersion": told[-1]}
+
+
+def resource_list(api_version: str, resources: Iterable[Resource]) -> dict[str, Any]:
+    """The answer to /api/v1 and /apis/GROUP/VERSION."""
+    listed = [_listed(each) for each in resources if each.api_version == api_version]
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": listed}
+
+
+def _listed(resource: Resource) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": resource.plural,
+        "singularName": resource.kind.lower(),
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": ["get", "list", "watch"],
+    }
+    if resource.short:
+        told["shortNames"] = list(resource.short)
+    if resource.plural in _ALL and "." not in resource.group:
+        told["categories"] = ["all"]
+    return told

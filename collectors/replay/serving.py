@@ -1,0 +1,135 @@
+"""Starts a replay: in this process until it is told to stop, or in a thread beside a test."""
+
+import asyncio
+import json
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from collectors.replay.api import Api
+from collectors.replay.clock import MAX
+from collectors.replay.commits import Tape, tape
+from collectors.replay.control import Control
+from collectors.replay.faults import Faults
+from collectors.replay.http import Server
+from collectors.replay.player import Player
+
+NAME = "causeline-replay"  # of the cluster, the user and the context in a kubeconfig
+_START_SECONDS = 30
+
+
+class Replay:
+    """A replay that runs, from outside of it."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        self.url = url
+        self.token = token
+
+    @property
+    def kubeconfig(self) -> dict[str, Any]:
+        return kubeconfig(self.url, self.token)
+
+    def control(self, **order: Any) -> dict[str, Any]:
+        """Tell it something (`collectors.replay.control.Order`); its status afterwards. Raises urllib's HTTPError."""
+        return self._ask("/replay/control", json.dumps(order).encode())
+
+    def status(self) -> dict[str, Any]:
+        return self._ask("/replay/status")
+
+    def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, body), timeout=_START_SECONDS) as answer:
+            told: dict[str, Any] = json.load(answer)
+            return told
+
+
+def kubeconfig(url: str, token: str = "", token_file: Path | None = None) -> dict[str, Any]:
+    """For kubectl and client libraries."""
+    user = {"tokenFile": str(token_file)} if token_file else {"token": token} if token else {}
+    context = {"cluster": NAME, "user": NAME}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": {"server": url}}],
+        "users": [{"name": NAME, "user": user}],
+        "contexts": [{"name": NAME, "context": context}],
+        "current-context": NAME,
+    }
+
+
+@asynccontextmanager
+async def replaying(
+    played: Tape,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    speed: float = 1,
+    paused: bool = False,
+    at: int | None = None,
+    token: str = "",
+    token_file: Path | None = None,
+    bookmark_seconds: float = 60,
+) -> AsyncIterator[str]:
+    """A replay in the running event loop; its address. `at`: microseconds; raises OSError where the port is taken."""
+    player = Player(played, speed=speed, playing=not paused, at=at)
+    api = Api(player, Faults(), token=token, bookmark_seconds=bookmark_seconds)
+    control = Control(player, api, token_file)
+    server = control.server = Server(control.answer, control.date)
+    await server.listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    api.address = f"{shown}:{server.port}"
+    playing = asyncio.create_task(player.run())
+    try:
+        yield f"http://{api.address}"
+    finally:
+        playing.cancel()
+        await server.close()
+        with suppress(asyncio.CancelledError):
+            await playing
+
+
+@contextmanager
+def serve(
+    inputs: Sequence[Path] | Tape, *, speed: float | str = 1, token: str = "", **options: Any
+) -> Iterator[Replay]:
+    """A replay in a thread of its own, on a free port of this machine; `options` as `replaying` takes them.
+
+    Raises NotARecording for recordings that cannot be replayed.
+    """
+    played = inputs if isinstance(inputs, Tape) else tape([(path, path.name) for path in inputs])
+    pace = MAX if speed == "max" else float(speed)
+    ready = threading.Event()
+    found: list[str] = []
+    failed: list[BaseException] = []
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def run() -> None:
+        async with replaying(played, speed=pace, token=token, **options) as url:
+            found.append(url)
+            ready.set()
+            await stop.wait()
+
+    def thread() -> None:
+        try:
+            loop.run_until_complete(run())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            ready.set()
+            loop.close()
+
+    running = threading.Thread(target=thread, name="replay", daemon=True)
+    running.start()
+    ready.wait()
+    if failed:
+        raise failed[0]
+    try:
+        yield Replay(found[0], token)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        running.join()
+    if failed:
+        raise failed[0]

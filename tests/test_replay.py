@@ -1,0 +1,257 @@
+"""A recording as an API server: the official Python client reads the past from it."""
+
+import json
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException
+
+from collectors.formats import NotARecording
+from collectors.replay import Replay, serve
+from collectors.replay.commits import Tape, tape
+from tests.recordings import SAMPLE
+from tests.replayed import Watch, api_of, core, discovered, kubernetes
+from timeline.entries import moment
+
+
+@pytest.fixture(scope="module")
+def sample() -> Tape:
+    return tape([(SAMPLE, SAMPLE.name)])
+
+
+@pytest.fixture
+def paused(sample: Tape) -> Iterator[Replay]:
+    with serve(sample, paused=True) as replay:
+        yield replay
+
+
+@pytest.fixture
+def ended(sample: Tape) -> Iterator[Replay]:
+    with serve(sample, paused=True) as replay:
+        replay.control(step=len(sample.commits))
+        yield replay
+
+
+def events(replay: Replay, path: str, until: Callable[[dict[str, Any]], bool], **query: Any) -> list[dict[str, Any]]:
+    """What a watch tells, until one is met."""
+    asked = "&".join(f"{name}={value}" for name, value in {"watch": 1, "timeoutSeconds": 20, **query}.items())
+    found = []
+    with urllib.request.urlopen(f"{replay.url}{path}?{asked}", timeout=20) as answer:
+        for line in answer:
+            found.append(json.loads(line))
+            if until(found[-1]):
+                break
+    return found
+
+
+def is_bookmark(event: dict[str, Any]) -> bool:
+    return bool(event["type"] == "BOOKMARK")
+
+
+def test_lists_what_stands(ended: Replay) -> None:
+    with api_of(ended) as api:
+        pods = core(api).list_pod_for_all_namespaces()
+        assert pods.items
+        assert pods.metadata.resource_version == ended.status()["revisions"]["pods"]
+        one = pods.items[0]
+        same = core(api).read_namespaced_pod(one.metadata.name, one.metadata.namespace)
+        assert same.metadata.resource_version == one.metadata.resource_version
+        there = core(api).list_namespaced_pod(one.metadata.namespace)
+        assert {each.metadata.namespace for each in there.items} == {one.metadata.namespace}
+
+
+def test_lists_in_pages_as_of_one_revision(paused: Replay) -> None:
+    paused.control(step=600)
+    with api_of(paused) as api:
+        whole = core(api).list_event_for_all_namespaces()
+        first = core(api).list_event_for_all_namespaces(limit=3)
+        assert first.metadata.remaining_item_count == len(whole.items) - 3
+        paused.control(step=100)
+        names, following = [each.metadata.name for each in first.items], first.metadata._continue
+        while following:
+            page = core(api).list_event_for_all_namespaces(limit=3, _continue=following)
+            names += [each.metadata.name for each in page.items]
+            following = page.metadata._continue
+        assert names == [each.metadata.name for each in whole.items]
+
+
+def test_custom_resources_are_found_by_discovery(ended: Replay, tmp_path: Path) -> None:
+    with api_of(ended) as api:
+        found = discovered(api, cache_file=str(tmp_path / "discovery"))
+        jobs = found.resources.get(api_version="batch.volcano.sh/v1alpha1", kind="Job")
+        assert jobs.name == "jobs"
+        assert "vcjob" in jobs.short_names
+
+
+def test_a_watch_tells_each_change_once_in_the_order_of_revisions(sample: Tape, paused: Replay) -> None:
+    recorded = [commit for commit in sample.commits if commit.resource.plural == "pods"]
+    paused.control(speed="max")
+    with api_of(paused) as api:
+        pods = core(api).list_pod_for_all_namespaces()
+        stream = Watch().stream(
+            core(api).list_pod_for_all_namespaces, resource_version=pods.metadata.resource_version, timeout_seconds=20
+        )
+        threading.Timer(0.2, paused.control, kwargs={"play": True}).start()
+        told = [(event["type"], event["raw_object"]) for _, event in zip(recorded, stream, strict=False)]
+    assert [(change, int(each["metadata"]["resourceVersion"])) for change, each in told] == [
+        (commit.change, commit.revision) for commit in recorded
+    ]
+    assert [each for _, each in told] == [json.loads(commit.body) for commit in recorded]
+
+
+def test_a_watch_goes_on_where_another_ended(ended: Replay) -> None:
+    all_of_them = events(ended, "/api/v1/pods", is_bookmark, resourceVersion=1, allowWatchBookmarks="true")
+    assert all_of_them[0]["object"]["code"] == 410  # before the recording
+
+
+def test_every_watch_gets_a_bookmark_at_the_end(sample: Tape, paused: Replay) -> None:
+    paused.control(speed="max")
+    threading.Timer(0.2, paused.control, kwargs={"play": True}).start()
+    path = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
+    told = events(paused, path, is_bookmark, resourceVersion=0, allowWatchBookmarks="true")
+    assert (
+        told[-1]["object"]["metadata"]["resourceVersion"]
+        == paused.status()["revisions"]["podgroups.scheduling.volcano.sh"]
+    )
+    assert told[-1]["object"]["kind"] == "PodGroup"
+
+
+def test_initial_events_end_with_their_bookmark(ended: Replay) -> None:
+    told = events(
+        ended,
+        "/api/v1/services",
+        is_bookmark,
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        allowWatchBookmarks="true",
+    )
+    assert {event["type"] for event in told[:-1]} == {"ADDED"}
+    assert told[-1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert len(told) - 1 == ended.status()["objects"]["services"]
+
+
+def test_selectors_choose_objects_in_lists_and_watches(ended: Replay) -> None:
+    with api_of(ended) as api:
+        pod = core(api).list_pod_for_all_namespaces().items[0]
+        labels = pod.metadata.labels
+        key, value = next(iter(labels.items()))
+        for selector in (f"{key}={value}", f"{key} in ({value},other)", key):
+            chosen = core(api).list_pod_for_all_namespaces(label_selector=selector)
+            assert pod.metadata.name in [each.metadata.name for each in chosen.items]
+        assert not [
+            each
+            for each in core(api).list_pod_for_all_namespaces(label_selector=f"{key}!={value}").items
+            if (each.metadata.labels or {}).get(key) == value
+        ]
+        there = core(api).list_pod_for_all_namespaces(field_selector=f"spec.nodeName={pod.spec.node_name}").items
+        assert {each.spec.node_name for each in there} == {pod.spec.node_name}
+        with pytest.raises(ApiException) as refused:
+            core(api).list_pod_for_all_namespaces(field_selector="spec.color=red")
+        assert refused.value.status == 400
+
+
+def test_what_leaves_a_selection_is_told_as_deleted(sample: Tape, paused: Replay) -> None:
+    threading.Timer(0.2, paused.control, kwargs={"step": len(sample.commits)}).start()
+    told = events(
+        paused,
+        "/api/v1/pods",
+        is_bookmark,
+        resourceVersion=0,
+        fieldSelector="status.phase=Pending",
+        allowWatchBookmarks=1,
+    )
+    standing: set[str] = set()
+    for event in told[:-1]:
+        uid = event["object"]["metadata"]["uid"]
+        assert (event["type"] == "ADDED") is (uid not in standing)
+        standing ^= {uid} if event["type"] != "MODIFIED" else set()
+    assert "DELETED" in {event["type"] for event in told}
+
+
+def test_what_was_compacted_is_gone(paused: Replay) -> None:
+    paused.control(step=600)
+    with api_of(paused) as api:
+        page = core(api).list_event_for_all_namespaces(limit=1)
+        paused.control(step=100, compact=True)
+        paused.control(step=40)
+        with pytest.raises(ApiException) as refused:
+            core(api).list_event_for_all_namespaces(limit=1, _continue=page.metadata._continue)
+        assert (refused.value.status, json.loads(refused.value.body or "")["reason"]) == (410, "Expired")
+        with pytest.raises(ApiException) as refused:
+            list(
+                Watch().stream(
+                    core(api).list_event_for_all_namespaces,
+                    resource_version=page.metadata.resource_version,
+                    timeout_seconds=5,
+                )
+            )
+        assert refused.value.status == 410
+
+
+def test_revisions_to_come_are_not_answered(paused: Replay) -> None:
+    with api_of(paused) as api, pytest.raises(ApiException) as refused:
+        core(api).list_pod_for_all_namespaces(resource_version="9999999", resource_version_match="NotOlderThan")
+    assert refused.value.status == 504
+    assert "Too large resource version" in str(refused.value.body)
+
+
+def test_begins_at_a_time(sample: Tape) -> None:
+    later = sample.begins + (sample.ends - sample.begins) // 2
+    with serve(sample, paused=True, at=later) as replay:
+        status = replay.status()
+        assert status["place"] == sum(commit.time <= later for commit in sample.commits)
+        assert datetime.fromisoformat(status["time"]) == moment(later)
+
+
+def test_answers_bear_the_recordings_time(sample: Tape) -> None:
+    with serve(sample, speed=100) as replay:
+        time.sleep(0.1)
+        with urllib.request.urlopen(f"{replay.url}/readyz") as answer:
+            told = parsedate_to_datetime(answer.headers["Date"])
+    assert 0 <= (told - moment(sample.begins)).total_seconds() < 60
+
+
+def test_permissions_can_be_asked_for_and_withdrawn(ended: Replay) -> None:
+    def allowed(verb: str) -> bool:
+        attributes = kubernetes.V1ResourceAttributes(verb=verb, resource="pods")
+        spec = kubernetes.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+        review = kubernetes.V1SelfSubjectAccessReview(spec=spec)
+        answer = kubernetes.AuthorizationV1Api(api).create_self_subject_access_review(review)
+        return bool(answer.status.allowed)
+
+    with api_of(ended) as api:
+        assert allowed("list")
+        assert not allowed("delete")
+        ended.control(deny=["pods"])
+        assert not allowed("list")
+        with pytest.raises(ApiException) as refused:
+            core(api).list_pod_for_all_namespaces()
+        assert refused.value.status == 403
+        core(api).list_service_for_all_namespaces()
+
+
+def test_nothing_can_be_written(ended: Replay) -> None:
+    with api_of(ended) as api, pytest.raises(ApiException) as refused:
+        core(api).delete_namespace("default")
+    assert refused.value.status == 405
+
+
+def test_a_recording_without_objects_is_refused(tmp_path: Path) -> None:
+    line = {
+        **{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": "1", "verb": "create"},
+        **{"stage": "ResponseComplete", "requestURI": "/api/v1/namespaces/a/pods", "responseStatus": {"code": 201}},
+        **{"user": {}, "objectRef": {"resource": "pods", "namespace": "a", "name": "p", "apiVersion": "v1"}},
+        "requestReceivedTimestamp": "2026-11-21T07:52:00.000000Z",
+        "stageTimestamp": "2026-11-21T07:52:00.100000Z",
+    }
+    file = tmp_path / "audit.jsonl"
+    file.write_text(json.dumps(line))
+    with pytest.raises(NotARecording, match=r"no objects are recorded.*level RequestResponse"):
+        tape([(file, file.name)])

@@ -5,12 +5,13 @@ from datetime import timedelta
 
 from celery import shared_task
 from django.conf import settings
+from django.db import OperationalError
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from collectors import importing, receiving
-from timeline import push
-from timeline.models import Upload
+from timeline import push, retention
+from timeline.models import Cluster, Upload
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -56,6 +57,19 @@ def take_up_uploads() -> None:
     Upload.objects.filter(state__in=ENDED, seen__lt=timezone.now() - FORGOTTEN).delete()
     importing.discard_abandoned()
     receiving.discard_leftovers()
+
+
+@shared_task
+def keep() -> None:
+    """Drop of live sources what is too old, or too much. Where somebody is in the way, the next time does it."""
+    for cluster in Cluster.objects.all():
+        try:
+            dropped = retention.keep(cluster, timezone.now())
+        except OperationalError as error:
+            logger.warning("what %s is not to keep stays for now: %s", cluster, error)
+        else:
+            if any(any(each) for each in dropped):
+                logger.info("%s: dropped %s", cluster, dropped)
 
 
 def _give_up(upload: Upload, error: str) -> None:

@@ -20,6 +20,8 @@ UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
 UPLOAD_PATIENCE = timedelta(hours=environment.number("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24))
 LIMITS = environment.limits()
+KEEP_DAYS = environment.number("CAUSELINE_KEEP_DAYS", 14)
+KEEP_BYTES = environment.number("CAUSELINE_KEEP_BYTES", 0)
 LIVE_MEMORY = timedelta(hours=environment.number("CAUSELINE_LIVE_MEMORY_HOURS", 6))
 environment.rule_settings()
 LEASE_SECONDS = environment.lease_seconds()
@@ -83,6 +85,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
+    "drop what live sources are not to keep": {"task": "collectors.tasks.keep", "schedule": 600.0},
     "take up uploads whose worker is gone": {"task": "collectors.tasks.take_up_uploads", "schedule": 10.0},
 }
 

@@ -53,7 +53,7 @@ def open_table(source: Source) -> None:
         cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(_table(source), began))
 
 
-def renew(source: Source, keep_bytes: int | None) -> None:
+def renew(source: Source, keep_bytes: int) -> None:
     """A new table for what comes from now on, if the open one is a day old, or holds much of what is to be kept: what
     is too old goes by tables."""
     with connection.cursor() as cursor:
@@ -109,6 +109,49 @@ def _attach(source: Source, table: sql.Identifier, first: int, end: sql.Composab
                 table, sql.Literal(source.pk), sql.Literal(first), end
             )
         )
+
+
+class Table(NamedTuple):
+    """One that nothing is written to any more."""
+
+    name: str
+    last: datetime  # when the latest of its entries was received
+    bytes: int  # with its indexes
+
+
+def closed_tables(source: Source) -> list[Table]:
+    """In the order of their entries."""
+    found = []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relname ~ %s AND relispartition"
+            " AND relkind = 'r' AND pg_get_expr(relpartbound, oid) !~ 'MAXVALUE'",
+            [_tables_of(source)],
+        )
+        for name, size in cursor.fetchall():
+            query = sql.SQL("SELECT max(last), min(sequence) FROM {}").format(sql.Identifier(name))
+            cursor.execute(query)
+            last, sequence = cursor.fetchone()
+            found.append((sequence, Table(name, last, size)))
+    return [table for _, table in sorted(found)]
+
+
+def drop_older(source: Source, before: datetime) -> None:
+    """Of the open table, which may be open for long where little comes."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(_table(source)), [before])
+
+
+def size_of(source: Source) -> int:
+    """Bytes of all of its tables, with their indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relname ~ %s"
+            " AND relkind = 'r'",
+            [_tables_of(source)],
+        )
+        (size,) = cursor.fetchone()
+        return int(size)
 
 
 def drop(source: Source) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
@@ -18,7 +19,7 @@ from django.utils import timezone
 from msgspec.structs import replace
 from psycopg import sql
 
-from timeline import chunks, documents, outline, push, store
+from timeline import chunks, documents, outline, push, retention, store
 from timeline.arrangement import Arrangement, Known
 from timeline.entries import FOREVER, Entry, Mark, ObjectRef, Observation, Owner, Told, microseconds, moment
 from timeline.judge import judged, rulebook, settled
@@ -231,8 +232,11 @@ class Live:
             self._found.pop(track.key, None)
             self.world.forget(track)
         self._horizon = before
-        limit = self.source.cluster.keep_bytes if self.source.cluster else None
-        chunks.renew(self.source, limit)
+        if self.source.cluster:
+            self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])
+            chunks.renew(self.source, retention.limit(self.source.cluster))
+            kept = timedelta(days=retention.days(self.source.cluster))
+            self.world.begin(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)
         lines = list(lines_of(self.world.memory()))
         Memory.objects.filter(source=self.source).delete()

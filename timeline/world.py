@@ -44,6 +44,10 @@ class World:
         """What the source covers begins here, microseconds."""
         return self._ledger.first
 
+    def begin(self, first: int) -> None:
+        """What was before is not kept any more."""
+        self._ledger.first = first
+
     @property
     def last(self) -> int:
         """What the source covers ends here, microseconds; while a rule judges, what the streams that it needs have

@@ -1,0 +1,67 @@
+"""What live sources keep, and what goes."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from collectors.tasks import keep
+from tests.live import batches, observations
+from tests.stored import entries_in
+from timeline import chunks, live, queries, retention
+from timeline.models import Chunk, Cluster, Finding, Occurrence, Source, Track
+from timeline.pipeline import follow
+
+ENGINE = Path(__file__).parent / "data" / "engine"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def watched(**kept: int) -> Source:
+    """A source with one table for each of a few batches."""
+    cluster = Cluster.objects.create(name="prod", **kept)
+    source = live.begin(cluster)
+    held = live.open_again(source)
+    for batch in batches(observations(ENGINE / "families-watch"), 30):
+        chunks.renew(source, 1)
+        follow(held, batch)
+    source.refresh_from_db()
+    return source
+
+
+def test_what_is_younger_stays() -> None:
+    source = watched(keep_days=10_000)
+    before = entries_in(source), Track.objects.count(), Finding.objects.count()
+    keep()
+    assert (entries_in(source), Track.objects.count(), Finding.objects.count()) == before
+
+
+def test_what_is_too_old_goes_and_what_lives_stays() -> None:
+    source = watched(keep_days=10)
+    assert source.last
+    living = set(Track.objects.filter(source=source, life__endswith=None).values_list("id", flat=True))
+    (dropped,) = retention.keep(Cluster.objects.get(), source.last + timedelta(days=11))
+    assert dropped.tables and dropped.tracks and dropped.findings
+    assert not Finding.objects.filter(source=source).exists()
+    assert not Occurrence.objects.filter(source=source).exists()
+    assert living <= set(Track.objects.filter(source=source).values_list("id", flat=True))
+    assert not Chunk.objects.filter(source=source).exists()
+
+
+def test_the_oldest_tables_go_where_there_are_too_many_bytes() -> None:
+    source = watched(keep_days=10_000)
+    before = chunks.size_of(source)
+    first = min(Chunk.objects.filter(source=source).values_list("sequence", flat=True))
+    Cluster.objects.update(keep_bytes=before // 2)
+    keep()
+    assert chunks.size_of(source) <= before // 2
+    assert min(Chunk.objects.filter(source=source).values_list("sequence", flat=True)) > first
+    assert queries.window(source.pk, 0, 2**50)["lanes"] is not None
+
+
+def test_a_source_goes_on_after_its_past_has_gone() -> None:
+    source = watched(keep_days=10_000)
+    Cluster.objects.update(keep_bytes=1)
+    keep()
+    held = live.open_again(source)
+    committed = follow(held, observations(ENGINE / "jobs-watch"))
+    assert committed.entries

@@ -143,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--port", type=int, default=0, help="port to listen on (any that is free)")
     command.add_argument("--speed", type=replaying.pace, default="1", help=f"{replaying.SPEEDS} (%(default)s)")
     command.add_argument("--at", type=replaying.instant, metavar="TIME", help="begin then (the recording's beginning)")
+    command.add_argument("--loop", action="store_true", help="again and again, each time as if it happened now")
     command.add_argument("--paused", action="store_true", help="stand still until POST /replay/control says play")
     command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig that leads here")
     command.set_defaults(run=replaying.replay)

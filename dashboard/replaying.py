@@ -67,7 +67,13 @@ async def _serve(options: argparse.Namespace, played: Tape) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     serving = replaying(
-        played, host=options.host, port=options.port, speed=options.speed, paused=options.paused, at=options.at
+        played,
+        host=options.host,
+        port=options.port,
+        speed=options.speed,
+        paused=options.paused,
+        at=options.at,
+        loop=options.loop,
     )
     async with serving as url:
         if options.write_kubeconfig:

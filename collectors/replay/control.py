@@ -108,6 +108,7 @@ class Control:
             "time": moment(player.clock.now()).isoformat(),
             "begins": moment(player.tape.begins).isoformat(),
             "ends": moment(player.tape.ends).isoformat(),
+            "lap": player.lap,
             "place": player.place,
             "commits": len(player.times),
             "ended": player.ended,

@@ -79,10 +79,10 @@ class History:
         for commit in tape.standing:
             log = self.logs[commit.resource]
             log.base[commit.key] = log.state[commit.key] = commit
-        self.revisions: dict[str, int] = {}  # the latest of each space
+        self.revisions = dict.fromkeys(tape.spaces.values(), 1)  # the latest of each space
         for commit in tape.standing:
             space = tape.spaces[commit.resource]
-            self.revisions[space] = max(commit.revision, self.revisions.get(space, 0))
+            self.revisions[space] = max(commit.revision, self.revisions[space])
         first: dict[str, int] = {}
         for commit in tape.commits:
             first.setdefault(tape.spaces[commit.resource], commit.revision)

@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from collectors.replay.clock import MAX, Clock
 from collectors.replay.commits import Tape
 from collectors.replay.history import History
+from collectors.replay.laps import Laps, reel
 from collectors.replay.resources import Resource
 
 _STEP = 256  # commits that are played at once where only the reader sets the pace
@@ -27,18 +29,27 @@ class Reader:
 class Player:
     """The position in a tape, and how fast it moves."""
 
-    def __init__(self, tape: Tape, *, speed: float, playing: bool, at: int | None = None) -> None:
-        """`at`: the state as of which it begins, microseconds."""
+    def __init__(
+        self, tape: Tape, *, speed: float, playing: bool, at: int | None = None, now: int | None = None
+    ) -> None:
+        """`at`: the state as of which it begins. `now`: it is played in a loop, as if it began then. Microseconds."""
         self.tape = tape
-        self.times = [commit.time for commit in tape.commits]
-        self.history = History(tape)
-        self.clock = Clock(tape.begins if at is None else at, speed)
+        self.lap = 0
+        self._laps = None if now is None else Laps(tape)
+        self._reel = reel(tape) if now is None or not self._laps else self._laps.lap(0, now)
+        self.history = History(tape if now is None else tape._replace(standing=[], commits=[]))
+        self._lap_began = dict(self.history.revisions)
+        self.clock = Clock(now or at or tape.begins, speed)
         self.playing = playing
         self.readers: set[Reader] = set()
         self.place = 0  # of the next commit
         self._steered = asyncio.Event()
-        if at is not None:
+        if at is not None and now is None:
             self._play(bisect_right(self.times, at))
+
+    @property
+    def times(self) -> Sequence[int]:
+        return self._reel.times
 
     @property
     def ended(self) -> bool:
@@ -61,6 +72,8 @@ class Player:
 
     def go_back(self, place: int) -> None:
         """To what had been after so many commits; their revisions will be used again."""
+        if self._laps:
+            raise ValueError("what is played in a loop does not go back")
         revisions = History(self.tape).revisions
         for commit in self.tape.commits[:place]:
             revisions[self.tape.spaces[commit.resource]] = commit.revision
@@ -79,6 +92,8 @@ class Player:
         """Until it is cancelled."""
         while True:
             self._steered.clear()
+            if self.ended and self._laps:
+                self._turn(self._laps)
             awaited = self.clock.speed == MAX and not self.readers
             self.clock.set(running=self.playing and not awaited, free=self.ended and self.playing)
             if not self.playing or awaited or self.ended:
@@ -109,13 +124,20 @@ class Player:
 
     def _play(self, until: int) -> list[Reader]:
         """The readers that have something new to send."""
-        touched = self.history.add(self.tape.commits[self.place : until])
+        touched = self.history.add(self._reel.take(self.place, until))
         self.place = until
         woken = [reader for reader in self.readers if reader.resource in touched]
         for reader in woken:
             reader.idle.clear()
             reader.wake.set()
         return woken
+
+    def _turn(self, laps: Laps) -> None:
+        """Begin the next lap; what was before the one that is over need not be known any more."""
+        self.lap += 1
+        self._reel, self.place = laps.lap(self.lap, self.clock.now()), 0
+        self.history.compact(self._lap_began)
+        self._lap_began = dict(self.history.revisions)
 
     async def _taken(self, readers: list[Reader]) -> None:
         """Wait until the readers have what was played; one that takes nothing is waited for but once."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -68,12 +69,14 @@ async def replaying(
     speed: float = 1,
     paused: bool = False,
     at: int | None = None,
+    loop: bool = False,
     token: str = "",
     token_file: Path | None = None,
     bookmark_seconds: float = 60,
 ) -> AsyncIterator[str]:
     """A replay in the running event loop; its address. `at`: microseconds; raises OSError where the port is taken."""
-    player = Player(played, speed=speed, playing=not paused, at=at)
+    now = time.time_ns() // 1000 if loop else None
+    player = Player(played, speed=speed, playing=not paused, at=at, now=now)
     api = Api(player, Faults(), token=token, bookmark_seconds=bookmark_seconds)
     control = Control(player, api, token_file)
     server = control.server = Server(control.answer, control.date)

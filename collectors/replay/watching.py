@@ -69,7 +69,8 @@ class Watch:
         while True:
             reader.wake.clear()
             if self.place < log.dropped:
-                await wire.send(expired(self._player.history.revision(log.resource), log.dropped).event())
+                history = self._player.history
+                await wire.send(expired(self._since or 1, history.oldest(log.resource)).event())
                 return await wire.end()
             while commits := log.since(self.place, _BATCH):
                 self.place += len(commits)

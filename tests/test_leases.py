@@ -55,8 +55,8 @@ def test_a_lease_is_taken_once_and_again_after_it_has_run_out() -> None:
     (other,) = leases.take("b", 5)
     assert other == Lease(one.pk, 2)
     with pytest.raises(Lost):
-        leases.renew(lease)
-    leases.renew(other)
+        leases.hold(lease)
+    leases.hold(other)
 
 
 def test_at_most_so_many_are_taken_and_none_that_is_paused() -> None:
@@ -86,7 +86,7 @@ def test_what_is_given_back_is_free_at_once_and_the_late_write_of_its_holder_is_
     (lease,) = leases.take("a", 1)
     leases.release(lease)
     with pytest.raises(Lost):
-        leases.renew(lease)
+        leases.hold(lease)
     row = Cluster.objects.get()
     assert (row.holder, row.state, row.expires_at) == ("", "waiting", None)
     assert leases.take("b", 1) == [Lease(lease.cluster, lease.epoch + 2)]
@@ -99,32 +99,32 @@ def test_a_cluster_that_was_deleted_is_lost() -> None:
     (lease,) = leases.take("a", 1)
     Cluster.objects.all().delete()
     with pytest.raises(Lost):
-        leases.renew(lease)
+        leases.hold(lease)
 
 
-def test_while_a_transaction_renews_a_lease_nobody_takes_it_however_long_it_works() -> None:
+def test_while_a_transaction_works_under_a_lease_it_is_kept_and_nobody_takes_it() -> None:
     cluster()
     (lease,) = leases.take("a", 1)
-    renewed = threading.Event()
+    held = threading.Event()
 
     def work(over: threading.Event) -> None:
         leases.mark(lease)
         with transaction.atomic():
-            leases.renew(lease)
-            renewed.set()
+            leases.hold(lease)
+            held.set()
             while not over.is_set():
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_sleep(0.05)")
 
     let_run_out(lease)
     with elsewhere(work):
-        assert renewed.wait(10)
-        leases.keep([lease])
+        assert held.wait(10)
         assert leases.take("b", 1) == []
-        with pytest.raises(OperationalError):
-            leases.release(lease, patience=0.1)
-    assert leases.take("b", 1) == []
-    leases.renew(lease)
+        leases.keep([lease])
+        assert [each.holder for each in leases.overview()] == ["a"]
+        leases.release(lease)
+        assert leases.take("b", 1) == []
+    assert leases.take("b", 1) == [Lease(lease.cluster, lease.epoch + 2)]
 
 
 @pytest.mark.parametrize("copying", [False, True], ids=["between statements", "within a COPY"])
@@ -139,7 +139,7 @@ def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Setti
         leases.mark(lease)
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                leases.renew(lease)
+                leases.hold(lease)
                 cursor.execute("UPDATE timeline_cluster SET error = 'after'")
                 cursor.execute("CREATE TEMPORARY TABLE told (line text) ON COMMIT DROP")
                 if copying:

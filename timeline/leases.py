@@ -1,7 +1,8 @@
 """Which worker watches which cluster: a row that one worker holds for some seconds at a time, by the database's clock.
 
 Whoever takes a lease raises its epoch, and so does who gives one back: what an older epoch still wants to write is
-refused (`renew`). A worker that was frozen and wakes up writes nothing.
+refused (`hold`). A worker that was frozen and wakes up writes nothing. A lease is renewed beside the transactions that
+write under it, so that one that takes long loses nothing.
 """
 
 from collections.abc import Iterable
@@ -23,11 +24,11 @@ FROM free WHERE timeline_cluster.id = free.id RETURNING timeline_cluster.id, epo
 _KEEP = f"""
 WITH held AS MATERIALIZED (
     SELECT id FROM timeline_cluster WHERE (id, epoch) IN (SELECT * FROM unnest(%(ids)s::bigint[], %(epochs)s::bigint[]))
-    FOR UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE timeline_cluster SET expires_at = {_FRESH} FROM held WHERE timeline_cluster.id = held.id
 """
-_RENEW = f"UPDATE timeline_cluster SET expires_at = {_FRESH} WHERE id = %(cluster)s AND epoch = %(epoch)s"
+_HOLD = "SELECT FROM timeline_cluster WHERE id = %(cluster)s AND epoch = %(epoch)s FOR KEY SHARE"
 _RELEASE = """
 UPDATE timeline_cluster SET epoch = epoch + 1, holder = '', expires_at = NULL,
     state = CASE WHEN paused THEN 'paused' ELSE 'waiting' END
@@ -105,25 +106,24 @@ def take(holder: str, most: int) -> list[Lease]:
 
 
 def keep(leases: Iterable[Lease]) -> None:
-    """Renew them all, except for those that are not held any more and those that a transaction is renewing now."""
+    """Renew all that are still held; also those under which a transaction is at work."""
     held = list(leases)
     ids, epochs = [lease.cluster for lease in held], [lease.epoch for lease in held]
     with connection.cursor() as cursor:
         cursor.execute(_KEEP, {"ids": ids, "epochs": epochs, "seconds": settings.LEASE_SECONDS})
 
 
-def renew(lease: Lease) -> None:
-    """Until the transaction ends nobody else can take the lease. Raises Lost where somebody has."""
+def hold(lease: Lease) -> None:
+    """Until the transaction ends nobody takes the lease, even if it runs out. Raises Lost where somebody has."""
     with connection.cursor() as cursor:
-        cursor.execute(_RENEW, {**lease._asdict(), "seconds": settings.LEASE_SECONDS})
+        cursor.execute(_HOLD, lease._asdict())
         if not cursor.rowcount:
             raise Lost(f"Cluster {lease.cluster} is another worker's now.")
 
 
-def release(lease: Lease, patience: float = 1) -> None:
-    """Give it back at once. Raises OperationalError where a transaction still holds it after `patience` seconds."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience:g}s"])
+def release(lease: Lease) -> None:
+    """Give it back at once; the next worker has it when the transaction that may be at work under it is done."""
+    with connection.cursor() as cursor:
         cursor.execute(_RELEASE, lease._asdict())
 
 

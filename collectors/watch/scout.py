@@ -1,0 +1,79 @@
+"""Looks around in a cluster again and again: which resources there are, and whose revisions are of one counter."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from collectors.watch.calibration import calibrate
+from collectors.watch.failures import ApiError
+from collectors.watch.resources import resources
+from timeline.streams import PASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from collectors.watch.api import Api
+    from collectors.watch.resources import Missing, Resource
+    from timeline.entries import Mark
+
+LOOK_EVERY = 30  # seconds: by then a CustomResourceDefinition that came is found
+COMPARE_EVERY = 300  # seconds, once there were as many passes as it takes to be sure
+COMPARE_FIRST = 2  # seconds, until then
+PAUSES = (0.5, 5.0)  # seconds after a look that failed: the first, the longest
+
+
+class Sight(NamedTuple):
+    """What one look has shown: resources, or why they cannot be told."""
+
+    resources: list[Resource]
+    missing: list[Missing]
+    trouble: str = ""
+
+
+class Scout(threading.Thread):
+    """Delivers what it sees, and what comparing gave, until `over` is set."""
+
+    def __init__(
+        self,
+        api: Api,
+        wanted: tuple[list[str], list[str]],
+        deliver: Callable[[Sequence[Mark | Sight]], None],
+        over: threading.Event,
+    ) -> None:
+        super().__init__(name="scout", daemon=True)
+        self._api, self._wanted = api, wanted
+        self._deliver, self._over = deliver, over
+        self._found: list[Resource] = []
+        self._passes = 0
+
+    def run(self) -> None:
+        look = compare = 0.0  # when each is due
+        pause, longest = PAUSES
+        while not self._over.is_set():
+            try:
+                if time.monotonic() >= look:
+                    self._look()
+                    look = time.monotonic() + LOOK_EVERY
+                if time.monotonic() >= compare:
+                    self._compare()
+                    compare = time.monotonic() + (COMPARE_FIRST if self._passes < PASSES else COMPARE_EVERY)
+                pause = PAUSES[0]
+                self._over.wait(min(look, compare) - time.monotonic())
+            except Exception as error:  # whatever the network does, or an answer says
+                self._deliver(
+                    [Sight([], [], str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}")]
+                )
+                self._over.wait(pause * random.uniform(0.5, 1))
+                pause = min(2 * pause, longest)
+
+    def _look(self) -> None:
+        sight = Sight(*resources(self._api, *self._wanted))
+        self._found = sight.resources
+        self._deliver([sight])
+
+    def _compare(self) -> None:
+        self._deliver(list(calibrate(self._api, self._found)))
+        self._passes += 1

@@ -1,0 +1,76 @@
+"""The threads that read one cluster, and what they have told that nobody has taken in yet. No database here."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from collectors.watch.inbox import Inbox
+from collectors.watch.reflector import Reflector
+from collectors.watch.scout import Scout, Sight
+from timeline.entries import Entry, Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from collectors.watch.api import Api
+    from collectors.watch.reading import Standing
+    from collectors.watch.resources import Resource
+
+RESTORED = "restored"  # what a reflector tells when revisions went back
+
+
+class Said(NamedTuple):
+    """How a stream is from here on."""
+
+    resource: Resource
+    state: str
+    error: str
+
+
+News = Entry | Mark | Said | Sight
+
+
+class Streams:
+    """A scout and a reflector for each resource, from `__enter__` to `__exit__`, which waits for none of them.
+
+    What they tell is in the inbox. Nothing comes after a `Said` of RESTORED: it would not belong to what came before.
+    """
+
+    def __init__(self, api: Api, include: list[str], exclude: list[str]) -> None:
+        self.api = api
+        self.inbox: Inbox[News] = Inbox()
+        self._over = threading.Event()
+        self._running: dict[Resource, threading.Event] = {}
+        self._scout = Scout(api, (include, exclude), self.inbox.put, self._over)
+
+    def __enter__(self) -> Self:
+        self._scout.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for over in self._running.values():
+            over.set()
+        self.inbox.close()
+        self.api.close()
+
+    @property
+    def resources(self) -> set[Resource]:
+        """Those that are read."""
+        return set(self._running)
+
+    def start(self, resource: Resource, standing: Mapping[str, Standing], resume: int | None, heard: int) -> None:
+        """Read it from a revision on, which was reached at a time, µs; from a list on where none is told."""
+        over = self._running[resource] = threading.Event()
+        reflector = Reflector(
+            self.api, resource, self.inbox.put, standing=standing, resume=resume, heard=heard, tell=self._tell
+        )
+        threading.Thread(target=reflector.run, args=[over], name=resource.name, daemon=True).start()
+
+    def stop(self, resource: Resource) -> None:
+        self._running.pop(resource).set()
+
+    def _tell(self, resource: Resource, state: str, error: str) -> None:
+        self.inbox.put([Said(resource, state, error)], last=state == RESTORED)

@@ -1,0 +1,50 @@
+"""A replayed cluster that is followed: what must have been seen of it, and what was stored."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from collectors.replay import Replay
+from collectors.replay.commits import Tape, tape
+from collectors.watch.api import Api
+from timeline import chunks
+from timeline.entries import Change, Entry
+from timeline.models import Cluster, Source
+
+Seen = tuple[str, int | None, str]  # UID, revision, change
+
+
+def taped(path: Path) -> Tape:
+    return tape([(path, path.name)])
+
+
+def connected(replay: Replay, folder: Path, name: str = "replayed", **fields: object) -> Cluster:
+    """The row of a cluster that is reached by a kubeconfig in a folder."""
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(replay.kubeconfig))
+    return Cluster.objects.create(name=name, reference={"how": "path", "path": str(file), "context": ""}, **fields)
+
+
+def by_path(cluster: Cluster) -> Api:
+    """How such a cluster is reached."""
+    return Api.from_kubeconfig(Path(cluster.reference["path"]))
+
+
+def changes_of(source: Source) -> Counter[Seen]:
+    """Each change of the source's objects as often as it is stored; what a list showed is not one."""
+    stored = (each for each in chunks.observations(source.pk) if isinstance(each, Entry))
+    return Counter(
+        (entry.ref.uid, entry.resource_version, entry.change.value)
+        for entry in stored
+        if entry.change is not Change.OBSERVED
+    )
+
+
+def expected(tape: Tape, resources: set[str], begin: int = 0, end: int | None = None) -> Counter[Seen]:
+    """What a watch that began after so many commits tells of these resources until so many; lists not counted."""
+    changes = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
+    return Counter(
+        (commit.uid, commit.revision, changes[commit.change].value)
+        for commit in tape.commits[begin:end]
+        if commit.resource.name in resources
+    )

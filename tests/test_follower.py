@@ -1,0 +1,189 @@
+"""One cluster followed into PostgreSQL, in one process: what its streams tell is stored once, whatever is cut off."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from collectors.replay import Replay, serve
+from collectors.watch.follower import Follower
+from tests.followed import by_path, changes_of, connected, expected, taped
+from tests.recordings import SAMPLE
+from tests.test_leases import let_run_out
+from tests.test_services import eventually
+from timeline import leases
+from timeline.models import Cluster, Gap, Source, Stream
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TAPE = taped(SAMPLE)
+INCLUDE = {"pods", "services", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "deployments.apps"}
+
+
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    with serve(TAPE, speed=100_000, paused=True, bookmark_seconds=0.5) as served:
+        yield served
+
+
+@pytest.fixture
+def followers() -> Iterator[list[Follower]]:
+    started: list[Follower] = []
+    yield started
+    for follower in started:
+        follower.stop()
+        follower.join(10)
+        assert not follower.is_alive()
+
+
+def follow(followers: list[Follower]) -> Follower:
+    (lease,) = leases.take("here", 1)
+    follower = Follower(lease, by_path)
+    followers.append(follower)
+    follower.start()
+    eventually(lambda: Cluster.objects.get().state == "live" and watched() >= INCLUDE)
+    return follower
+
+
+def watched() -> set[str]:
+    rows = Stream.objects.filter(state="watching", source=Cluster.objects.get().source).values_list("resource", "group")
+    return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
+
+
+def blind() -> set[str]:
+    """The resources of which it is said that something was missed."""
+    kinds = Gap.objects.filter(source=current()).values("kind")
+    rows = Stream.objects.filter(source=current(), kind__in=kinds).values_list("resource", "group")
+    return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
+
+
+def current() -> Source:
+    source = Cluster.objects.get().source
+    assert source
+    return source
+
+
+def play(replay: Replay, commits: int) -> int:
+    """How many have been played, once they are."""
+    replay.control(step=commits)
+    eventually(lambda: replay.status()["playing"] is False or replay.status()["ended"])
+    return int(replay.status()["place"])
+
+
+def eventually_stored(begin: int, end: int) -> None:
+    wanted = expected(TAPE, INCLUDE, begin, end)
+
+    try:
+        eventually(lambda: wanted <= changes_of(current()), 10)
+    except AssertionError:
+        missing = wanted - changes_of(current())
+        message = f"{missing.total()} of {wanted.total()} changes are missing, such as {list(missing)[:5]}"
+        raise AssertionError(message) from None
+
+
+def test_what_the_streams_tell_is_stored_once_and_the_streams_say_how_far(
+    replay: Replay, followers: list[Follower], tmp_path: Path
+) -> None:
+    connected(replay, tmp_path)
+    follow(followers)
+    end = play(replay, 10_000)
+    eventually_stored(0, end)
+    told = changes_of(current())
+    assert set(told.values()) == {1}
+    assert current().entries >= end / 2
+    eventually(lambda: Stream.objects.get(resource="pods").watermark is not None)
+
+
+def test_a_worker_that_takes_over_goes_on_where_the_last_commit_was(
+    replay: Replay, followers: list[Follower], tmp_path: Path
+) -> None:
+    connected(replay, tmp_path)
+    first = follow(followers)
+    eventually_stored(0, play(replay, 200))
+    first.stop()
+    first.join(10)
+    play(replay, 300)
+    leases.release(first.lease)
+    follow(followers)
+    end = play(replay, 10_000)
+    eventually_stored(0, end)
+    assert set(changes_of(current()).values()) == {1}
+    assert Source.objects.count() == 1
+    assert not Gap.objects.exists()
+
+
+def test_what_nobody_watched_and_the_server_has_forgotten_is_a_gap(
+    replay: Replay, followers: list[Follower], tmp_path: Path
+) -> None:
+    connected(replay, tmp_path)
+    first = follow(followers)
+    before = play(replay, 200)
+    eventually_stored(0, before)
+    first.stop()
+    first.join(10)
+    after = play(replay, 300)
+    replay.control(compact=True)
+    leases.release(first.lease)
+    follow(followers)
+    eventually(lambda: blind() >= INCLUDE and watched() >= INCLUDE)
+    end = play(replay, 10_000)
+    eventually_stored(0, before)
+    eventually_stored(after, end)
+    assert all(gap.since < gap.until and gap.reason for gap in Gap.objects.all())
+
+
+def test_revisions_that_went_back_begin_a_new_source(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+    connected(replay, tmp_path)
+    follow(followers)
+    played = play(replay, 400)
+    eventually_stored(0, played)
+    before = current()
+    replay.control(restore=100)
+    eventually(lambda: current() != before)
+    before.refresh_from_db()
+    assert "restored" in before.ended
+    eventually(lambda: watched() >= INCLUDE)
+    end = play(replay, 10_000)
+    eventually_stored(100, end)
+    assert expected(TAPE, INCLUDE, 0, played) <= changes_of(before)
+
+
+def test_a_lost_lease_ends_it_and_nothing_is_written_any_more(
+    replay: Replay, followers: list[Follower], tmp_path: Path
+) -> None:
+    connected(replay, tmp_path)
+    follower = follow(followers)
+    eventually_stored(0, play(replay, 400))
+    let_run_out(follower.lease)
+    eventually(lambda: bool(leases.take("another", 1)))  # not while a commit is under way
+    told = changes_of(current())
+    play(replay, 100)
+    follower.join(10)
+    assert not follower.is_alive()
+    assert changes_of(current()) == told
+
+
+def test_a_database_that_breaks_off_costs_nothing(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+    connected(replay, tmp_path)
+    follow(followers)
+    end = 0
+    for _ in range(3):
+        end = play(replay, 200)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND application_name LIKE 'causeline follower%'"
+            )
+    eventually_stored(0, end)
+    assert set(changes_of(current()).values()) == {1}
+
+
+def test_what_cannot_be_reached_is_said(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+    cluster = connected(replay, tmp_path)
+    cluster.reference["path"] = str(tmp_path / "nowhere")
+    cluster.save()
+    (lease,) = leases.take("here", 1)
+    followers.append(follower := Follower(lease, by_path))
+    follower.start()
+    eventually(lambda: Cluster.objects.get().state == "failing")
+    assert Cluster.objects.get().error

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import environment, judging, replaying, serving
+from dashboard import connecting, environment, judging, replaying, serving
 from dashboard.launcher import PORTS
 from dashboard.services import ServiceError, Stopped
 from dashboard.terminal import say
@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", default="-", metavar="FILE", help="the file to write, packed if it ends in .zst (stdout)"
     )
     command.set_defaults(run=serving.give_out)
+    connecting.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add somebody who may log in")
     command.add_argument("name")
     command.set_defaults(run=serving.create_user)

@@ -8,6 +8,7 @@ from collectors.formats.stream import Limits
 from timeline.judge import rulebook
 from timeline.rulebook import settings
 
+KEY_AT_LEAST = 32  # characters
 DEPTH_AT_MOST = 250  # deeper JSON cannot be written back
 
 
@@ -51,6 +52,17 @@ def number(name: str, default: int) -> int:
 def words(name: str, default: str) -> list[str]:
     """A list whose items are separated by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def credentials_keys() -> list[str]:
+    """What credentials of clusters are encrypted with; the first one for new ones, all of them for what is there."""
+    keys = words("CAUSELINE_CREDENTIALS_KEY", "")
+    if any(len(key) < KEY_AT_LEAST for key in keys):
+        raise SettingError(
+            f"A key of CAUSELINE_CREDENTIALS_KEY has less than {KEY_AT_LEAST} characters; "
+            "`openssl rand -hex 32` makes a good one."
+        )
+    return keys
 
 
 def limits() -> Limits:

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ SAMPLE = Path(__file__).resolve().parent / "samples" / "volcano-restart.jsonl.zs
 PORTS = range(8000, 8100)
 START_SECONDS = 60
 STOP_SECONDS = 3
+_KEYS = ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY")
 PYTHON = (sys.executable, "-P")  # the working folder is data, not a place to import from
 
 
@@ -55,14 +56,14 @@ def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Ite
             "or none of them to have Causeline start its own."
         )
     if named:
-        _prepare(data_dir, variables)
+        _prepare(data_dir, variables, "CAUSELINE_SECRET_KEY")
         yield variables
         return
     for name in [name for name in variables if name.startswith("PG")]:
         del variables[name]  # libpq would mix them into the address of our own server
     try:
         with serving(data_dir, supervisor) as addresses:
-            _prepare(data_dir, variables)
+            _prepare(data_dir, variables, *_KEYS)
             yield variables | {"DATABASE_URL": addresses.database_url, "REDIS_URL": addresses.redis_url}
     except AlreadyServed:
         if not join:
@@ -71,21 +72,30 @@ def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Ite
             lambda: addresses_of(data_dir) is not None, START_SECONDS, f"The servers of {data_dir} do not start."
         )
         if running := addresses_of(data_dir):
-            _prepare(data_dir, variables)
+            _prepare(data_dir, variables, *_KEYS)
             yield variables | {"DATABASE_URL": running.database_url, "REDIS_URL": running.redis_url}
 
 
-def _prepare(data_dir: Path, variables: dict[str, str]) -> None:
-    """Make the folders, and the key that signs sessions unless one is given."""
+def _prepare(data_dir: Path, variables: dict[str, str], *keys: str) -> None:
+    """Make the folders, and these keys unless they are given. What encrypts credentials in a database that others use,
+    too, is for them to share."""
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not environment.text("CAUSELINE_SECRET_KEY", ""):
-        file = data_dir / "secret_key"
-        if not file.exists():
-            descriptor, new = tempfile.mkstemp(dir=data_dir, prefix="secret_key.")  # mode 0600
-            with os.fdopen(descriptor, "w", encoding="ascii") as text:
-                text.write(secrets.token_urlsafe(48))
-            Path(new).replace(file)
-        variables["CAUSELINE_SECRET_KEY"] = file.read_text(encoding="ascii")
+    for variable in keys:
+        if not environment.text(variable, ""):
+            variables[variable] = _kept_key(data_dir, variable.removeprefix("CAUSELINE_").lower())
+
+
+def _kept_key(data_dir: Path, name: str) -> str:
+    """The one in this file of the data directory, made where there is none."""
+    file = data_dir / name
+    if not file.exists():
+        descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600
+        with os.fdopen(descriptor, "w", encoding="ascii") as text:
+            text.write(secrets.token_urlsafe(48))
+        with suppress(FileExistsError):  # another process was quicker: what it encrypts is read with its key
+            os.link(new, file)
+        Path(new).unlink()
+    return file.read_text(encoding="ascii")
 
 
 def django_command(*command: str) -> list[str]:

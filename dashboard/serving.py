@@ -84,6 +84,11 @@ def manage(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), options.command)
 
 
+def run_beside(options: argparse.Namespace, *command: str) -> int:
+    """A command of Django's on tables that are up to date; its exit status."""
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+
 def _beside(data_dir: Path, *commands: Sequence[str]) -> int:
     """Run Django's commands with the servers of a running `up`, or with servers started for them.
 

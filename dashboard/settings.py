@@ -11,6 +11,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 DEBUG = environment.flag("CAUSELINE_DEBUG", False)
 SECRET_KEY = environment.text("CAUSELINE_SECRET_KEY")
+CREDENTIALS_KEYS = environment.credentials_keys()
 ALLOWED_HOSTS = environment.words("CAUSELINE_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.words("CAUSELINE_ORIGINS", "")
 LOGIN_REQUIRED = environment.flag("CAUSELINE_LOGIN", True)

@@ -32,6 +32,7 @@ class Recording:
     counts: list[Count]
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path
+    ended: str  # why nothing more comes from the cluster that fed it; "" for one that was uploaded
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def recording(shown: ShelfRow) -> Recording:
         ticks=[
             (severity, _ticks([part for _, part in at])) for severity, at in groupby(shown.ticks, lambda tick: tick[0])
         ],
+        ended=shown.ended,
     )
 
 

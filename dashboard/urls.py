@@ -4,6 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.api import api
+from dashboard.views.clusters import show_cluster, show_clusters
 from dashboard.views.coverage import show_coverage
 from dashboard.views.findings import show_finding
 from dashboard.views.go import go
@@ -28,6 +29,8 @@ urlpatterns = [
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/report", show_report, name="report"),
+    path("clusters/", show_clusters, name="clusters"),
+    path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),

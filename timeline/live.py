@@ -95,9 +95,9 @@ class Live:
         source.sequence += 1
         tracks = self._write_tracks(changed)
         findings, gone = self._write_findings(found)
-        self._write_streams(batch)
+        entries = self._write_streams(batch)
         self._write_source()
-        moved = {"tracks": tracks, "findings": findings, "gone": gone, "lag": self._lag(batch)}
+        moved = {"tracks": tracks, "findings": findings, "gone": gone, "entries": entries, "lag": self._lag(batch)}
         Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=moved)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
@@ -176,8 +176,8 @@ class Live:
     def _last(self) -> datetime:
         return moment(self.world.last)
 
-    def _write_streams(self, batch: Iterable[Observation]) -> None:
-        """How far each stream has come, in this very transaction; and where it was blind."""
+    def _write_streams(self, batch: Iterable[Observation]) -> int:
+        """How far each stream has come, in this very transaction; and where it was blind. How many entries came."""
         counts: Counter[GroupKind] = Counter()
         gaps = []
         listed = {}
@@ -203,6 +203,7 @@ class Live:
                 ' entries = entries + %s WHERE source_id = %s AND "group" = %s AND kind = %s',
                 rows,
             )
+        return counts.total()
 
     def _write_source(self) -> None:
         """How far it goes; and now and then the sums over all of it."""

@@ -213,12 +213,12 @@ def _because(error: BaseException) -> str:
     cause = reason if isinstance(reason, BaseException) else error
     if isinstance(cause, urllib3.exceptions.NameResolutionError):
         return "cannot be found: its name has no address here"
+    if isinstance(cause, urllib3.exceptions.NewConnectionError):
+        return "cannot be reached: " + (os.strerror(errno) if (errno := _errno(cause)) else "no connection")
     if isinstance(cause, urllib3.exceptions.ConnectTimeoutError | TimeoutError | urllib3.exceptions.ReadTimeoutError):
         return "did not answer in time"
     if isinstance(cause, urllib3.exceptions.SSLError):
         return "is not trusted: its certificate does not fit what the kubeconfig says, or it asks for another of ours"
-    if isinstance(cause, urllib3.exceptions.NewConnectionError):
-        return "cannot be reached: " + (os.strerror(errno) if (errno := _errno(cause)) else "no connection")
     return f"broke the connection off ({type(cause).__name__})"
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Refused
+from timeline.coverage import plural
 from timeline.kinds import described
 
 GroupKind = tuple[str, str]
@@ -118,6 +119,12 @@ def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple
     for name in exclude:
         chosen.difference_update(each.resource for each in _matching(name, known))
     return sorted(chosen), missing
+
+
+def usual() -> list[str]:
+    """What is watched where nobody says otherwise, as kubectl takes it."""
+    wanted = sorted((described() | _ALSO) - _NEVER.keys())
+    return [f"{plural(kind)}.{group}" if group else plural(kind) for group, kind in wanted]
 
 
 def appeared(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from collectors.formats import own
 from dashboard.api.answers import Number, json_response, problem
 from timeline import chunks, exports, push, queries, store
-from timeline.models import Source
+from timeline.models import Cluster, Source
 from timeline.packing import packed
 from timeline.payloads import DocumentPayload, RecordingPayload, RecordingsPayload
 
@@ -66,6 +66,8 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
 @router.delete("/sources/{source_id}", response={204: None})
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
     """Remove a recording and everything that was stored of it."""
+    if Cluster.objects.filter(source=source_id).exists():
+        return problem(409, "A cluster feeds it", "Disconnect the cluster first; then it is a recording.")
     try:
         store.discard_source(Source.objects.get(pk=source_id, ready=True), patience=10)
     except OperationalError:

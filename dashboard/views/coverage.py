@@ -1,17 +1,19 @@
 """What a recording saw of each kind, what each rule can say by it, and what would help where that is too little."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import wording
+from dashboard import clusters, wording
 from timeline import queries
 from timeline.entries import microseconds
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+
+    from timeline.cluster_payloads import SourceHealthPayload
 
 _SKIPPED = 500  # files and reasons that are shown
 
@@ -25,7 +27,9 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
     skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in told["skipped"])
     lack = wording.lack([(each["verdict"], each["remedy"]) for each in told["rules"]])
+    health = queries.health(source_id)
     context = {
+        **(_live(health) if health else {}),
         "source": {"id": source_id, "name": told["name"]},
         "span": wording.span(*extent) if extent else "nothing",
         "entries": wording.count(told["entries"]),
@@ -41,3 +45,17 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "skipped_more": wording.some(told["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
     }
     return render(request, "coverage.html", context)
+
+
+def _live(health: "SourceHealthPayload") -> dict[str, Any]:
+    """How far the watches of its cluster are, and what they missed."""
+    return {
+        "health": health,
+        "state": health["state"],
+        "word": clusters.WORDS[health["state"]],
+        "lag": clusters.lag(health),
+        "rate": clusters.rate(health),
+        "streams": [clusters.stream(each) for each in health["streams"]],
+        "missed": [clusters.gap(each) for each in health["gaps"]],
+        "missed_more": wording.some(health["gaps_total"] - len(health["gaps"])),
+    }

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from dashboard import shelf
+from dashboard import clusters, shelf
 from timeline import queries
 
 if TYPE_CHECKING:
@@ -18,12 +18,27 @@ RECORDINGS = 100
 FINDINGS = 12
 
 
+def may_connect(request: "HttpRequest") -> bool:
+    """Clusters are for staff, where anybody has to sign in."""
+    return not settings.LOGIN_REQUIRED or request.user.is_staff
+
+
+def _live() -> list[tuple[clusters.Card, shelf.Recording | None]]:
+    """Each connected cluster, and what is known of it."""
+    cards = [clusters.card(each) for each in queries.clusters()]
+    rows = queries.fed([each.source for each in cards if each.source is not None])
+    known = {number: shelf.recording(row) for number, row in rows.items()}
+    return [(each, known.get(each.source or 0)) for each in cards]
+
+
 @require_safe
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
     rows = queries.shelf(RECORDINGS + 1)
     context = {
         "section": "recordings",
+        "live": _live(),
+        "may_connect": may_connect(request),
         "recordings": [shelf.recording(row) for row in rows[:RECORDINGS]],
         "more": len(rows) > RECORDINGS,
         "findings": [shelf.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],

@@ -1,6 +1,7 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
 from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
+from timeline.queries.clusters import cluster, clusters, health
 from timeline.queries.coverage import coverage
 from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
@@ -12,7 +13,7 @@ from timeline.queries.lookup import Wanted, look_up
 from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
-from timeline.queries.shelf import NewFinding, ShelfRow, newest_findings, recording, recordings, shelf
+from timeline.queries.shelf import NewFinding, ShelfRow, fed, newest_findings, recording, recordings, shelf
 from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import Grouping, View
@@ -31,12 +32,16 @@ __all__ = [
     "View",
     "Wanted",
     "acknowledge",
+    "cluster",
+    "clusters",
     "coverage",
     "entries",
+    "fed",
     "finding",
     "finding_columns",
     "findings",
     "gaps",
+    "health",
     "is_live",
     "life_columns",
     "look_up",

@@ -9,7 +9,7 @@ from timeline.entries import microseconds
 from timeline.models import Occurrence, Source
 from timeline.payloads import FindingGroupPayload, RecordingPayload, RecordingsPayload, Severity
 from timeline.queries.findings import payloads
-from timeline.queries.sources import SEVERITIES, SourceRow, recent_sources, source, sources_before
+from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 
 _PLACES = 120  # of ticks over a histogram
 
@@ -18,6 +18,7 @@ _PLACES = 120  # of ticks over a histogram
 class ShelfRow:
     source: SourceRow
     histogram: list[int]
+    ended: str  # why nothing more comes from the cluster that fed it
     ticks: list[tuple[Severity, float]]  # at which part of the time that it covers; the worst come last
 
 
@@ -34,11 +35,21 @@ class NewFinding:
 
 
 def shelf(limit: int) -> list[ShelfRow]:
-    """The newest recordings."""
-    rows = recent_sources(limit)
-    histograms = dict(Source.objects.filter(pk__in=[row.id for row in rows]).values_list("pk", "histogram"))
-    ticks = _ticks([row.id for row in rows])
-    return [ShelfRow(row, histograms.get(row.id, []), ticks.get(row.id, [])) for row in rows]
+    """The newest recordings; what clusters feed now is none of them."""
+    return _shelf(resting_sources(limit))
+
+
+def fed(sources: list[int]) -> dict[int, ShelfRow]:
+    """Of these sources, by their ids."""
+    return {row.source.id: row for row in _shelf(these_sources(sources))}
+
+
+def _shelf(rows: list[SourceRow]) -> list[ShelfRow]:
+    numbers = [row.id for row in rows]
+    stored = Source.objects.filter(pk__in=numbers).values_list("pk", "histogram", "ended")
+    more = {pk: (histogram, ended) for pk, histogram, ended in stored}
+    ticks = _ticks(numbers)
+    return [ShelfRow(row, *more.get(row.id, ([], "")), ticks.get(row.id, [])) for row in rows]
 
 
 def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:

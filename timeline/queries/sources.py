@@ -1,6 +1,7 @@
 """Reads of recordings as a whole."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,6 +35,16 @@ def recent_sources(limit: int = 100) -> list[SourceRow]:
     return _sources("TRUE ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
 
 
+def resting_sources(limit: int) -> list[SourceRow]:
+    """The newest ones that no cluster feeds now."""
+    fed = "EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id)"
+    return _sources(f"NOT {fed} ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
+
+
+def these_sources(wanted: list[int]) -> list[SourceRow]:
+    return _sources("source.id = ANY(%s)", [wanted])
+
+
 def sources_before(cursor: int | None, limit: int) -> list[SourceRow]:
     """Those that came before the one that the cursor is the id of; without one, from the newest."""
     return _sources("source.id < %s ORDER BY source.id DESC LIMIT %s", [2**63 - 1 if cursor is None else cursor, limit])
@@ -43,7 +54,7 @@ def source(source_id: int) -> SourceRow | None:
     return next(iter(_sources("source.id = %s", [source_id])), None)
 
 
-def _sources(which: str, values: list[int]) -> list[SourceRow]:
+def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
     query = f"""
         SELECT id, name, created, entries, skipped, first, last, errors, warnings, infos
         FROM timeline_source source

@@ -7,6 +7,7 @@ import { Recordings } from "./recordings.js";
 import { Uploads } from "./uploads.js";
 import { count } from "./words.js";
 
+const CLOCK = 10_000; // ms
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const announce = (text) => (byId("announce").textContent = text);
 /** What went wrong, in sight of everybody; nothing takes it away. */
@@ -32,7 +33,11 @@ const uploads = new Uploads({
     },
   },
 });
-listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renew(), refetch: () => uploads.refetch() });
+listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
+
+// How long ago something was heard goes on while nothing is told.
+setInterval(() => document.querySelector("[data-live]") && recordings.renewSoon(), CLOCK);
+document.addEventListener("visibilitychange", () => document.hidden || recordings.renew());
 
 for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), folder]]) {
   button.addEventListener("click", () => {

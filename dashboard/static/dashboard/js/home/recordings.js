@@ -3,10 +3,13 @@
 import { request } from "../api.js";
 import { byId, el } from "../dom.js";
 
-const RENEWED = ["recordings", "newest"];
+const RENEWED = ["live", "recordings", "newest"];
+const OFTEN = 2_000; // ms between two renewals that nobody asked for
 
 export class Recordings {
   #renewing = null;
+  #soon = 0;
+  #renewed = -OFTEN; // when the last one began
 
   constructor({ csrf, announce, trouble }) {
     Object.assign(this, { csrf, announce, trouble });
@@ -23,8 +26,17 @@ export class Recordings {
     return this.#renewing;
   }
 
+  /** Something changed somewhere: soon, but not again and again while a cluster changes all the time. */
+  renewSoon() {
+    this.#soon ||= setTimeout(() => {
+      this.#soon = 0;
+      if (!document.hidden) this.renew();
+    }, Math.max(0, this.#renewed + OFTEN - performance.now()));
+  }
+
   async #fetch() {
     let text;
+    this.#renewed = performance.now();
     try {
       text = await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text();
     } catch {
@@ -33,9 +45,15 @@ export class Recordings {
     if (document.querySelector(".rename")) return;
     const page = new DOMParser().parseFromString(text, "text/html");
     const focused = document.activeElement?.closest("[data-source]")?.dataset.source;
+    const open = new Set([...document.querySelectorAll("[data-keep][open]")].map((each) => each.dataset.keep));
+    const inside = document.activeElement?.closest("[data-keep]")?.dataset.keep;
     for (const id of RENEWED) {
       const fresh = page.getElementById(id);
       if (fresh) byId(id).replaceWith(document.adoptNode(fresh));
+    }
+    for (const each of document.querySelectorAll("[data-keep]")) {
+      each.open = open.has(each.dataset.keep);
+      if (each.dataset.keep === inside) each.querySelector("summary").focus();
     }
     if (focused) document.querySelector(`[data-source="${focused}"] a`)?.focus();
   }

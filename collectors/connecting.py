@@ -1,0 +1,173 @@
+"""Clusters are connected, changed, paused and let go. Workers see it in the row, and are told that it changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django.db import transaction
+
+from collectors.watch import credentials
+from timeline import push, store
+from timeline.models import Cluster, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from collectors.watch.kubeconfig import Kubeconfig
+
+NAME_LENGTH = 100  # its sources are called so, with a number
+_RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
+_NEVER = {"secrets"}
+_PATIENCE = 10  # seconds for whoever still reads or writes what is deleted
+
+
+class Refused(Exception):
+    """It cannot be done so; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a cluster is reached, as `Cluster` keeps it."""
+
+    reference: dict[str, Any]
+    secret: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a cluster is watched beside what is usual or without it, and how much of it is kept; None: all."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    keep_days: int | None = None
+    keep_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for number, most in ((self.keep_days, 100_000), (self.keep_bytes, 10**18)):
+            if number is not None and not 1 <= number <= most:
+                raise Refused("What is kept is a number of days, or of bytes, of at least 1; empty: all.")
+
+
+def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None) -> Way:
+    """One context of a kubeconfig, encrypted. Raises credentials.Unusable."""
+    reduced = kubeconfig.reduced(context, folder)
+    chosen = kubeconfig.context(context)
+    reference = {"how": credentials.STORED, "path": "", "context": chosen.name, "server": chosen.server}
+    return Way(reference, credentials.seal(orjson.dumps(reduced)))
+
+
+def by_path(path: Path, context: str = "", *, programs: bool = False) -> Way:
+    """A kubeconfig that stays where it is, on all machines with workers. Raises credentials.Unusable."""
+    chosen = credentials.kubeconfig_at(path).context(context)
+    reference = {"how": credentials.BY_PATH, "path": str(path), "context": chosen.name, "server": chosen.server}
+    return Way({**reference, "programs": True} if programs else reference)
+
+
+def in_cluster() -> Way:
+    """The cluster that the workers run in, by their ServiceAccount."""
+    server = "https://kubernetes.default.svc"
+    return Way({"how": credentials.IN_CLUSTER, "path": "", "context": "", "server": server})
+
+
+def resources(told: Iterable[str]) -> tuple[str, ...]:
+    """Names of resources as kubectl takes them, each once. Raises Refused."""
+    found = tuple(dict.fromkeys(each.strip().lower() for each in told if each.strip()))
+    for each in found:
+        if not _RESOURCE.fullmatch(each):
+            raise Refused(f"{each} is no resource; write its plural and its group, such as jobs.batch.volcano.sh.")
+        if each in _NEVER:
+            raise Refused("Secrets are never watched.")
+    return found
+
+
+def connect(name: str, way: Way, wanted: Wanted) -> Cluster:
+    """A worker takes it up by itself. Raises Refused where the name is taken."""
+    name = name.strip()
+    if not name or len(name) > NAME_LENGTH or not name.isprintable():
+        raise Refused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
+    with transaction.atomic():
+        cluster, new = Cluster.objects.get_or_create(
+            name=name, defaults={"reference": way.reference, "secret": way.secret, **_columns(wanted)}
+        )
+        if not new:
+            raise Refused(f"A cluster {name} is connected already. Choose another name, or disconnect that one first.")
+        push.notify(cluster=cluster.pk)
+    return cluster
+
+
+def change(cluster: Cluster, wanted: Wanted) -> None:
+    """What is watched of it and kept; its worker notices."""
+    _write(cluster, **_columns(wanted))
+
+
+def reach_otherwise(cluster: Cluster, way: Way) -> None:
+    """New credentials, or another address of the same cluster."""
+    _write(cluster, reference=way.reference, secret=way.secret)
+
+
+def pause(cluster: Cluster) -> None:
+    """Nothing is watched until it is resumed; what was missed is a gap then."""
+    _write(cluster, paused=True)
+
+
+def resume(cluster: Cluster) -> None:
+    _write(cluster, paused=False)
+
+
+def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
+    """No longer watched. What was seen of it stays as recordings, unless that is deleted, too.
+
+    Its worker finds no lease to renew, and so writes nothing more.
+    """
+    sources = _let_go(cluster)
+    for source in sources:
+        if delete or not source.ready:
+            store.discard_source(source, patience=_PATIENCE)
+            push.notify(source=source.pk)
+
+
+def renew_secrets() -> int:
+    """Encrypt what is stored with the first key; how many were. Raises credentials.Unusable."""
+    with transaction.atomic():
+        kept = list(Cluster.objects.select_for_update().exclude(secret=None))
+        for cluster in kept:
+            assert cluster.secret is not None
+            cluster.secret = credentials.renewed(bytes(cluster.secret))
+            cluster.save(update_fields=["secret"])
+    return len(kept)
+
+
+def _let_go(cluster: Cluster) -> list[Source]:
+    """Locks are taken in the order in which its worker takes them when it commits."""
+    with transaction.atomic():
+        Cluster.objects.select_for_update().filter(pk=cluster.pk).first()
+        sources = list(Source.objects.select_for_update().filter(cluster=cluster.pk).order_by("pk"))
+        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        Source.objects.filter(cluster=cluster.pk, ended="").update(ended=f"The cluster was disconnected on {when}.")
+        Cluster.objects.filter(pk=cluster.pk).delete()
+        push.notify(cluster=cluster.pk)
+        for source in sources:
+            push.notify(source=source.pk)
+    return sources
+
+
+def _columns(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "include": list(resources(wanted.include)),
+        "exclude": list(resources(wanted.exclude)),
+        "keep_days": wanted.keep_days,
+        "keep_bytes": wanted.keep_bytes,
+    }
+
+
+def _write(cluster: Cluster, **columns: Any) -> None:
+    with transaction.atomic():
+        if not Cluster.objects.filter(pk=cluster.pk).update(**columns):
+            raise Refused(f"{cluster.name} is not connected any more.")
+        push.notify(cluster=cluster.pk)
+    cluster.refresh_from_db()

@@ -1,0 +1,98 @@
+"""Asks a cluster whether it can be reached, and what may be watched in it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from collectors.watch.failures import ApiError
+from collectors.watch.resources import resources
+from timeline.judge import rulebook
+from timeline.kinds import qualified
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from collectors.watch.api import Api
+    from collectors.watch.resources import Missing, Resource
+
+VERBS = ("list", "watch")
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_AT_ONCE = 8  # questions
+
+
+class Grant(NamedTuple):
+    """Whether one resource may be watched."""
+
+    resource: str  # as kubectl takes it
+    kind: str  # as rules name it
+    refused: tuple[str, ...]  # verbs; none where it may be
+    why: str  # what the cluster says to that
+
+
+class Blind(NamedTuple):
+    """A rule that cannot say what it could, for lack of a kind."""
+
+    rule: str
+    title: str
+    kinds: tuple[str, ...]
+    wholly: bool  # it cannot judge at all
+
+
+class Checked(NamedTuple):
+    """What a cluster answers."""
+
+    version: str  # "v1.34.1"; "" where it does not answer
+    problem: str  # why it does not, or why it cannot be asked on, a sentence
+    grants: tuple[Grant, ...] = ()
+    missing: tuple[Missing, ...] = ()  # what it does not serve
+
+    @property
+    def refused(self) -> list[Grant]:
+        return [each for each in self.grants if each.refused]
+
+    @property
+    def blind(self) -> list[Blind]:
+        return blind({each.kind for each in self.refused})
+
+
+def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> Checked:
+    """Reaches it, and asks of each resource whether it may be listed and watched in all namespaces."""
+    version = ""
+    try:
+        version = str(orjson.loads(api.get("/version")).get("gitVersion") or "unknown")
+        served, missing = resources(api, include, exclude)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            grants = tuple(pool.map(lambda each: _grant(api, each), served))
+    except ApiError as error:
+        return Checked(version, str(error))
+    except (ValueError, AttributeError):
+        return Checked(version, "What answers there is no Kubernetes API server.")
+    return Checked(version, "", grants, tuple(missing))
+
+
+def _grant(api: Api, resource: Resource) -> Grant:
+    refused, why = [], ""
+    for verb in VERBS:
+        attributes = {"group": resource.group, "version": resource.version, "resource": resource.resource, "verb": verb}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+        answer = api.post(_REVIEWS, orjson.dumps({**review, "spec": {"resourceAttributes": attributes}}))
+        status = orjson.loads(answer).get("status") or {}
+        if not status.get("allowed"):
+            refused.append(verb)
+            why = why or str(status.get("reason") or status.get("evaluationError") or "")
+    name = f"{resource.resource}.{resource.group}" if resource.group else resource.resource
+    return Grant(name, qualified(resource.group, resource.kind), tuple(refused), why)
+
+
+def blind(unseen: Collection[str]) -> list[Blind]:
+    """The rules that lack some of these kinds."""
+    found = []
+    for rule in rulebook():
+        kinds = tuple(kind for kind in dict.fromkeys((*rule.needs, *rule.any_of)) if kind in unseen)
+        if kinds:
+            wholly = bool(set(rule.needs) & set(kinds)) or not set(rule.any_of) - set(kinds)
+            found.append(Blind(rule.id, rule.title, kinds, wholly))
+    return found

@@ -1,0 +1,113 @@
+"""How a cluster is reached: credentials that are kept are encrypted, others are only referred to."""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from collectors.watch.failures import Unusable
+from collectors.watch.kubeconfig import MOST_BYTES, Kubeconfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from collectors.watch.api import Api
+    from timeline.models import Cluster
+
+__all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "seal", "unseal"]
+
+STORED, BY_PATH, IN_CLUSTER = "stored", "path", "in-cluster"
+NO_KEY = (
+    "Credentials are kept encrypted only, and CAUSELINE_CREDENTIALS_KEY is not set: set it to a long random text for "
+    "web and workers alike, such as `openssl rand -hex 32` gives, and keep a copy. Or connect by path, or in-cluster."
+)
+
+
+def api_of(cluster: Cluster) -> Api:
+    """A connection to a cluster that is connected. Raises Unusable."""
+    return api_to(cluster.reference, bytes(cluster.secret) if cluster.secret is not None else None)
+
+
+def api_to(reference: dict[str, Any], secret: bytes | None) -> Api:
+    """Of what stands in `Cluster.reference` and `Cluster.secret`. Raises Unusable."""
+    from collectors.watch.api import Api  # late: the package kubernetes takes half a second, and not all need it
+
+    try:
+        match reference.get("how"):
+            case "in-cluster":
+                return Api.in_cluster()
+            case "path":
+                path = Path(reference["path"])
+                context = kubeconfig_at(path).context(reference.get("context", ""))
+                if context.programs and not reference.get("programs"):
+                    raise Unusable(
+                        "Its credentials come from a program. Only who connects with `causeline connect --by-path` "
+                        "may have one run."
+                    )
+                return Api.from_kubeconfig(path, context.name)
+            case _ if secret is not None:
+                return Api.from_kubeconfig(orjson.loads(unseal(secret)), "")
+    except Unusable:
+        raise
+    except Exception as error:  # what the package says of credentials may quote them
+        raise Unusable(f"The credentials cannot be used ({type(error).__name__}).") from None
+    raise Unusable("No credentials are stored for it. Connect it anew.")
+
+
+def kubeconfig_at(path: Path) -> Kubeconfig:
+    """Raises Unusable. An uploaded file is none: who may upload could have a program run."""
+    if path.resolve().is_relative_to(settings.UPLOAD_DIR):
+        raise Unusable("A kubeconfig cannot lie among the uploads.")
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            raise Unusable(f"{path} is no file of the size of a kubeconfig.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read where Causeline runs: {error.strerror}.") from None
+    return Kubeconfig(content)
+
+
+def seal(plain: bytes) -> bytes:
+    """Encrypted with the first key. Raises Unusable where there is none."""
+    return _vault().encrypt(plain)
+
+
+def unseal(sealed: bytes, seconds: int | None = None) -> bytes:
+    """What was sealed with any of the keys, not longer ago than so many seconds. Raises Unusable."""
+    try:
+        return _vault().decrypt(sealed, seconds)
+    except InvalidToken:
+        raise Unusable(
+            "The credentials were encrypted with a key that is not in CAUSELINE_CREDENTIALS_KEY: add that key behind "
+            "the new one, or connect the cluster anew."
+        ) from None
+
+
+def renewed(sealed: bytes) -> bytes:
+    """The same, encrypted with the first key. Raises Unusable."""
+    return seal(unseal(sealed))
+
+
+def _vault() -> MultiFernet:
+    if not settings.CREDENTIALS_KEYS:
+        raise Unusable(NO_KEY)
+    return _vault_of(tuple(settings.CREDENTIALS_KEYS))
+
+
+@lru_cache(4)
+def _vault_of(keys: Sequence[str]) -> MultiFernet:
+    return MultiFernet([Fernet(_key(each)) for each in keys])
+
+
+def _key(text: str) -> bytes:
+    """Any long random text is a key, as for CAUSELINE_SECRET_KEY."""
+    derived = HKDF(SHA256(), 32, None, b"causeline credentials").derive(text.encode())
+    return base64.urlsafe_b64encode(derived)

@@ -1,0 +1,103 @@
+"""Pure: the least that a cluster has to grant Causeline, as manifests to apply."""
+
+from collections.abc import Collection, Iterable
+
+from collectors.watch.resources import usual
+
+NAME = "causeline"
+_NEVER = "secrets"
+_VERBS = "get, list, watch"
+
+
+def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
+    """The resources by API group: "jobs.batch.volcano.sh" is `jobs` of `batch.volcano.sh`."""
+    found: dict[str, list[str]] = {}
+    for each in resources:
+        resource, _, group = each.partition(".")
+        names = found.setdefault(group, [])
+        if resource not in names:
+            names.append(resource)
+    return {group: sorted(found[group]) for group in sorted(found)}
+
+
+def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME) -> str:
+    """A ServiceAccount that may list and watch, in the whole cluster, what is usual and what is included, without what
+    is excluded; and its token. YAML."""
+    named = [each for each in (*usual(), *include) if each not in exclude and each.partition(".")[0] != _NEVER]
+    rules = "".join(
+        f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(map(_quoted, names))}]\n    verbs: [{_VERBS}]\n'
+        for group, names in groups_of(named).items()
+    )
+    return _MANIFEST.format(name=NAME, namespace=namespace, rules=rules)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "*" in name else name
+
+
+def steps(namespace: str = NAME) -> str:
+    """How to make a kubeconfig of it: shell commands."""
+    return _STEPS.format(name=NAME, namespace=namespace)
+
+
+_MANIFEST = """\
+# What Causeline needs of a cluster: to list and watch these kinds. It never writes, and never reads Secrets.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {namespace}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {name}
+  namespace: {namespace}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {name}
+rules:
+{rules}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {name}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {name}
+subjects:
+  - kind: ServiceAccount
+    name: {name}
+    namespace: {namespace}
+---
+# Its token does not run out. Delete this Secret to take it back; leave it out where Causeline runs inside the cluster.
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata:
+  name: {name}
+  namespace: {namespace}
+  annotations:
+    kubernetes.io/service-account.name: {name}
+"""
+
+_STEPS = """\
+# 1. As an administrator of the cluster, apply the manifest.
+kubectl apply -f {name}-rbac.yaml
+
+# 2. Make a kubeconfig of the cluster's address and of the token that the manifest asks for.
+umask 077
+export KUBECONFIG_NEW={name}.kubeconfig
+kubectl get secret -n {namespace} {name} -o 'jsonpath={{.data.ca\\.crt}}' | base64 -d > {name}-ca.crt
+kubectl config --kubeconfig "$KUBECONFIG_NEW" set-cluster {name} --embed-certs --certificate-authority {name}-ca.crt \\
+  --server "$(kubectl config view --minify -o 'jsonpath={{.clusters[0].cluster.server}}')"
+kubectl config --kubeconfig "$KUBECONFIG_NEW" set-credentials {name} \\
+  --token "$(kubectl get secret -n {namespace} {name} -o 'jsonpath={{.data.token}}' | base64 -d)"
+kubectl config --kubeconfig "$KUBECONFIG_NEW" set-context {name} --cluster {name} --user {name}
+kubectl config --kubeconfig "$KUBECONFIG_NEW" use-context {name}
+
+# 3. Connect.
+causeline connect --name prod --kubeconfig "$KUBECONFIG_NEW"
+"""

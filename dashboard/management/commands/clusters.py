@@ -1,0 +1,126 @@
+"""What `causeline connect`, `clusters`, `disconnect`, `pause` and `resume` run, beside servers that are there."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import OperationalError
+
+from collectors import connecting
+from collectors.connecting import Refused, Wanted, Way
+from collectors.watch import credentials
+from collectors.watch.access import Checked, check
+from dashboard import clusters
+from dashboard.connecting import add_arguments
+from dashboard.terminal import Terminal, plain, say
+from timeline import queries
+from timeline.models import Cluster
+
+
+class Command(BaseCommand):
+    help = "Connect clusters, list them, let them go."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        acts = parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser)
+        act = acts.add_parser("connect")
+        act.add_argument("--name", required=True)
+        add_arguments(act)
+        acts.add_parser("list")
+        acts.add_parser("renew-secrets")
+        for name in ("disconnect", "pause", "resume"):
+            act = acts.add_parser(name)
+            act.add_argument("cluster")
+            if name == "disconnect":
+                act.add_argument("--delete", action="store_true")
+
+    def handle(self, *, act: str, **options: Any) -> None:
+        try:
+            if act == "connect":
+                _connect(options)
+            elif act == "list":
+                _list()
+            elif act == "renew-secrets":
+                count = connecting.renew_secrets()
+                say(f"{count} encrypted anew, with the first key.")
+            else:
+                _act(act, options["cluster"], delete=options.get("delete", False))
+        except (Refused, credentials.Unusable) as error:
+            _give_up(str(error), 2)
+        except OperationalError:
+            _give_up("something still reads or writes what is to be deleted; try again in a moment", 1)
+
+
+def _connect(options: dict[str, Any]) -> None:
+    wanted = Wanted(
+        connecting.resources(options["include"]),
+        connecting.resources(options["exclude"]),
+        options["keep_days"],
+        options["keep_bytes"],
+    )
+    way = _way(options)
+    if not options["unchecked"]:
+        checked = check(credentials.api_to(way.reference, way.secret), wanted.include, wanted.exclude)
+        _show(checked, way)
+        if checked.problem:
+            _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
+    cluster = connecting.connect(options["name"], way, wanted)
+    say(plain(f"{cluster.name} is connected; a worker takes it up. `causeline clusters` shows how it does."))
+
+
+def _way(options: dict[str, Any]) -> Way:
+    if options["in_cluster"]:
+        return connecting.in_cluster()
+    path = Path(options["kubeconfig"] or _usual()).expanduser().absolute()
+    if options["by_path"]:
+        return connecting.by_path(path, options["context"], programs=True)
+    return connecting.stored(credentials.kubeconfig_at(path), options["context"], path.parent)
+
+
+def _usual() -> str:
+    """Where kubectl looks."""
+    return os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
+
+
+def _show(checked: Checked, way: Way) -> None:
+    terminal = Terminal(sys.stderr)
+    context = way.reference["context"]
+    terminal.wrapped(plain(f"{way.reference['server']}{f', context {context}' if context else ''}"), "")
+    for line in clusters.findings_of(checked):
+        terminal.wrapped(plain(line), "  ", "  ")
+
+
+def _list() -> None:
+    terminal = Terminal(sys.stdout)
+    told = queries.clusters()
+    if not told:
+        say("No cluster is connected. `causeline connect --name N` connects one.")
+    for each in told:
+        card = clusters.card(each)
+        terminal.line(plain(f"{card.name}: {card.word}; {', '.join(card.vitals) or 'nothing seen yet'}"))
+        for line in card.notes:
+            terminal.wrapped(plain(line), "  ", "  ")
+
+
+def _act(act: str, name: str, *, delete: bool) -> None:
+    cluster = Cluster.objects.filter(name=name).first()
+    if cluster is None:
+        names = ", ".join(Cluster.objects.values_list("name", flat=True).order_by("name")[:20]) or "none"
+        _give_up(f"No cluster {name} is connected. There are: {names}.", 2)
+    if act == "pause":
+        connecting.pause(cluster)
+        say(plain(f"{name} is paused; what happens until it is resumed will be shown as a gap."))
+    elif act == "resume":
+        connecting.resume(cluster)
+        say(plain(f"{name} is resumed."))
+    else:
+        connecting.disconnect(cluster, delete=delete)
+        kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
+        say(plain(f"{name} is disconnected, {kept}."))
+
+
+def _give_up(words: str, status: int) -> NoReturn:
+    say(plain(words))
+    sys.exit(status)

@@ -1,0 +1,126 @@
+"""Clusters for those who administer them: connect one, test it, change what is watched, pause, resume, let it go."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from collectors import connecting
+from collectors.connecting import Refused
+from collectors.watch import credentials, rbac
+from collectors.watch.access import check
+from dashboard import asking, clusters
+from dashboard.views.home import may_connect
+from timeline import queries
+from timeline.models import Cluster
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_clusters(request: "HttpRequest") -> "HttpResponse":
+    """The list, and the way to connect one: what is asked for, what the cluster answers, and then it is connected."""
+    _only_staff(request)
+    asked = asking.Asked.of(request)
+    problem, checked = "", None
+    if request.method == "POST":
+        try:
+            way = asked.way()
+            asked.wanted()
+            if request.POST.get("act") == "connect":
+                cluster = connecting.connect(asked.name, way, asked.wanted())
+                return redirect("cluster", cluster.pk)
+            asked = asked.with_sealed(way)
+            checked = _checked(way.reference, way.secret, asked.include, asked.exclude)
+        except (Refused, credentials.Unusable) as error:
+            problem = str(error)
+    return render(
+        request,
+        "clusters.html",
+        {
+            "cards": [clusters.card(each) for each in queries.clusters()],
+            "asked": asked,
+            "units": list(asking.UNITS),
+            "problem": problem,
+            **_answer(checked),
+            "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
+            "steps": rbac.steps(),
+        },
+        status=400 if problem else 200,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
+    _only_staff(request)
+    row = Cluster.objects.filter(pk=cluster_id).first()
+    if row is None:
+        raise Http404("No such cluster is connected.")
+    problem, checked = "", None
+    if request.method == "POST":
+        try:
+            if request.POST.get("act") == "test":
+                checked = _checked(row.reference, _secret(row), row.include, row.exclude)
+            else:
+                return _acted(request, row)
+        except (Refused, credentials.Unusable) as error:
+            problem = str(error)
+        except OperationalError:
+            problem = "Something still reads or writes what is to be deleted. Try again in a moment."
+    told = queries.cluster(cluster_id)
+    context = {
+        "cluster": told,
+        "card": clusters.card(told),
+        "asked": asking.Asked.of_cluster(told) if not problem else asking.Asked.of(request),
+        "units": list(asking.UNITS),
+        "problem": problem,
+        **_answer(checked),
+        "manifest": rbac.manifest(told["include"], told["exclude"]),
+        "steps": rbac.steps(),
+    }
+    return render(request, "cluster.html", context, status=400 if problem else 200)
+
+
+def _only_staff(request: "HttpRequest") -> None:
+    if not may_connect(request):
+        raise PermissionDenied("Clusters are connected by administrators.")
+
+
+def _secret(row: Cluster) -> bytes | None:
+    return bytes(row.secret) if row.secret is not None else None
+
+
+def _checked(reference: dict[str, Any], secret: bytes | None, include: Any, exclude: Any) -> Any:
+    api = credentials.api_to(reference, secret)
+    try:
+        return check(api, connecting.resources(include), connecting.resources(exclude))
+    finally:
+        api.close()
+
+
+def _answer(checked: Any) -> dict[str, Any]:
+    return {"checked": checked, "answers": clusters.findings_of(checked) if checked else []}
+
+
+def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
+    match request.POST.get("act"):
+        case "pause":
+            connecting.pause(row)
+        case "resume":
+            connecting.resume(row)
+        case "disconnect":
+            connecting.disconnect(row, delete="delete" in request.POST)
+            return redirect("clusters")
+        case "change":
+            asked = asking.Asked.of(request)
+            wanted = asked.wanted()
+            if asked.gives_credentials:
+                connecting.reach_otherwise(row, asked.way())
+            connecting.change(row, wanted)
+        case _:
+            raise Refused("The form was not understood; load the page again.")
+    return redirect("cluster", row.pk)

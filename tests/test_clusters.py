@@ -1,0 +1,160 @@
+"""How connected clusters are told of: on the home page, by the API, on the pages of their sources."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import stored
+from timeline import documents, queries
+from timeline.judge import rulebook
+from timeline.models import Cluster, Delta, Gap, Source, Stream
+from timeline.world import World
+
+pytestmark = pytest.mark.django_db
+NOW = datetime.now(UTC)
+
+
+def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
+    """A cluster that a worker watches, and the source that it feeds."""
+    held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": NOW + timedelta(seconds=60)}
+    reference = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
+    cluster = Cluster.objects.create(name=name, reference=reference, **{**held, **columns})
+    source = stored.opened(name)
+    told = documents.told(World(), rulebook())
+    Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=told)
+    cluster.source = source
+    cluster.save()
+    return cluster, source
+
+
+def watched(source: Source, resource: str = "pods", group: str = "", **columns: Any) -> Stream:
+    usual = {"version": "v1", "kind": "Pod", "state": "watching", "watermark": 2**70, "watermark_at": NOW, "entries": 7}
+    return Stream.objects.create(source=source, resource=resource, group=group, **{**usual, **columns})
+
+
+def missed(source: Source, **columns: Any) -> Gap:
+    since, until = NOW - timedelta(seconds=90), NOW - timedelta(seconds=60)
+    usual = {"group": "", "kind": "Pod", "since": since, "until": until, "since_revision": 5, "revision": 9}
+    return Gap.objects.create(source=source, **{**usual, "reason": "The collector was down.", **columns})
+
+
+def told(client: Client, source: Source) -> Any:
+    answer = client.get(f"/api/sources/{source.pk}/health")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Client) -> None:
+    cluster, source = fed()
+    watched(source)
+    watched(source, "jobs", "batch", kind="Job", watermark_at=NOW - timedelta(seconds=40))
+    watched(source, "leases", "coordination.k8s.io", kind="Lease", state="forbidden", watermark=None, watermark_at=None)
+    missed(source)
+    health = told(client, source)
+    assert (health["state"], health["cluster"], health["holder"]) == ("live", cluster.pk, "worker-1")
+    assert health["lag"] is None and health["silent"] is None
+    assert health["reached"] == pytest.approx((NOW.timestamp() - 40) * 1e6, abs=1e6)
+    assert [(each["resource"], each["state"], each["gaps"]) for each in health["streams"]] == [
+        ("pods", "watching", 1),
+        ("jobs", "watching", 0),
+        ("leases", "forbidden", 0),
+    ]
+    assert health["streams"][0]["watermark"] == str(2**70)
+    (gap,) = health["gaps"]
+    assert (gap["reason"], gap["since_revision"], gap["revision"]) == ("The collector was down.", "5", "9")
+
+
+def test_rate_and_lag_are_those_of_the_last_half_minute(client: Client) -> None:
+    _, source = fed()
+    now = datetime.now(UTC)
+    for sequence, (ago, entries) in enumerate(((100, 9000), (20, 200), (5, 100))):
+        changed = {"tracks": [], "findings": [], "gone": [], "entries": entries, "lag": 1000 * entries}
+        Delta.objects.create(source=source, sequence=sequence, at=now - timedelta(seconds=ago), changed=changed)
+    health = told(client, source)
+    assert health["rate"] == pytest.approx(10, abs=0.5)
+    assert health["lag"] == 0.2
+    assert health["silent"] == pytest.approx(5, abs=1)
+    page = client.get("/").content.decode()
+    assert "200 ms" in page and "s ago" in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "state"),
+    [
+        ({}, "live"),
+        ({"state": "failing"}, "failing"),
+        ({"expires_at": NOW - timedelta(seconds=60)}, "waiting"),
+        ({"expires_at": None, "holder": "", "state": "waiting"}, "waiting"),
+        ({"paused": True}, "paused"),
+        ({"state": "waiting"}, "connecting"),
+    ],
+)
+def test_what_a_worker_wrote_that_is_gone_is_not_believed(client: Client, columns: dict[str, Any], state: str) -> None:
+    _, source = fed(**columns)
+    (cluster,) = client.get("/api/clusters").json()["clusters"]
+    assert cluster["state"] == cluster["health"]["state"] == told(client, source)["state"] == state
+    assert bool(cluster["holder"]) == (state != "waiting")
+
+
+def test_a_recording_has_no_health(client: Client) -> None:
+    source = stored.opened()
+    assert client.get(f"/api/sources/{source.pk}/health").status_code == 404
+    assert client.get("/api/sources/999999/health").status_code == 404
+    assert queries.health(source.pk) is None
+
+
+def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:
+    cluster, before = fed()
+    after = stored.opened("prod, epoch 2")
+    Source.objects.filter(pk=after.pk).update(told=documents.told(World(), rulebook()))
+    Source.objects.filter(pk=before.pk).update(ended="Its revisions went back: etcd was restored.")
+    Source.objects.filter(pk=after.pk).update(cluster=cluster)
+    Cluster.objects.filter(pk=cluster.pk).update(source=after)
+    ended, follows = told(client, before), told(client, after)
+    assert (ended["state"], ended["ended"]) == ("ended", "Its revisions went back: etcd was restored.")
+    assert (ended["next"]["source"], ended["previous"]) == (after.pk, None)
+    assert (follows["previous"]["url"], follows["next"]) == (f"/sources/{before.pk}/", None)
+    page = client.get(f"/sources/{before.pk}/coverage/").content.decode()
+    assert "Its revisions went back" in page and f'href="/sources/{after.pk}/"' in page
+    assert f'href="/sources/{before.pk}/"' in client.get(f"/sources/{after.pk}/coverage/").content.decode()
+
+
+def test_the_home_page_shows_clusters_above_recordings(client: Client) -> None:
+    _, source = fed(error="The API server answered 503.", error_at=NOW, state="failing")
+    watched(source, state="failing", error="Connection reset.")
+    missed(source)
+    other = stored.opened("uploaded")
+    page = client.get("/").content.decode()
+    live, rest = page.index('id="live"'), page.index('id="recordings"')
+    assert live < page.index(f"/sources/{source.pk}/") < rest < page.index(f"/sources/{other.pk}/")
+    for words in ("failing", "worker-1", "The API server answered 503.", "Connection reset.", "1 kind, 1 failing"):
+        assert words in page[live:rest], words
+    assert f"/sources/{source.pk}/" not in page[rest:]
+
+
+def test_a_cluster_that_nothing_is_known_of_yet_is_shown(client: Client) -> None:
+    reference = {"how": "in-cluster", "server": "https://kubernetes.default.svc"}
+    Cluster.objects.create(name="new", reference=reference)
+    page = client.get("/").content.decode()
+    assert "waiting for a worker" in page and "No worker holds it" in page
+    assert "No recordings besides" in page
+
+
+def test_coverage_tells_watermarks_and_gaps_with_their_reasons(client: Client, sample: Source) -> None:
+    _, source = fed()
+    watched(source)
+    missed(source)
+    page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
+    assert str(2**70) in page and "The collector was down." in page and "30 s" in page
+    assert 'id="gaps"' in page
+    assert 'id="gaps"' not in client.get(f"/sources/{sample.pk}/coverage/").content.decode()
+
+
+def test_a_source_that_is_fed_cannot_be_deleted(client: Client) -> None:
+    cluster, source = fed()
+    refused = client.delete(f"/api/sources/{source.pk}")
+    assert refused.status_code == 409 and "Disconnect" in refused.json()["detail"]
+    cluster.delete()
+    assert client.delete(f"/api/sources/{source.pk}").status_code == 204

@@ -1,0 +1,393 @@
+"""Clusters are connected, tested, changed and let go, and nothing of their credentials is ever seen."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from pytest_django import Settings
+
+from collectors import connecting
+from collectors.connecting import Refused, Wanted
+from collectors.watch import credentials, rbac
+from collectors.watch.access import blind
+from collectors.watch.failures import Unusable
+from collectors.watch.kubeconfig import Kubeconfig
+from tests import stored
+from tests.stored import everything
+from timeline.models import Cluster, Source
+
+pytestmark = pytest.mark.django_db
+SECRET = "pl4nted-t0ken"
+KEY, OLD_KEY = "k" * 32, "o" * 40
+
+
+class Server(ThreadingHTTPServer):
+    """An API server that serves Pods, Services and Leases, and grants what it is told to; to who shows the token."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.refused: set[tuple[str, str]] = set()
+        self.asked: list[dict[str, Any]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        resources = {"/api/v1": [("pods", "Pod"), ("services", "Service")]}
+        resources["/apis/coordination.k8s.io/v1"] = [("leases", "Lease")]
+        group = {
+            "name": "coordination.k8s.io",
+            "versions": [{"version": "v1", "groupVersion": "coordination.k8s.io/v1"}],
+        }
+        answers: dict[str, Any] = {"/version": {"gitVersion": "v1.34.1"}, "/apis": {"groups": [group]}}
+        for path, served in resources.items():
+            verbs = ["get", "list", "watch"]
+            told = [{"name": name, "kind": kind, "namespaced": True, "verbs": verbs} for name, kind in served]
+            answers[path] = {"resources": told}
+        self._answer(answers.get(self.path))
+
+    def do_POST(self) -> None:
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = review["spec"]["resourceAttributes"]
+        self.server.asked.append(asked)
+        allowed = (asked["resource"], asked["verb"]) not in self.server.refused
+        self._answer({"status": {"allowed": allowed, "reason": "" if allowed else "no rule"}}, 201)
+
+    def _answer(self, told: Any, status: int = 200) -> None:
+        if self.headers["Authorization"] != f"Bearer {SECRET}":
+            told, status = {"message": "Unauthorized", "code": 401}, 401
+        elif told is None:
+            told, status = {"message": "not found", "code": 404}, 404
+        body = json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def key(settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = [KEY]
+
+
+def config(server: str, user: dict[str, Any] | None = None) -> str:
+    told = {
+        "kind": "Config",
+        "current-context": "prod",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [
+            {"name": "u", "user": user or {"token": SECRET}},
+            {"name": "other", "user": {"token": "another-s3cret"}},
+        ],
+        "contexts": [
+            {"name": "prod", "context": {"cluster": "c", "user": "u"}},
+            {"name": "other", "context": {"cluster": "c", "user": "other"}},
+        ],
+    }
+    return yaml.safe_dump(told)
+
+
+def connected(server: str = "https://10.0.0.1:6443", name: str = "prod") -> Cluster:
+    way = connecting.stored(Kubeconfig(config(server).encode()))
+    return connecting.connect(name, way, Wanted())
+
+
+def form(server: str, act: str = "check", **fields: Any) -> dict[str, Any]:
+    return {"act": act, "name": "prod", "how": "stored", "kubeconfig": config(server), **fields}
+
+
+def hidden(page: str, name: str) -> str:
+    return page.partition(f'name="{name}" value="')[2].partition('"')[0]
+
+
+def test_credentials_are_encrypted_where_they_are_kept_and_reach_the_cluster(server: Server) -> None:
+    cluster = connected(server.url)
+    told = everything()
+    assert SECRET not in told and "another-s3cret" not in told and SECRET.encode().hex() not in told
+    api = credentials.api_of(Cluster.objects.get(pk=cluster.pk))
+    assert json.loads(api.get("/version"))["gitVersion"] == "v1.34.1"
+    api.close()
+
+
+def test_keys_are_rotated(settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = [OLD_KEY]
+    cluster = connected()
+    settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
+    credentials.api_of(cluster)
+    assert connecting.renew_secrets() == 1
+    settings.CREDENTIALS_KEYS = [KEY]
+    credentials.api_of(Cluster.objects.get(pk=cluster.pk))
+    with pytest.raises(Unusable, match="a key that is not in CAUSELINE_CREDENTIALS_KEY"):
+        credentials.api_of(cluster)
+
+
+def test_without_a_key_nothing_is_stored(settings: Settings, client: Client) -> None:
+    settings.CREDENTIALS_KEYS = []
+    with pytest.raises(Unusable, match="CAUSELINE_CREDENTIALS_KEY is not set"):
+        connected()
+    page = client.post("/clusters/", form("https://10.0.0.1"))
+    assert page.status_code == 400 and b"CAUSELINE_CREDENTIALS_KEY is not set" in page.content
+    assert not Cluster.objects.exists()
+
+
+def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}
+    script = f"touch {ran}; echo '{json.dumps(credential)}'"
+    program = {"apiVersion": credential["apiVersion"], "command": "sh", "args": ["-c", script]}
+    file = tmp_path / "kubeconfig"
+    file.write_text(config("https://127.0.0.1:1", {"exec": program}))
+    refused = connecting.connect("page", connecting.by_path(file), Wanted())
+    with pytest.raises(Unusable, match="come from a program"):
+        credentials.api_of(refused)
+    assert not ran.exists()
+    allowed = connecting.connect("terminal", connecting.by_path(file, programs=True), Wanted())
+    credentials.api_of(allowed)
+    assert ran.exists()
+
+
+def test_a_file_that_somebody_uploaded_is_no_kubeconfig(settings: Settings, tmp_path: Path) -> None:
+    settings.UPLOAD_DIR = tmp_path / "uploads"
+    settings.UPLOAD_DIR.mkdir()
+    file = settings.UPLOAD_DIR / "0"
+    file.write_text(config("https://127.0.0.1:1"))
+    (tmp_path / "link").symlink_to(file)
+    for path in (file, tmp_path / "link"):
+        with pytest.raises(Unusable, match="among the uploads"):
+            connecting.by_path(path)
+    with pytest.raises(Unusable, match=r"cannot be read|is no file"):
+        connecting.by_path(Path("/dev/zero"))
+
+
+def test_the_page_shows_contexts_and_answers_first_and_connects_then(client: Client, server: Server) -> None:
+    server.refused = {("leases", "watch"), ("services", "list"), ("services", "watch")}
+    page = client.post("/clusters/", form(server.url, include="widgets.example.com")).content.decode()
+    assert "It answers as Kubernetes v1.34.1." in page and "1 of 3 kinds may be watched." in page
+    assert "services may not be listed or watched: no rule." in page
+    assert "leases.coordination.k8s.io may not be watched: no rule." in page
+    assert "So the rule service-gap cannot judge: no Service." in page
+    assert "So the rule lease-stolen cannot judge: no Lease." in page
+    assert "widgets.example.com" in page
+    assert page.index('<option value="prod" selected>') < page.index('<option value="other">')
+    assert SECRET not in page and "another-s3cret" not in page
+    assert not Cluster.objects.exists()
+    again = {"act": "connect", "name": "prod", "how": "stored", "sealed": hidden(page, "sealed"), "context": "prod"}
+    answer = client.post("/clusters/", {**again, "keep_days": "7", "keep_size": "1.5", "keep_unit": "GB"})
+    cluster = Cluster.objects.get(name="prod")
+    assert answer.headers["Location"] == f"/clusters/{cluster.pk}/"
+    assert (cluster.keep_days, cluster.keep_bytes) == (7, 1_500_000_000)
+    assert cluster.reference == {"how": "stored", "path": "", "context": "prod", "server": server.url}
+    assert cluster.secret is not None and SECRET.encode() in credentials.unseal(bytes(cluster.secret))
+    assert b"another" not in credentials.unseal(bytes(cluster.secret))
+
+
+def test_no_answer_no_log_and_no_page_holds_credentials(
+    client: Client, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    pages = [client.post("/clusters/", form(server.url)), client.post("/clusters/", form(server.url, "connect"))]
+    pages.append(client.post("/clusters/", form(server.url, "connect")))  # the name is taken
+    pages.append(client.post("/clusters/", {**form("x"), "kubeconfig": f"token: [{SECRET}"}))
+    cluster = Cluster.objects.get()
+    pages += [client.post(f"/clusters/{cluster.pk}/", {"act": act}) for act in ("test", "nonsense")]
+    pages += [client.get(path) for path in ("/", "/clusters/", f"/clusters/{cluster.pk}/", "/api/clusters")]
+    for page in pages:
+        assert SECRET not in page.content.decode() and "another-s3cret" not in page.content.decode()
+    assert [page.status_code for page in pages] == [200, 302, 400, 400, 200, 400, 200, 200, 200, 200]
+    assert SECRET not in caplog.text and SECRET not in everything()
+
+
+def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
+    for fields, words in (
+        ({"kubeconfig": ""}, "Paste a kubeconfig"),
+        ({"kubeconfig": "no words"}, "no kubeconfig"),
+        ({"kubeconfig": config("https://x", {"exec": {"command": "aws"}})}, "a program (exec)"),
+        ({"how": "path", "path": "relative"}, "whole path"),
+        ({"how": "path", "path": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"how": "magic"}, "Choose how"),
+        ({"include": "Pods!"}, "pods! is no resource"),
+        ({"include": "secrets"}, "Secrets are never watched"),
+        ({"keep_days": "many"}, "many is no number of days"),
+        ({"keep_days": "0"}, "at least 1"),
+        ({"keep_days": "1e9"}, "at least 1"),
+        ({"keep_size": "nan"}, "nan is no number of GB"),
+        ({"sealed": "forged", "kubeconfig": ""}, "a key that is not in CAUSELINE_CREDENTIALS_KEY"),
+        ({"name": "", "act": "connect"}, "Give the cluster a name"),
+    ):
+        page = client.post("/clusters/", {**form(server.url), **fields})
+        assert page.status_code == 400 and words in page.content.decode(), words
+    assert not Cluster.objects.exists()
+
+
+def test_a_file_is_taken_as_well(client: Client, server: Server) -> None:
+    file = SimpleUploadedFile("kubeconfig", config(server.url).encode())
+    page = client.post("/clusters/", {**form(server.url), "kubeconfig": "", "file": file})
+    assert b"It answers as Kubernetes v1.34.1." in page.content
+
+
+def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_all_the_same(
+    client: Client, server: Server
+) -> None:
+    page = client.post("/clusters/", form("https://127.0.0.1:1")).content.decode()
+    assert "cannot be reached" in page and "Connect all the same" in page
+    stranger = config(server.url, {"token": "stranger"})
+    assert b"401" in client.post("/clusters/", {**form(server.url), "kubeconfig": stranger}).content
+    client.post("/clusters/", form("https://127.0.0.1:1", "connect"))
+    assert Cluster.objects.get().name == "prod"
+
+
+def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
+    cluster = connected()
+    paths = ["/clusters/", f"/clusters/{cluster.pk}/"]
+    stranger, member, staff = Client(), Client(), Client()
+    member.force_login(User.objects.create_user("member"))
+    staff.force_login(User.objects.create_user("staff", is_staff=True))
+    for path in paths:
+        assert stranger.get(path).status_code == 302
+        assert member.get(path).status_code == member.post(path, {"act": "pause"}).status_code == 403
+        assert staff.get(path).status_code == 200
+    assert not Cluster.objects.get().paused
+    assert b'href="/clusters/"' in staff.get("/").content
+    assert b'href="/clusters/"' not in member.get("/").content
+    assert member.get("/api/clusters").status_code == 200
+
+
+def test_a_form_of_another_site_is_refused() -> None:
+    cluster = connected()
+    stranger = Client(enforce_csrf_checks=True)
+    assert stranger.post("/clusters/", form("https://10.0.0.1", "connect")).status_code == 403
+    assert stranger.post(f"/clusters/{cluster.pk}/", {"act": "disconnect"}).status_code == 403
+    assert Cluster.objects.count() == 1
+
+
+def test_a_cluster_is_changed_paused_resumed_and_given_new_credentials(client: Client, server: Server) -> None:
+    cluster = connected(server.url)
+    path = f"/clusters/{cluster.pk}/"
+    client.post(path, {"act": "change", "how": "stored", "include": "widgets.example.com, pods", "exclude": "events"})
+    cluster.refresh_from_db()
+    assert (cluster.include, cluster.exclude) == (["widgets.example.com", "pods"], ["events"])
+    before = bytes(cluster.secret or b"")
+    client.post(path, {"act": "pause"})
+    assert Cluster.objects.get().paused and b"Resume" in client.get(path).content
+    client.post(path, {"act": "resume"})
+    assert not Cluster.objects.get().paused
+    client.post(path, {"act": "change", "how": "stored", "kubeconfig": config(server.url, {"token": "new"})})
+    cluster.refresh_from_db()
+    assert b'"new"' in credentials.unseal(bytes(cluster.secret or b"")) and bytes(cluster.secret or b"") != before
+    assert cluster.include == []
+
+
+def test_a_disconnected_cluster_leaves_its_source_as_a_recording_unless_that_is_deleted_too(client: Client) -> None:
+    for delete in (False, True):
+        cluster = connected()
+        source = stored.opened("prod")
+        Source.objects.filter(pk=source.pk).update(cluster=cluster)
+        Cluster.objects.filter(pk=cluster.pk).update(source=source)
+        client.post(f"/clusters/{cluster.pk}/", {"act": "disconnect", **({"delete": "on"} if delete else {})})
+        assert not Cluster.objects.exists()
+        assert Source.objects.filter(pk=source.pk, ended__startswith="The cluster was disc").exists() == (not delete)
+        assert client.get(f"/clusters/{cluster.pk}/").status_code == 404
+    page = client.get("/").content
+    assert b"The cluster was disconnected on" in page
+
+
+def test_a_name_is_taken_once() -> None:
+    connected()
+    with pytest.raises(Refused, match="connected already"):
+        connected()
+
+
+def ran(*command: str) -> tuple[int, str]:
+    out = StringIO()
+    status = 0
+    try:
+        call_command("clusters", *command, stdout=out)
+    except SystemExit as error:
+        status = int(error.code or 0)
+    return status, out.getvalue()
+
+
+def test_the_command_connects_and_tells_what_the_cluster_grants(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.refused = {("pods", "watch")}
+    (tmp_path / "token").write_text(SECRET)
+    file = tmp_path / "kubeconfig"
+    file.write_text(config(server.url, {"tokenFile": "token"}))
+    assert ran("connect", "--name=prod", f"--kubeconfig={file}", "--exclude=leases.coordination.k8s.io")[0] == 0
+    told = capsys.readouterr().err
+    assert "pods may not be watched" in told and "1 of 2 kinds may be watched" in told
+    assert SECRET not in told
+    cluster = Cluster.objects.get()
+    assert SECRET.encode() in credentials.unseal(bytes(cluster.secret or b""))
+    assert ran("list")[0] == 0
+    assert "prod: waiting for a worker; nothing seen yet" in capsys.readouterr().out
+    assert ran("pause", "prod")[0] == 0 and Cluster.objects.get().paused
+    assert ran("resume", "prod")[0] == 0 and not Cluster.objects.get().paused
+    assert ran("renew-secrets")[0] == 0
+    assert ran("disconnect", "stage")[0] == 2
+    assert ran("disconnect", "prod")[0] == 0 and not Cluster.objects.exists()
+
+
+def test_the_command_connects_nothing_that_does_not_answer_unless_it_is_told_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(config("http://127.0.0.1:1"))
+    command = ["connect", "--name=prod", f"--kubeconfig={file}"]
+    assert ran(*command)[0] == 1 and "cannot be reached" in capsys.readouterr().err
+    assert ran(*command, "--context=stage", "--unchecked")[0] == 2
+    assert not Cluster.objects.exists()
+    assert ran(*command, "--unchecked", "--by-path")[0] == 0
+    cluster = Cluster.objects.get()
+    assert cluster.secret is None and cluster.reference["path"] == str(file) and cluster.reference["programs"]
+
+
+def test_the_manifest_grants_what_is_watched_and_no_secrets() -> None:
+    told = rbac.manifest(["*.example.com", "rollouts.argoproj.io", "secrets"], ["events"])
+    documents = list(yaml.safe_load_all(told))
+    assert [each["kind"] for each in documents] == [
+        "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Secret",
+    ]  # fmt: skip
+    rules = {rule["apiGroups"][0]: rule for rule in documents[2]["rules"]}
+    assert all(rule["verbs"] == ["get", "list", "watch"] for rule in rules.values())
+    assert {"pods", "services", "configmaps", "persistentvolumeclaims"} <= set(rules[""]["resources"])
+    assert not {"secrets", "events"} & set(rules[""]["resources"])
+    assert rules["example.com"]["resources"] == ["*"] and rules["argoproj.io"]["resources"] == ["rollouts"]
+    assert "jobs" in rules["batch"]["resources"] and "jobs" in rules["batch.volcano.sh"]["resources"]
+
+
+def test_rules_say_what_they_lack() -> None:
+    told = {each.rule: each for each in blind({"Pod"})}
+    assert told["pod-before-service"].wholly and not told["missing-reference"].wholly
+    assert "lease-stolen" not in told

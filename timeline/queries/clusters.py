@@ -1,0 +1,204 @@
+"""Reads of connected clusters and of the sources that they feed: how each is doing."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple, cast
+
+from django.db import connection
+from django.db.models import Count, QuerySet
+
+from timeline.cluster_payloads import (
+    ClusterPayload,
+    ClusterState,
+    EpochPayload,
+    GapPayload,
+    SourceHealthPayload,
+    SourceState,
+    StreamPayload,
+    StreamState,
+)
+from timeline.entries import microseconds
+from timeline.models import Cluster, Delta, Gap, Source, Stream
+
+_GAPS = 100  # in one answer
+_RATE_OVER = timedelta(seconds=30)
+
+
+def clusters() -> list[ClusterPayload]:
+    """All that are connected, by name."""
+    now = _now()
+    return [_cluster(each, now) for each in _rows().order_by("name")]
+
+
+def cluster(cluster_id: int) -> ClusterPayload:
+    """Raises Cluster.DoesNotExist."""
+    return _cluster(_rows().get(pk=cluster_id), _now())
+
+
+def health(source_id: int) -> SourceHealthPayload | None:
+    """None for a recording that no cluster ever fed. Raises Source.DoesNotExist."""
+    source = Source.objects.select_related("cluster").defer(*_HEAVY).get(pk=source_id, ready=True)
+    if source.cluster is None and not source.ended:
+        return None
+    return _health(source, source.cluster, _now())
+
+
+def _rows() -> QuerySet[Cluster]:
+    return Cluster.objects.select_related("source").defer(*(f"source__{column}" for column in _HEAVY))
+
+
+_HEAVY = ("told", "skips", "histogram", "census", "tide")  # of a source
+
+
+def _now() -> datetime:
+    """By the database's clock, as leases are."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        row = cursor.fetchone()
+    assert row
+    return cast("datetime", row[0])
+
+
+def _state(cluster: Cluster, now: datetime) -> ClusterState:
+    """As its row says, unless that was written by a worker that holds it no more."""
+    if cluster.paused:
+        return "paused"
+    if cluster.expires_at is None or cluster.expires_at < now:
+        return "waiting"
+    return "connecting" if cluster.state in ("waiting", "paused") else cast("ClusterState", cluster.state)
+
+
+def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
+    state = _state(row, now)
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "how": row.reference.get("how", "stored"),
+        "server": row.reference.get("server", ""),
+        "context": row.reference.get("context", ""),
+        "path": row.reference.get("path", ""),
+        "include": row.include,
+        "exclude": row.exclude,
+        "keep_days": row.keep_days,
+        "keep_bytes": row.keep_bytes,
+        "created": microseconds(row.created),
+        "state": state,
+        "holder": _holder(row, now),
+        "error": row.error,
+        "error_at": _time(row.error_at),
+        "source": row.source_id,
+        "url": f"/sources/{row.source_id}/" if row.source_id else "",
+        "health": _health(row.source, row, now) if row.source else None,
+    }
+
+
+def _holder(row: Cluster, now: datetime) -> str:
+    return row.holder if row.expires_at is not None and row.expires_at >= now else ""
+
+
+def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealthPayload:
+    feeds = feeds if feeds is not None and feeds.source_id == source.pk else None
+    state: SourceState = "ended" if feeds is None else _state(feeds, now)
+    gaps = Gap.objects.filter(source=source)
+    counts = {
+        (group, kind): count
+        for group, kind, count in gaps.values_list("group", "kind").annotate(Count("pk")).order_by("group", "kind")
+    }
+    streams = list(Stream.objects.filter(source=source).order_by("group", "resource"))
+    watched = [each for each in streams if each.state not in (Stream.State.FORBIDDEN, Stream.State.MISSING)]
+    reached = [each.watermark_at for each in watched if each.watermark_at is not None]
+    flow = _flow(source, now)
+    before, after = _neighbours(source)
+    return {
+        "source": source.pk,
+        "name": source.name,
+        "cluster": feeds.pk if feeds else None,
+        "state": state,
+        "ended": source.ended if state == "ended" else "",
+        "previous": before,
+        "next": after,
+        "holder": _holder(feeds, now) if feeds else "",
+        "error": feeds.error if feeds else "",
+        "error_at": _time(feeds.error_at) if feeds else None,
+        "entries": source.entries,
+        "rate": flow.rate if feeds else 0.0,
+        "lag": flow.lag if feeds else None,
+        "silent": flow.silent if feeds else None,
+        "reached": microseconds(min(reached)) if reached and len(reached) == len(watched) else None,
+        "streams": [_stream(each, counts.get((each.group, each.kind), 0)) for each in streams],
+        "gaps": [_gap(each) for each in gaps.order_by("-until", "group", "kind")[:_GAPS]],
+        "gaps_total": sum(counts.values()),
+    }
+
+
+def _neighbours(source: Source) -> tuple[EpochPayload | None, EpochPayload | None]:
+    """Of one cluster, the source before and the one after its revisions went back."""
+    if source.cluster_id is None:
+        return None, None
+    others = Source.objects.filter(cluster=source.cluster_id, ready=True)
+    before = others.filter(pk__lt=source.pk).order_by("-pk").first()
+    after = others.filter(pk__gt=source.pk).order_by("pk").first()
+    return _epoch(before), _epoch(after)
+
+
+def _epoch(source: Source | None) -> EpochPayload | None:
+    return {"source": source.pk, "name": source.name, "url": f"/sources/{source.pk}/"} if source else None
+
+
+class _Flow(NamedTuple):
+    rate: float  # changes a second
+    lag: float | None  # seconds
+    silent: float | None  # seconds since the last commit
+
+
+def _flow(source: Source, now: datetime) -> _Flow:
+    """Over the last half minute; where nothing came in it, as the last commit left it."""
+    rows = Delta.objects.filter(source=source).order_by("-sequence")
+    last = rows.values_list("at", "changed__lag").first()
+    if last is None:
+        return _Flow(0.0, None, None)
+    since = now - _RATE_OVER
+    told = list(rows.filter(at__gte=since).values_list("at", "changed__entries", "changed__lag"))
+    begin = told[-1][0] if len(told) >= _DELTAS else since  # those before it are not kept
+    entries = sum(count or 0 for _, count, _ in told)
+    lag = max((each or 0 for _, _, each in told), default=last[1] or 0)
+    silent = max(0.0, (now - last[0]).total_seconds())
+    return _Flow(entries / max(1.0, (now - begin).total_seconds()), lag / 1e6, silent)
+
+
+_DELTAS = 1000
+
+
+def _stream(row: Stream, gaps: int) -> StreamPayload:
+    return {
+        "group": row.group,
+        "kind": row.kind,
+        "resource": row.resource,
+        "state": cast("StreamState", row.state),
+        "error": row.error,
+        "error_at": _time(row.error_at),
+        "listed_at": _time(row.listed_at),
+        "watermark": _revision(row.watermark),
+        "watermark_at": _time(row.watermark_at),
+        "entries": row.entries,
+        "gaps": gaps,
+    }
+
+
+def _gap(row: Gap) -> GapPayload:
+    return {
+        "group": row.group,
+        "kind": row.kind,
+        "since": microseconds(row.since),
+        "until": microseconds(row.until),
+        "since_revision": _revision(row.since_revision),
+        "revision": _revision(row.revision),
+        "reason": row.reason,
+    }
+
+
+def _time(moment: datetime | None) -> int | None:
+    return microseconds(moment) if moment else None
+
+
+def _revision(number: object) -> str | None:
+    return None if number is None else f"{number:f}"

@@ -1,4 +1,4 @@
-"""The Celery application: finite work (imports) in workers, the clock that repeats it in beat."""
+"""The Celery application: finite work (imports) and the watching of clusters in workers, the clock in beat."""
 
 import os
 
@@ -8,3 +8,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors"])
+app.steps["worker"].add("collectors.watch.step:Watching")

@@ -1,0 +1,41 @@
+"""What makes a Celery worker watch clusters: a step of the worker itself, beside the pool that runs tasks.
+
+It needs no broker, so it goes on while Valkey is away.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import bootsteps, signals
+
+from collectors.watch.credentials import api_of
+from collectors.watch.follower import Follower
+from collectors.watch.keeper import STOP_SECONDS, Keeper
+
+
+class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
+    """Begins after the pool has forked its processes, and ends as soon as the worker is asked to stop."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self._keeper: Keeper | None = None
+
+    def start(self, parent: Any) -> None:
+        self._keeper = Keeper(f"{parent.hostname}/{os.getpid()}", lambda lease: Follower(lease, api_of))
+        self._keeper.start()
+        signals.worker_shutting_down.connect(self._end)  # long before `stop` where tasks still run
+
+    def stop(self, parent: Any) -> None:
+        self._end()
+        if self._keeper:
+            self._keeper.join(2 * STOP_SECONDS)
+
+    close = terminate = stop
+
+    def _end(self, **_: Any) -> None:
+        if self._keeper:
+            self._keeper.stop()

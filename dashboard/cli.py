@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import connecting, environment, judging, replaying, serving
+from dashboard import connecting, environment, judging, recording, replaying, serving
 from dashboard.launcher import PORTS
 from dashboard.services import ServiceError, Stopped
 from dashboard.terminal import say
@@ -148,6 +148,30 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--paused", action="store_true", help="stand still until POST /replay/control says play")
     command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig that leads here")
     command.set_defaults(run=replaying.replay)
+    command = commands.add_parser(
+        "record",
+        parents=[shared],
+        help="watch a cluster from here, and write all that happens into one file; no server, no database",
+        epilog="Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 not writable, or not understood.",
+    )
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help="a new file, packed if it ends in .zst")
+    command.add_argument("--kubeconfig", metavar="F", help="how the cluster is reached (KUBECONFIG, or ~/.kube/config)")
+    command.add_argument("--context", default="", metavar="C", help="of the kubeconfig (its current one)")
+    command.add_argument("--in-cluster", action="store_true", help="as the ServiceAccount of the Pod this runs in")
+    command.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="R",
+        help="also this, as kubectl names it: crontabs.example.com, '*.example.com'; may be repeated",
+    )
+    command.add_argument("--exclude", action="append", default=[], metavar="R", help="leave this out; may be repeated")
+    command.add_argument("--namespace", metavar="NS", help="only in this namespace; all where none is named")
+    command.add_argument(
+        "--for", dest="duration", type=recording.duration, metavar="T", help="end after 90s, 10m, 1h30m (Ctrl-C)"
+    )
+    command.add_argument("--source", metavar="NAME", help="instead: what is known of a cluster that is connected")
+    command.set_defaults(run=recording.record)
     command = commands.add_parser("rules", help="list the rules, or show the page of one")
     command.add_argument("id", nargs="?", metavar="ID", help="such as service-gap; all where none is named")
     command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")

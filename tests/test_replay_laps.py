@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collectors.replay.laps import Laps
 
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
+from collectors.replay.laps import Laps
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.entries import microseconds, moment
 from timeline.kinds import seconds

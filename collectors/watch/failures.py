@@ -53,6 +53,10 @@ class Ahead(Refused):
     """It does not know a revision yet, or not any more: "Too large resource version"."""
 
 
+class RevisionsWentBack(Exception):
+    """The server's revisions are lower than they were: its etcd was restored. The message says what shows it."""
+
+
 class _Cause(msgspec.Struct):
     reason: str = ""
 

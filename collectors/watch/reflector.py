@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from collectors.watch.api import Api
-from collectors.watch.failures import Ahead, ApiError, Forbidden, Gone, Missing, Refused
+from collectors.watch.failures import Ahead, ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack
 from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
@@ -18,7 +18,7 @@ from timeline.entries import Entry, Mark, Observation, Told
 
 PAGE = 500  # objects
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 _FIRST, _LONGEST = 0.2, 5.0  # seconds before the next try, at first and after many
 _AT_MOST = 60.0  # seconds that a server may ask us to wait
 _LASTS = (240, 480)  # seconds after which the server is to end a watch
@@ -26,10 +26,6 @@ _PAGINGS = 5  # times that a list is begun anew because its pages were too slow,
 
 Deliver = Callable[[list[Observation]], None]
 Tell = Callable[[Resource, str, str], None]
-
-
-class RevisionsWentBack(Exception):
-    """The server's revisions are lower than they were: its etcd was restored."""
 
 
 class Reflector:
@@ -54,9 +50,9 @@ class Reflector:
         `again`: seconds before a resource that is forbidden or missing is asked for once more."""
         self._api, self.resource = api, resource
         self._deliver, self._tell = deliver, tell
-        self._path = resource.path(namespace)
+        self.path = resource.path(namespace)
         self._page, self._again = page, again
-        self._reading = Reading(resource, standing)
+        self.reading = Reading(resource, standing)
         self.revision = resume  # up to which everything was told; None: it has to be listed
         self._known = resume or max((each.revision for each in standing.values()), default=0)
         self._heard = heard  # when that was so, µs
@@ -140,24 +136,24 @@ class Reflector:
                 break
             self._deliver(entries)
             page = self._page_of(page.following)
-        gone = self._reading.vanished(seen, since, began)
+        gone = self.reading.vanished(seen, since, began)
         self._deliver([*entries, *gone, self._mark(Told.LISTED, began, revision)])
         self.revision, self._heard, self._lost, self._doubtful = revision, began, "", False
 
     def _page_of(self, following: str) -> Page:
         query = {"continue": following} if following else {}
-        accept = {"accept": _METADATA_LIST} if self.resource.metadata_only else {}
-        return page_of(self._api.get(self._path, limit=self._page, **query, **accept))
+        accept = {"accept": METADATA_LIST} if self.resource.metadata_only else {}
+        return page_of(self._api.get(self.path, limit=self._page, **query, **accept))
 
     def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
         """What a page shows. Raises RevisionsWentBack where an object is older than it was."""
         arrived = self._api.now()
         entries: list[Observation] = []
         for item in page.items:
-            if entry := self._reading.listed(item, arrived):
+            if entry := self.reading.listed(item, arrived):
                 entries.append(entry)
                 seen.add(key := key_of(entry))
-                if (entry.resource_version or 0) < (before := self._reading.living[key].revision):
+                if (entry.resource_version or 0) < (before := self.reading.living[key].revision):
                     raise RevisionsWentBack(
                         f"{entry.ref.kind} {entry.ref.name} has revision {entry.resource_version}, and had {before}"
                         " before: the cluster's etcd was restored."
@@ -177,12 +173,12 @@ class Reflector:
     def _watch(self, stop: threading.Event) -> None:
         """What changes, until the server ends it."""
         if self._doubtful:  # a server whose revisions went back would wait for ours to come again, and say nothing
-            self._check(page_of(self._api.get(self._path, limit=1)).revision)
+            self._check(page_of(self._api.get(self.path, limit=1)).revision)
             self._doubtful = False
         accept = {"accept": _METADATA} if self.resource.metadata_only else {}
         try:
             stream = self._api.stream(
-                self._path,
+                self.path,
                 stop,
                 watch="true",
                 allowWatchBookmarks="true",
@@ -209,12 +205,12 @@ class Reflector:
         arrived = self._api.clock.at(stream.arrived)
         told: list[Observation] = []
         failure: ApiError | Malformed | None = None
-        before = self._reading.unusable
+        before = self.reading.unusable
         for line in lines:
             if not line:
                 continue
             try:
-                event = self._reading.event(line, arrived, self.revision or 0)
+                event = self.reading.event(line, arrived, self.revision or 0)
             except Malformed as error:
                 failure = error
                 break
@@ -230,7 +226,7 @@ class Reflector:
         if told:
             self._heard, self._tries = arrived, 0
             self._deliver(told)
-        if self._reading.unusable != before:
+        if self.reading.unusable != before:
             self._say("watching", self._complaint())
         if isinstance(failure, Malformed):
             self._unreadable()
@@ -250,9 +246,9 @@ class Reflector:
         self._unread = self.revision
 
     def _complaint(self) -> str:
-        count = self._reading.unusable
+        count = self.reading.unusable
         what = "object" if count == 1 else "objects"
-        return f"{count} {what} could not be used. The last one: {self._reading.why}." if count else ""
+        return f"{count} {what} could not be used. The last one: {self.reading.why}." if count else ""
 
     def _mark(self, what: Told, time: int, revision: int, **more: object) -> Mark:
         kind = self.resource

@@ -1,0 +1,65 @@
+"""How a watch is known to have told everything where no bookmark says so: a list shows nothing that it did not tell."""
+
+from typing import Any
+
+import msgspec
+
+from collectors.watch.api import Api
+from collectors.watch.failures import ApiError
+from collectors.watch.reflector import METADATA_LIST, PAGE, Reflector
+from timeline.entries import Mark, Told, revision
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+
+
+class _Item(msgspec.Struct, gc=False):
+    metadata: _Metadata
+
+
+class _ListMetadata(msgspec.Struct, gc=False):
+    resourceVersion: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, gc=False):
+    metadata: _ListMetadata
+    items: list[_Item] | None = None
+
+
+_list = msgspec.json.Decoder(_List)
+
+
+def complete(api: Api, reflector: Reflector) -> Mark | None:
+    """That all up to a list's revision was told; None where it was not yet, or nobody can say.
+
+    To be believed only while the watch goes on: what the list cannot show, a life that began and ended unseen, is told
+    by it a moment later.
+    """
+    if reflector.revision is None:
+        return None
+    shown: dict[str, int] = {}
+    query: dict[str, Any] = {"limit": PAGE, "accept": METADATA_LIST}
+    try:
+        while True:
+            page = _list.decode(api.get(reflector.path, **query))
+            for item in page.items or ():
+                told = item.metadata
+                shown[told.uid or f"{told.namespace}/{told.name}"] = revision(told.resourceVersion) or 0
+            if not page.metadata.continue_:
+                break
+            query["continue"] = page.metadata.continue_
+    except (ApiError, ValueError):
+        return None
+    at = revision(page.metadata.resourceVersion)
+    living = {uid: each.revision for uid, each in dict(reflector.reading.living).items()}
+    late = any(living.get(uid, -1) < own for uid, own in shown.items())
+    gone = any(own <= (at or 0) for uid, own in living.items() if uid not in shown)
+    if at is None or late or gone:
+        return None
+    kind = reflector.resource
+    return Mark(kind.group, kind.version, kind.kind, Told.REACHED, api.now(), at)

@@ -1,0 +1,57 @@
+"""A recording in Causeline's own format, written as it goes: when the process is killed, it lacks the last moment."""
+
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from collectors.formats import own
+from timeline.entries import Observation
+from timeline.written import line_of
+
+_LEVEL = 6
+
+
+class RecordingFile:
+    """Packed where its name ends in .zst. Thread-safe. Raises OSError where it cannot be written."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises FileExistsError: what was recorded before is never overwritten."""
+        self.path = path
+        self.size = 0  # bytes, as far as it was flushed
+        self._open = True
+        self._lock = threading.Lock()
+        self._file: BinaryIO = path.open("xb")
+        self._packed: zstandard.ZstdCompressionWriter | None = None
+        if path.suffix == ".zst":
+            self._packed = zstandard.ZstdCompressor(_LEVEL, write_checksum=True).stream_writer(
+                self._file, closefd=False
+            )
+        self._put(b"".join(own.recording([])))
+        self.flush()
+
+    def write(self, observations: list[Observation]) -> None:
+        lines = b"".join([line_of(each) + b"\n" for each in observations])
+        with self._lock:
+            self._put(lines)
+
+    def flush(self) -> None:
+        """What was written up to now can be read by others, and outlives this process."""
+        with self._lock:
+            if self._packed:
+                self._packed.flush(zstandard.FLUSH_BLOCK)
+            self._file.flush()
+            self.size = self._file.tell()
+
+    def close(self) -> None:
+        """What is written afterwards is dropped."""
+        with self._lock, self._file:
+            self._open = False
+            if self._packed:
+                self._packed.flush(zstandard.FLUSH_FRAME)
+            self.size = self._file.tell()
+
+    def _put(self, data: bytes) -> None:
+        if self._open:
+            (self._packed or self._file).write(data)

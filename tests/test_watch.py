@@ -1,0 +1,347 @@
+"""One resource is followed through everything that a network and an API server do to it: nothing is lost, nothing is
+told twice as something new, and what cannot be known is a gap."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from collectors.replay import Replay
+from collectors.replay.serving import kubeconfig
+from collectors.watch import api as module
+from collectors.watch.resources import Resource
+from tests.reflecting import WATCH, Watching, api_of, cut, replayed, resource, until
+from timeline.entries import Change, Entry, ObjectRef, Observation, Owner, Told
+
+Begin = Callable[..., Watching]
+
+
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    with replayed() as running:
+        yield running
+
+
+@pytest.fixture
+def pods(replay: Replay) -> Iterator[Begin]:
+    """Begins to follow the Pods, and waits until they are watched."""
+    begun: list[Watching] = []
+
+    def begin(waits: dict[str, Any] | None = None, state: str = "watching", **options: Any) -> Watching:
+        api = api_of(replay, **(waits or {}))
+        watched = Watching(api, resource(api, "pods"), **options)
+        begun.append(watched)
+        until(lambda: watched.state == state)
+        return watched
+
+    yield begin
+    for each in begun:
+        each.end()
+
+
+def revision(replay: Replay) -> int:
+    return int(replay.status()["revisions"]["pods"])
+
+
+def caught_up(replay: Replay, watched: Watching) -> None:
+    """Wait until it knows all that was played."""
+
+    def holds() -> bool:
+        replay.control(bookmark=True)
+        return watched.reflector.revision == revision(replay)
+
+    until(holds)
+
+
+def play(replay: Replay, watched: Watching) -> None:
+    """To the end, and told."""
+    replay.control(play=True)
+    until(lambda: replay.status()["ended"])
+    caught_up(replay, watched)
+
+
+def told(entries: list[Entry]) -> set[tuple[Any, ...]]:
+    """All that is told of each change, but when it arrived; once, however often."""
+    return {
+        (each.ref, each.change, each.resource_version, each.received, each.user_agent, each.facts, each.body)
+        for each in entries
+        if each.change is not Change.OBSERVED
+    }
+
+
+@pytest.fixture(scope="module")
+def calm() -> set[tuple[Any, ...]]:
+    """What an undisturbed watch tells."""
+    with replayed() as replay:
+        api = api_of(replay)
+        with Watching(api, resource(api, "pods")) as watched:
+            until(lambda: watched.state == "watching")
+            play(replay, watched)
+            return told(watched.entries)
+
+
+def test_a_list_then_what_changes(replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    listed = watched.told
+    assert {each.change for each in watched.entries} <= {Change.OBSERVED}
+    assert watched.marks(Told.LISTED) == listed[-1:]
+    play(replay, watched)
+    after = [each for each in watched.told[len(listed) :] if isinstance(each, Entry)]
+    assert {each.change for each in after} == {Change.CREATED, Change.MODIFIED, Change.DELETED}
+    assert all(each.arrived for each in watched.entries)
+    assert watched.marks(Told.REACHED)[-1].revision == revision(replay)
+    assert [state for state, _ in watched.states] == ["listing", "watching"]
+
+
+@pytest.mark.parametrize("kind", ["reset", "half-line", "duplicate", "hang", "delay"])
+def test_a_stream_that_breaks_is_taken_up_where_it_was(
+    kind: str, replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]
+) -> None:
+    watched = pods()
+    replay.control(faults=[{"kind": kind, "resource": "pods", "count": 3, "after": 4, "seconds": 0.2}])
+    play(replay, watched)
+    assert replay.status()["faults"]["struck"] == {kind: 3}
+    assert told(watched.entries) == calm
+    assert not watched.marks(Told.GAP)
+    assert len(watched.marks(Told.LISTED)) == 1
+
+
+@pytest.mark.parametrize("kind", ["throttle", "error", "close", "unauthorized"])
+def test_an_answer_that_fails_is_asked_for_again(
+    kind: str, replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]
+) -> None:
+    watched = pods()
+    cut(replay, faults=[{"kind": kind, "resource": "pods", "count": 3, "seconds": 1}])
+    until(lambda: replay.status()["faults"]["struck"] == {kind: 3})
+    play(replay, watched)
+    assert told(watched.entries) == calm
+    assert not watched.marks(Told.GAP)
+    assert "failing" in [state for state, _ in watched.states]
+    assert watched.states[-1] == ("watching", "")
+
+
+def test_a_server_that_asks_to_wait_is_left_alone_so_long(replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    cut(replay, faults=[{"kind": "throttle", "resource": "pods", "count": 1, "seconds": 3}])
+    until(lambda: watched.state == "failing")
+    begun = time.monotonic()
+    until(lambda: watched.state == "watching")
+    assert time.monotonic() - begun > 1.5
+
+
+def test_a_server_that_is_away_for_a_while(replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]) -> None:
+    watched = pods()
+    replay.control(step=60)
+    replay.control(away=3)
+    until(lambda: watched.state == "failing")
+    assert "cannot be reached" in watched.states[-1][1]
+    until(lambda: watched.state == "watching")
+    play(replay, watched)
+    assert told(watched.entries) == calm
+    assert not watched.marks(Told.GAP)
+
+
+def miss(replay: Replay, watched: Watching, commits: int) -> int:
+    """Let it miss what happens, so that the server has forgotten it; the revision up to which it knew everything."""
+    caught_up(replay, watched)
+    known = watched.reflector.revision or 0
+    cut(replay, faults=[{"kind": "close", "resource": "pods", "count": 10_000}])
+    until(lambda: watched.state == "failing")
+    replay.control(step=commits, compact=True)
+    replay.control(clear=True)
+    return known
+
+
+def test_what_the_server_has_forgotten_is_a_gap(replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]) -> None:
+    watched = pods()
+    replay.control(step=200)
+    known = miss(replay, watched, 150)
+    until(lambda: watched.marks(Told.GAP))
+    until(lambda: watched.state == "watching")
+    play(replay, watched)
+    (gap,) = watched.marks(Told.GAP)
+    assert (gap.since_revision, gap.revision) == (known, watched.marks(Told.LISTED)[1].revision)
+    assert gap.since <= gap.time and gap.reason
+    found = told(watched.entries)
+    missed = {each[2] for each in calm - found}
+    assert missed and all(known < each <= (gap.revision or 0) for each in missed)
+    for each in found - calm:  # only what the list showed to be gone
+        assert (each[1], each[2]) == (Change.DELETED, None)
+
+
+def test_a_gap_is_told_before_what_is_listed_after_it(replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    replay.control(step=250)
+    miss(replay, watched, 100)
+    until(lambda: len(watched.marks(Told.LISTED)) == 2)
+    (gap,), (_, listed) = watched.marks(Told.GAP), watched.marks(Told.LISTED)
+    again = watched.told[watched.told.index(gap) + 1 : watched.told.index(listed)]
+    assert {each.change for each in again if isinstance(each, Entry)} <= {Change.OBSERVED, Change.DELETED}
+    vanished = [each for each in again if isinstance(each, Entry) and each.change is Change.DELETED]
+    assert vanished
+    for each in vanished:
+        assert (each.resource_version, each.received, each.staged) == (None, gap.since, gap.time)
+    assert watched.reflector.reading.living.keys() == {
+        each.ref.uid for each in again if isinstance(each, Entry) and each.change is Change.OBSERVED
+    }
+
+
+@pytest.mark.parametrize("kind", ["gone-in-stream", "gone"])
+def test_410_in_the_stream_and_at_its_start(kind: str, replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    replay.control(step=100)
+    caught_up(replay, watched)
+    fault = {"kind": kind, "resource": "pods", "verb": "watch"}
+    replay.control(faults=[fault])
+    if kind == "gone":
+        cut(replay)
+    until(lambda: len(watched.marks(Told.LISTED)) == 2)
+    assert len(watched.marks(Told.GAP)) == 1
+    until(lambda: watched.state == "watching")
+
+
+def test_410_between_two_pages_begins_the_list_anew(replay: Replay) -> None:
+    replay.control(step=150)
+    api, batches = api_of(replay), []
+
+    def deliver(batch: list[Observation]) -> None:
+        batches.append(batch)
+        if len(batches) == 1:
+            replay.control(step=20, compact=True)
+
+    with Watching(api, resource(api, "pods"), page=3, deliver=deliver) as watched:
+        until(lambda: watched.state == "watching")
+        listed = [each for batch in batches for each in batch]
+        assert len(listed) > 6
+        assert [each.what for each in listed if not isinstance(each, Entry)] == [Told.LISTED]
+        assert listed[-1].revision == revision(replay)  # type: ignore[union-attr]
+
+
+def test_a_list_in_pages_is_the_list(replay: Replay) -> None:
+    replay.control(step=300)
+    api = api_of(replay)
+    found = []
+    for page in (500, 2):
+        with Watching(api, resource(api, "pods"), page=page) as watched:
+            until(lambda watched=watched: watched.state == "watching")  # type: ignore[misc]
+            found.append(watched.changes)
+    assert found[0] == found[1] != []
+
+
+class Stood(NamedTuple):
+    ref: ObjectRef
+    revision: int
+    owner: Owner | None
+
+
+def left(watched: Watching) -> dict[str, Any]:
+    """What somebody who takes over knows: who lives, and up to where and when everything was told."""
+    living = watched.reflector.reading.living
+    standing = {uid: Stood(each.ref, each.revision, each.owner) for uid, each in living.items()}
+    return {"standing": standing, "resume": watched.reflector.revision, "heard": 1_000_000}
+
+
+def test_another_process_takes_up_where_one_ended(replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]) -> None:
+    first = pods()
+    replay.control(step=200)
+    caught_up(replay, first)
+    first.end()
+    replay.control(step=50)
+    second = pods(**left(first))
+    play(replay, second)
+    assert {each[:4] for each in told(first.entries) | told(second.entries)} == {each[:4] for each in calm}
+    assert not (second.marks(Told.GAP) or second.marks(Told.LISTED))
+
+
+def test_one_that_comes_too_late_tells_the_gap(replay: Replay, pods: Begin) -> None:
+    first = pods()
+    replay.control(step=250)
+    caught_up(replay, first)
+    first.end()
+    replay.control(step=100, compact=True)
+    second = pods(**left(first))
+    until(lambda: second.marks(Told.LISTED))
+    (gap,) = second.marks(Told.GAP)
+    assert (gap.since, gap.since_revision) == (1_000_000, first.reflector.revision)
+    assert [each for each in second.entries if each.change is Change.DELETED]
+
+
+def test_revisions_that_go_back_end_it(replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    replay.control(step=300)
+    caught_up(replay, watched)
+    replay.control(restore=100)
+    time.sleep(0.5)  # connections are reset: not the next one of this test
+    until(lambda: watched.state == "restored")
+    assert "restored" in watched.states[-1][1]
+    until(lambda: not watched.thread.is_alive())
+
+
+def test_one_that_resumes_behind_the_end_of_a_restored_history_says_so(replay: Replay, pods: Begin) -> None:
+    """A real server would wait for that revision to come, and say nothing until then."""
+    replay.control(step=100)
+    watched = pods(resume=revision(replay) + 1000, state="restored")
+    assert not watched.entries
+
+
+def test_what_is_forbidden_is_asked_for_again_now_and_then(replay: Replay, pods: Begin) -> None:
+    replay.control(deny=["pods"])
+    watched = pods(state="forbidden")
+    assert "403" in watched.states[-1][1]
+    replay.control(deny=[])
+    until(lambda: watched.state == "watching")
+    cut(replay, deny=["pods"])
+    until(lambda: watched.state == "forbidden")
+    replay.control(step=100)
+    replay.control(deny=[])
+    until(lambda: watched.state == "watching")
+    assert not watched.marks(Told.GAP)
+
+
+def test_what_is_missing_too(replay: Replay) -> None:
+    with Watching(api_of(replay), Resource("example.com", "v1", "Tab", "tabs", True)) as watched:
+        until(lambda: watched.state == "missing")
+
+
+def test_a_token_that_was_exchanged_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calm: set[tuple[Any, ...]]
+) -> None:
+
+    monkeypatch.setattr(module, "_AGAIN", 0.0)
+    token = tmp_path / "token"
+    token.write_text("one\n")
+    with replayed([WATCH], token="one", token_file=token) as replay:
+        config = tmp_path / "config"
+        config.write_text(json.dumps(kubeconfig(replay.url, "", token)))
+        api = module.Api.from_kubeconfig(config)
+        with Watching(api, resource(api, "pods")) as watched:
+            until(lambda: watched.state == "watching")
+            replay.control(step=60)
+            cut(replay, token="two")
+            play(replay, watched)
+            assert told(watched.entries) == calm
+            assert "failing" not in [state for state, _ in watched.states]
+
+
+def test_times_are_the_servers_whatever_our_clock_says(replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    begins = watched.marks(Told.LISTED)[0].time
+    replay.control(date=3600)
+    watched = pods()
+    assert abs(watched.marks(Told.LISTED)[0].time - begins - 3600 * 1_000_000) < 5_000_000
+
+
+def test_a_stream_is_stopped_at_once(pods: Begin) -> None:
+    watched = pods(waits={"silence": (60, 60)})
+    begun = time.monotonic()
+    watched.end()
+    assert time.monotonic() - begun < 1
+
+
+def test_streams_that_are_quiet_are_begun_anew_and_nobody_is_alarmed(replay: Replay, pods: Begin) -> None:
+    watched = pods(waits={"silence": (0.2, 0.2)})
+    until(lambda: replay.status()["requests"]["watch pods"] > 3)
+    assert [state for state, _ in watched.states] == ["listing", "watching"]

@@ -1,0 +1,231 @@
+"""Which resources of a cluster are watched, and whether their revisions are of one counter."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
+import pytest
+
+from collectors.watch.api import Api
+from collectors.watch.calibration import calibrate
+from collectors.watch.failures import ApiError, Forbidden, Refused
+from collectors.watch.resources import Resource, appeared, resources
+from timeline.entries import Mark, Told
+from timeline.judge import rulebook
+from timeline.kinds import qualified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERBS = ["get", "list", "watch"]
+BUILT_IN: dict[str, list[tuple[str, ...]]] = {
+    "v1": [
+        ("pods", "Pod", "po"),
+        ("pods/status", "Pod"),
+        ("services", "Service", "svc"),
+        ("secrets", "Secret"),
+        ("configmaps", "ConfigMap"),
+        ("events", "Event"),
+        ("endpoints", "Endpoints"),
+        ("persistentvolumeclaims", "PersistentVolumeClaim", "pvc"),
+        ("limitranges", "LimitRange"),
+    ],
+    "apps/v1": [("deployments", "Deployment"), ("replicasets", "ReplicaSet"), ("controllerrevisions", "X")],
+    "batch/v1": [("jobs", "Job"), ("cronjobs", "CronJob")],
+    "coordination.k8s.io/v1": [("leases", "Lease")],
+    "discovery.k8s.io/v1": [("endpointslices", "EndpointSlice")],
+    "events.k8s.io/v1": [("events", "Event")],
+    "scheduling.k8s.io/v1": [("priorityclasses", "PriorityClass", "pc")],
+    "batch.volcano.sh/v1alpha1": [("jobs", "Job", "vcjob")],
+    "example.com/v1beta1": [("tabs", "Tab")],
+    "example.com/v1": [("tabs", "Tab"), ("runs", "Run")],
+    "deep.example.com/v1": [("wells", "Well")],
+    "metrics.k8s.io/v1beta1": [("nodes", "NodeMetrics")],
+}
+
+
+class Server:
+    """Discovery, and the revisions of lists, as an API server answers."""
+
+    def __init__(self, versions: dict[str, list[tuple[str, ...]]] | None = None) -> None:
+        self.versions = versions or BUILT_IN
+        self.asked: list[str] = []
+        self.broken = ""
+        self.revisions: dict[str, Iterator[int | None]] = {}
+
+    @property
+    def api(self) -> Api:
+        return cast("Api", self)
+
+    def now(self) -> int:
+        return 1_000_000
+
+    def get(self, path: str, **query: Any) -> bytes:
+        self.asked.append(path)
+        if path == self.broken:
+            raise Refused("The API server answered 503.", 503)
+        if path == "/apis":
+            return orjson.dumps({"kind": "APIGroupList", "groups": self._groups()})
+        version = path.removeprefix("/apis/").removeprefix("/api/")
+        if version in self.versions:
+            return orjson.dumps({"resources": [self._told(*each) for each in self.versions[version]]})
+        at = next(self.revisions[path.rpartition("/")[2]])
+        if at is None:
+            raise Forbidden("No.", 403)
+        return orjson.dumps({"metadata": {"resourceVersion": str(at)}, "items": []})
+
+    def _groups(self) -> list[dict[str, Any]]:
+        found: dict[str, list[str]] = {}
+        for each in self.versions:
+            group, _, version = each.rpartition("/")
+            found.setdefault(group, []).append(version)
+        return [
+            {
+                "name": group,
+                "versions": [{"version": version} for version in versions],
+                "preferredVersion": {"version": versions[-1]},
+            }
+            for group, versions in found.items()
+            if group
+        ]
+
+    def _told(self, name: str, kind: str, *short: str) -> dict[str, Any]:
+        verbs = ["get"] if kind == "X" else VERBS
+        return {"name": name, "kind": kind, "namespaced": True, "shortNames": list(short), "verbs": verbs}
+
+
+def names(server: Server, include: list[str] | None = None, exclude: list[str] | None = None) -> set[str]:
+    return {each.name for each in resources(server.api, include or [], exclude or [])[0]}
+
+
+def test_what_the_rules_look_at_is_watched_and_no_more() -> None:
+    found = names(Server())
+    assert {"pods", "services", "configmaps", "priorityclasses.scheduling.k8s.io", "jobs.batch.volcano.sh"} <= found
+    assert not found & {"secrets", "limitranges", "tabs.example.com", "events.events.k8s.io"}
+    assert "pods/status" not in found
+
+
+def test_every_kind_that_a_rule_needs_is_watched() -> None:
+    found = {qualified(each.group, each.kind) for each in resources(Server().api, [], [])[0]}
+    wanted = {kind for rule in rulebook() for kind in (*rule.judges, *rule.needs, *rule.any_of)}
+    here = {qualified(version.rpartition("/")[0], each[1]) for version in BUILT_IN for each in BUILT_IN[version]}
+    assert wanted & here <= found
+
+
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("tabs.example.com", {"tabs.example.com"}),
+        ("tab.example.com", {"tabs.example.com"}),
+        ("*.example.com", {"tabs.example.com", "runs.example.com", "wells.deep.example.com"}),
+        ("tabs", {"tabs.example.com"}),
+        ("limitranges", {"limitranges"}),
+        ("nodes", {"nodes.metrics.k8s.io"}),
+        ("jobs", set()),
+    ],
+)
+def test_include_names_resources_as_kubectl_does(name: str, added: set[str]) -> None:
+    assert names(Server(), [name]) - names(Server()) == added
+    assert not resources(Server().api, [name], [])[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("jobs", {"jobs.batch"}),
+        ("jobs.batch.volcano.sh", {"jobs.batch.volcano.sh"}),
+        ("vcjob", {"jobs.batch.volcano.sh"}),
+        ("po", {"pods"}),
+        ("*.apps", {"deployments.apps", "replicasets.apps"}),
+    ],
+)
+def test_exclude_too(name: str, left_out: set[str]) -> None:
+    assert names(Server()) - names(Server(), [], [name]) == left_out
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("secrets", "never reads Secrets"),
+        ("controllerrevisions.apps", "both listed and watched"),
+        ("events.events.k8s.io", "core/v1"),
+        ("boats.example.com", "no such resource"),
+        ("boats", "no such resource"),
+    ],
+)
+def test_what_cannot_be_watched_is_said(name: str, why: str) -> None:
+    found, missing = resources(Server().api, [name], [])
+    assert found == resources(Server().api, [], [])[0]
+    assert [each.resource for each in missing] == [name]
+    assert why in missing[0].why
+
+
+def test_the_preferred_version_is_taken_and_others_only_for_what_it_lacks() -> None:
+    server = Server(
+        {"v1": [], "example.com/v1beta1": [("tabs", "Tab"), ("old", "Old")], "example.com/v1": [("tabs", "Tab")]}
+    )
+    found, _ = resources(server.api, ["*.example.com"], [])
+    assert {(each.resource, each.version) for each in found} == {("tabs", "v1"), ("old", "v1beta1")}
+
+
+def test_groups_that_nobody_wants_are_not_asked() -> None:
+    """An aggregated server that is away does not keep the others from being watched."""
+    server = Server()
+    server.broken = "/apis/metrics.k8s.io/v1beta1"
+    names(server)
+    assert server.broken not in server.asked
+    found, missing = resources(server.api, ["nodes.metrics.k8s.io"], [])
+    assert found and "503" in missing[0].why
+
+
+def test_what_appears_later_is_the_difference() -> None:
+    before = resources(Server({name: BUILT_IN[name] for name in ("v1", "batch/v1")}).api, ["*.example.com"], [])[0]
+    after = resources(Server().api, ["*.example.com"], [])[0]
+    assert {each.name for each in appeared(before, after)} > {"tabs.example.com", "jobs.batch.volcano.sh"}
+    assert not appeared(after, after)
+    assert not appeared(after, [each._replace(version="v2") for each in after])
+
+
+def test_what_is_no_api_server_is_said() -> None:
+    class Page(Server):
+        def get(self, path: str, **query: Any) -> bytes:
+            return b"<html>"
+
+    with pytest.raises(ApiError, match="no API server"):
+        resources(Page().api, [], [])
+
+
+PODS = Resource("", "v1", "Pod", "pods", True)
+EVENTS = Resource("", "v1", "Event", "events", True)
+JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", True)
+
+
+def told(**revisions: list[int | None]) -> list[tuple[str, Told, str]]:
+    server = Server()
+    server.revisions = {name: iter(each) for name, each in revisions.items()}
+    marks: list[Mark] = list(calibrate(server.api, [EVENTS, JOBS, PODS]))
+    return [(mark.kind, mark.what, mark.other) for mark in marks]
+
+
+def test_one_that_lies_between_two_lists_of_pods_counts_with_them() -> None:
+    assert told(pods=[10, 12, 12], events=[11], jobs=[12]) == [
+        ("Event", Told.TOGETHER, "Pod"),
+        ("Job", Told.TOGETHER, "Pod"),
+        ("Pod", Told.TOGETHER, "Event"),
+    ]
+
+
+def test_events_in_an_etcd_of_their_own_stand_apart() -> None:
+    assert told(pods=[10, 12, 13], events=[5], jobs=[12]) == [
+        ("Event", Told.APART, "Pod"),
+        ("Job", Told.TOGETHER, "Pod"),
+        ("Pod", Told.TOGETHER, "Job.batch.volcano.sh"),
+    ]
+
+
+def test_what_cannot_be_asked_or_goes_back_tells_nothing() -> None:
+    assert told(pods=[10, 12, 13], events=[None], jobs=[13]) == [
+        ("Job", Told.TOGETHER, "Pod"),
+        ("Pod", Told.TOGETHER, "Job.batch.volcano.sh"),
+    ]
+    assert told(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", Told.APART, "Pod")]
+    assert told(pods=[None, None, None], events=[4], jobs=[20]) == []

@@ -76,11 +76,11 @@ def settled(finding: Finding, world: World) -> Finding:
     (rule,) = (rule for rule in rulebook() if rule.id == finding.rule)
     moments = [proof.moment for each in finding.occurrences for proof in each.proof]
     revision = max((moment.entry.resource_version or 0 for moment in moments if not moment.space), default=0)
-    time = max(moment.time for moment in moments)
+    arrived = max(moment.entry.arrived for moment in moments)
     late = []
     for kind in _kinds(rule, world):
         stream = world.streams[kind]
-        if (stream.reached < revision) if stream.together else (stream.reached_at < time):
+        if (stream.reached < revision) if stream.together else (stream.reached_at < arrived):
             late.append(plural(kind[1]))
     if not late:
         return replace(finding, status=Status.CONFIRMED, status_reason="")

@@ -410,7 +410,8 @@ class Ledger:
         """The drawn time up to which a stream has told everything."""
         stream = self.streams[kind]
         clock = self.clocks[self._spaces.get(kind, "")]
-        return stream.reached_at if clock.last <= stream.reached else clock.time_of(stream.reached)
+        heard = stream.reached_at if clock.last <= stream.reached else 0
+        return max(heard, clock.time_of(stream.reached))
 
     @property
     def offsets(self) -> dict[str, int]:

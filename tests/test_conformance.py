@@ -1,0 +1,121 @@
+"""The same recording watched live and uploaded: the same lives, and the same findings.
+
+A recording of kubectl is served as a cluster and followed over HTTP; then its files are uploaded. The live source heard
+up to where each kind was complete, so it may find what the files leave open, but nothing else: the audit log of the
+same cluster tells it, too. What no clock tells, it tells neither way: whole seconds that are the same are not compared.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from collectors.formats import Limits
+from collectors.imports import Count, import_into
+from collectors.replay import serve
+from collectors.watch import scout
+from collectors.watch.follower import Follower
+from tests.followed import by_path, connected
+from tests.live import verdicts
+from tests.test_services import eventually
+from timeline import chunks, leases, store
+from timeline.entries import Mark, Told
+from timeline.exports import document
+from timeline.models import Cluster, Finding, Gap, Source, Stream, Track
+from timeline.payloads import FindingPayload
+from timeline.streams import PASSES
+
+ENGINE = Path(__file__).parent / "data" / "engine"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def followers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Follower]]:
+    monkeypatch.setattr(scout, "COMPARE_FIRST", 0.1)
+    started: list[Follower] = []
+    yield started
+    for follower in started:
+        follower.stop()
+        follower.join(10)
+
+
+def uploaded(*paths: Path) -> Source:
+    source = store.open_source("uploaded")
+    import_into(source, [(path, path.name) for path in paths], Limits(), Count())
+    return source
+
+
+def watched(folder: Path, speed: float | str, followers: list[Follower], room: Path) -> Source:
+    """The recording, played to its end before a follower's eyes, and everything confirmed or taken back."""
+    with serve([folder], speed=speed, paused=True, bookmark_seconds=0.3) as replay:
+        connected(replay, room)
+        (lease,) = leases.take("here", 1)
+        followers.append(Follower(lease, by_path))
+        followers[-1].start()
+        eventually(lambda: Cluster.objects.get().state == "live", 20)
+        source = Cluster.objects.get().source
+        assert source
+        eventually(lambda: set(states(source)) == {"watching"} and compared(source), 20)
+        replay.control(play=True)
+        eventually(lambda: replay.status()["ended"], 120)
+        revisions = replay.status()["revisions"]
+        eventually(lambda: reached(source, revisions), 20)
+        eventually(lambda: not Finding.objects.filter(source=source, document__status="suspected").exists(), 20)
+        followers[-1].stop()
+        followers[-1].join(10)
+    return source
+
+
+def states(source: Source) -> list[str]:
+    return list(Stream.objects.filter(source=source).values_list("state", flat=True))
+
+
+def compared(source: Source) -> bool:
+    """Whether it was asked often enough which kinds count together."""
+    marks = [each for each in chunks.observations(source.pk) if isinstance(each, Mark)]
+    passes = Counter((each.group, each.kind) for each in marks if each.what is Told.TOGETHER)
+    apart = {(each.group, each.kind) for each in marks if each.what is Told.APART}
+    return len(apart) + sum(passes[kind] >= PASSES for kind in passes.keys() - apart) >= len(states(source)) - 1
+
+
+def reached(source: Source, revisions: dict[str, str]) -> bool:
+    """Whether each stream is complete up to the last revision of its counter."""
+    streams = Stream.objects.filter(source=source)
+    return all((stream.watermark or 0) >= int(revisions[str(stream)]) for stream in streams)
+
+
+def lives(source: Source) -> set[tuple[object, ...]]:
+    rows = Track.objects.filter(source=source)
+    return {(row.group, row.kind, row.namespace, row.name, row.uid, row.life.upper is None) for row in rows}
+
+
+def found(source: Source) -> list[FindingPayload]:
+    return [each for each in document(source)["findings"] if each["verdict"] != "inconclusive"]
+
+
+def ids(findings: Iterable[FindingPayload]) -> set[str]:
+    return {each["id"] for each in findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "speed"), [("families-watch", "max"), ("families-watch", 40), ("jobs-watch", "max"), ("jobs-watch", 4)]
+)
+def test_live_or_uploaded_the_same_is_found(
+    name: str, speed: float | str, followers: list[Follower], tmp_path: Path
+) -> None:
+    live = watched(ENGINE / name, speed, followers, tmp_path)
+    assert not Gap.objects.exists()
+    again = uploaded(ENGINE / name)
+    assert lives(live) == lives(again)
+    assert verdicts(found(live)) >= verdicts(found(again))
+    surplus = ids(found(live)) - ids(found(again))
+    logged = uploaded(ENGINE / f"{name.removesuffix('-watch')}.jsonl.zst")
+    assert surplus <= ids(found(logged))
+
+
+@pytest.mark.timeout(180)
+def test_at_the_pace_of_the_cluster_the_same_is_found(followers: list[Follower], tmp_path: Path) -> None:
+    live = watched(ENGINE / "jobs-watch", 1, followers, tmp_path)
+    assert verdicts(found(live)) == verdicts(found(uploaded(ENGINE / "jobs-watch")))
+    assert lives(live)

@@ -65,7 +65,8 @@ class Asked:
     @classmethod
     def of_cluster(cls, told: ClusterPayload) -> Asked:
         size = told["keep_bytes"]
-        unit = next((name for name, each in reversed(UNITS.items()) if size and size % each == 0), "MB")
+        fitting = [name for name, each in UNITS.items() if size and size % each == 0]
+        unit = fitting[-1] if fitting else "MB" if size else "GB"
         return cls(
             name=told["name"],
             how=told["how"],
@@ -74,7 +75,7 @@ class Asked:
             include=tuple(told["include"]),
             exclude=tuple(told["exclude"]),
             keep_days=str(told["keep_days"] or ""),
-            keep_size=f"{size / UNITS[unit]:g}" if size else "",
+            keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
             keep_unit=unit,
         )
 
@@ -104,7 +105,7 @@ class Asked:
             connecting.resources(self.include),
             connecting.resources(self.exclude),
             int(days) if days is not None else None,
-            int(size * unit) if size is not None else None,
+            round(size * unit) if size is not None else None,
         )
 
     def with_sealed(self, way: Way) -> Asked:

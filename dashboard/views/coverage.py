@@ -37,6 +37,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "remedies": [
             {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
             for heading, lines in wording.remedies(each["remedy"] for each in told["rules"])
+            if not (health and heading.startswith("With kubectl"))  # its kinds are chosen where it is connected
         ],
         "judged": wording.judged(told["rules"]),
         "coverage": wording.kinds(told),

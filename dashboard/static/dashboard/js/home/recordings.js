@@ -30,7 +30,8 @@ export class Recordings {
   renewSoon() {
     this.#soon ||= setTimeout(() => {
       this.#soon = 0;
-      if (!document.hidden) this.renew();
+      if (!getSelection().isCollapsed) this.renewSoon(); // somebody copies
+      else if (!document.hidden) this.renew();
     }, Math.max(0, this.#renewed + OFTEN - performance.now()));
   }
 
@@ -47,6 +48,7 @@ export class Recordings {
     const focused = document.activeElement?.closest("[data-source]")?.dataset.source;
     const open = new Set([...document.querySelectorAll("[data-keep][open]")].map((each) => each.dataset.keep));
     const inside = document.activeElement?.closest("[data-keep]")?.dataset.keep;
+    const link = document.activeElement?.closest("#live a")?.getAttribute("href");
     for (const id of RENEWED) {
       const fresh = page.getElementById(id);
       if (fresh) byId(id).replaceWith(document.adoptNode(fresh));
@@ -55,6 +57,7 @@ export class Recordings {
       each.open = open.has(each.dataset.keep);
       if (each.dataset.keep === inside) each.querySelector("summary").focus();
     }
+    if (link) document.querySelector(`#live a[href="${CSS.escape(link)}"]`)?.focus();
     if (focused) document.querySelector(`[data-source="${focused}"] a`)?.focus();
   }
 

@@ -1,0 +1,92 @@
+"""A cluster is connected in the browser, seen to move, and let go; everybody can use the pages for that."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from collectors.replay import Replay, serve
+from tests.browser.test_with_axe import EVERYWHERE, complaints_of_axe
+from tests.recordings import SAMPLE
+
+SECRET = "t0ken-that-nobody-sees"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Replay]:
+    """A recording as an API server that stands still at its beginning."""
+    with serve([SAMPLE], token=SECRET, paused=True) as replay:
+        yield replay
+
+
+def ask(page: Page, replay: Replay, name: str) -> None:
+    """The form is filled in, and the cluster has answered."""
+    page.goto("/clusters/")
+    page.get_by_role("textbox", name="Name").fill(name)
+    page.get_by_role("textbox", name="Kubeconfig").fill(json.dumps(replay.kubeconfig))
+    page.get_by_role("button", name="Ask the cluster").click()
+    expect(page.get_by_role("heading", name="It can be watched", exact=True)).to_be_visible()
+
+
+@EVERYWHERE
+def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: str, size: ViewportSize) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.goto("/clusters/")
+    assert complaints_of_axe(page) == []
+    ask(page, cluster, "by-everyone")
+    assert SECRET not in page.content()
+    page.get_by_text("What is watched, and how much of it is kept").click()
+    assert complaints_of_axe(page) == []
+    page.get_by_role("button", name="Connect", exact=True).press("Enter")
+    expect(page.get_by_role("heading", name="by-everyone", level=1)).to_be_visible()
+    page.get_by_role("button", name="Test the connection").click()
+    expect(page.get_by_role("heading", name="It can be watched")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto("/")
+    row = page.locator(".cluster", has_text="by-everyone")
+    expect(row).to_be_visible()
+    assert complaints_of_axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto("/clusters/")
+    page.get_by_role("link", name="by-everyone").click()
+    page.get_by_role("checkbox", name="Delete what was seen").check()
+    page.get_by_role("button", name="Disconnect by-everyone").click()
+    expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
+    expect(page.get_by_role("link", name="by-everyone")).to_have_count(0)
+
+
+def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page) -> None:
+    with serve([SAMPLE], token=SECRET, paused=True, bookmark_seconds=1) as replay:
+        ask(page, replay, "moving")
+        page.get_by_role("button", name="Connect", exact=True).click()
+        page.goto("/")
+        row = page.locator(".cluster", has_text="moving")
+        expect(row.locator(".state").first).to_have_text("live")
+        row.locator("summary").click()
+        pods = row.locator("tr", has=page.get_by_role("rowheader", name="pods", exact=True))
+        expect(pods).to_contain_text("watching")
+        before = pods.locator("td").nth(3).inner_text()
+        replay.control(play=True, speed=20)
+        expect(pods.locator("td").nth(3)).not_to_have_text(
+            before
+        )  # the page was not loaded anew, and the table is open
+        expect(row.locator(".count").first).to_be_visible()
+        with page.expect_download() as download:
+            row.get_by_role("link", name="Record: download all that was seen").click()
+        assert download.value.suggested_filename == "moving.jsonl.zst"
+        page.get_by_role("link", name="Clusters…").click()
+        page.get_by_role("link", name="moving").click()
+        page.get_by_role("button", name="Pause").click()
+        expect(page.locator(".lead .state")).to_have_text("paused")
+        page.get_by_role("button", name="Resume").click()
+        expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        page.get_by_role("button", name="Disconnect moving").click()
+        page.goto("/")
+        left = page.locator(".recordings tr", has_text="moving")
+        expect(left).to_contain_text("The cluster was disconnected on")
+        left.get_by_role("button", name="Delete moving").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(left).to_have_count(0)

@@ -1,0 +1,249 @@
+"""A replay misbehaves when it is told to, as API servers and networks do, and only then."""
+
+import http.client
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException
+
+from collectors.replay import Replay, serve
+from tests.load import CONFIG_MAPS, PODS, busy
+from tests.replayed import api_of, core
+
+TAPE = busy(20, 100, (PODS, CONFIG_MAPS))
+PATH = "/api/v1/pods"
+
+
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    with serve(TAPE, paused=True) as replay:
+        yield replay
+
+
+class Stream:
+    """One watch, of which the lines are read as they come."""
+
+    def __init__(self, replay: Replay, path: str = PATH, **query: Any) -> None:
+        asked = {"watch": 1, "timeoutSeconds": 10, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
+        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=5)
+        self._connection.request("GET", f"{path}?{'&'.join(f'{name}={value}' for name, value in asked.items())}")
+        self.answer = self._connection.getresponse()
+
+    def line(self) -> bytes:
+        return self.answer.readline()
+
+    def event(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.line())
+        return told
+
+    def close(self) -> None:
+        self.answer.close()
+        self._connection.close()
+
+
+def status_of(error: urllib.error.HTTPError) -> tuple[int, str]:
+    with error:
+        return error.code, json.load(error)["reason"]
+
+
+def test_resets_the_connection_in_the_middle_of_an_object(replay: Replay) -> None:
+    stream = Stream(replay)
+    replay.control(faults=[{"kind": "reset", "resource": "pods", "after": 3}], step=20)
+    assert [stream.event()["type"] for _ in range(3)] == ["MODIFIED"] * 3
+    with pytest.raises((ConnectionResetError, http.client.IncompleteRead)):
+        half = stream.line()
+        assert half
+        assert not half.endswith(b"\n")
+        raise http.client.IncompleteRead(half)
+    stream.close()
+    assert replay.status()["faults"]["struck"] == {"reset": 1}
+
+
+def test_ends_after_half_a_line(replay: Replay) -> None:
+    stream = Stream(replay)
+    replay.control(faults=[{"kind": "half-line"}], step=1)
+    half = stream.line()
+    assert half.startswith(b'{"type":"MODIFIED"')
+    assert not half.endswith(b"\n")
+    assert stream.line() == b""
+    stream.close()
+
+
+def test_hangs_for_ever(replay: Replay) -> None:
+    stream = Stream(replay, timeoutSeconds=1)
+    replay.control(faults=[{"kind": "hang"}], step=10)
+    with pytest.raises(TimeoutError):
+        stream.line()
+    stream.close()
+    other = Stream(replay)  # it was to happen once
+    assert other.event()["type"] == "MODIFIED"
+    other.close()
+
+
+def test_is_gone_at_the_start_and_in_the_stream(replay: Replay) -> None:
+    replay.control(faults=[{"kind": "gone", "verb": "watch"}])
+    refused = Stream(replay)
+    assert (refused.answer.status, json.load(refused.answer)["reason"]) == (410, "Expired")
+    refused.close()
+    stream = Stream(replay)
+    replay.control(faults=[{"kind": "gone-in-stream", "after": 1}], step=10)
+    assert [stream.event()["type"] for _ in range(2)] == ["MODIFIED", "ERROR"]
+    stream.close()
+
+
+def test_throttles_fails_and_refuses_so_many_times(replay: Replay) -> None:
+    faults = [
+        {"kind": "throttle", "seconds": 2},
+        {"kind": "error", "count": 2},
+        {"kind": "unauthorized"},
+        {"kind": "gone", "resource": "configmaps"},
+    ]
+    replay.control(faults=faults)
+    told = []
+    for _ in range(4):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(replay.url + PATH)
+        told.append((refused.value.code, refused.value.headers["Retry-After"], status_of(refused.value)[1]))
+    with urllib.request.urlopen(replay.url + PATH) as answer:
+        assert json.load(answer)["kind"] == "PodList"
+    assert told == [
+        (429, "2", "TooManyRequests"),
+        (500, None, "InternalError"),
+        (500, None, "InternalError"),
+        (401, None, "Unauthorized"),
+    ]
+    assert [fault["kind"] for fault in replay.status()["faults"]["armed"]] == ["gone"]
+
+
+def test_takes_a_new_token_when_it_is_rotated(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with serve(TAPE, paused=True, token="first", token_file=file) as replay:
+        with api_of(replay) as api:
+            core(api).list_pod_for_all_namespaces()
+            replay.control(token="second")
+            with pytest.raises(ApiException) as refused:
+                core(api).list_pod_for_all_namespaces()
+            assert refused.value.status == 401
+        assert file.read_text() == "second"
+        replay.token = "second"
+        with api_of(replay) as api:
+            core(api).list_pod_for_all_namespaces()
+
+
+def test_a_slow_list_is_of_one_revision_while_changes_go_on() -> None:
+    with serve(busy(5000, 2000), speed=10) as replay, api_of(replay) as api:
+        replay.control(faults=[{"kind": "slow-list", "seconds": 0.1, "count": 10}])
+        first = page = core(api).list_pod_for_all_namespaces(limit=500)
+        items = list(page.items)
+        while page.metadata._continue:
+            page = core(api).list_pod_for_all_namespaces(limit=500, _continue=page.metadata._continue)
+            items += page.items
+        assert replay.status()["place"] > 0
+        assert len({each.metadata.uid for each in items}) == 5000
+        assert page.metadata.resource_version == first.metadata.resource_version
+        assert max(int(each.metadata.resource_version) for each in items) <= int(first.metadata.resource_version)
+
+
+def test_revisions_go_back_and_are_given_again(replay: Replay) -> None:
+    replay.control(step=50)
+    stream = Stream(replay)
+    before = [stream.event() for _ in range(25)]
+    replay.control(restore=10)
+    assert stream.line() == b""
+    stream.close()
+    assert replay.status()["revisions"]["pods"] == "50"
+    with api_of(replay) as api:
+        pods = core(api).list_pod_for_all_namespaces()
+    assert pods.metadata.resource_version == "50"
+    replay.control(step=40)
+    stream = Stream(replay, resourceVersion=50)
+    assert [stream.event() for _ in range(20)] == before[5:]
+    stream.close()
+
+
+def test_tells_an_event_twice(replay: Replay) -> None:
+    stream = Stream(replay)
+    replay.control(faults=[{"kind": "duplicate", "count": 2}], step=6)
+    names = [stream.event()["object"]["metadata"]["resourceVersion"] for _ in range(5)]
+    assert names == ["41", "41", "43", "43", "45"]
+    stream.close()
+
+
+def test_delays_one_kind_behind_another(replay: Replay) -> None:
+    pods, maps = Stream(replay), Stream(replay, "/api/v1/configmaps")
+    replay.control(faults=[{"kind": "delay", "resource": "pods", "seconds": 1}], step=2)
+    started = time.monotonic()
+    assert maps.event()["object"]["metadata"]["resourceVersion"] == "42"
+    assert time.monotonic() - started < 0.9
+    assert pods.event()["object"]["metadata"]["resourceVersion"] == "41"
+    assert time.monotonic() - started > 0.5
+    pods.close()
+    maps.close()
+
+
+def test_the_date_may_be_an_hour_off(replay: Replay) -> None:
+    def date() -> float:
+        with urllib.request.urlopen(f"{replay.url}/readyz") as answer:
+            return parsedate_to_datetime(answer.headers["Date"]).timestamp()
+
+    before = date()
+    replay.control(date=3600)
+    assert date() == before + 3600
+
+
+def test_is_away_for_a_while_and_comes_back(replay: Replay) -> None:
+    stream = Stream(replay)
+    replay.control(away=1)
+    with pytest.raises((http.client.IncompleteRead, OSError)):
+        stream.answer.read()
+    stream.close()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"{replay.url}/readyz", timeout=5)
+    time.sleep(1.2)
+    assert replay.status()["place"] == 0
+
+
+def test_bookmarks_come_every_so_often_and_when_asked_for(replay: Replay) -> None:
+    stream = Stream(replay)
+    replay.control(bookmark=True)
+    assert stream.event()["object"]["metadata"]["resourceVersion"] == "40"
+    replay.control(bookmark_seconds=0.1)
+    assert [stream.event()["type"] for _ in range(3)] == ["BOOKMARK"] * 3
+    stream.close()
+
+
+def test_a_watch_ends_when_its_time_is_over(replay: Replay) -> None:
+    stream = Stream(replay, timeoutSeconds=1)
+    started = time.monotonic()
+    assert stream.line() == b""
+    assert 0.5 < time.monotonic() - started < 3
+    stream.close()
+
+
+def test_one_reader_that_reads_nothing_does_not_stop_the_others() -> None:
+    with serve(busy(20, 60_000), speed="max", paused=True) as replay:
+        idle = Stream(replay, resourceVersion=20)
+        stream = Stream(replay, resourceVersion=20)
+        threading.Timer(0.1, replay.control, kwargs={"play": True}).start()
+        count = 0
+        while stream.event()["type"] != "BOOKMARK":
+            count += 1
+        assert count == 60_000
+        idle.close()
+        stream.close()
+
+
+def test_an_order_that_is_not_understood_changes_nothing(replay: Replay) -> None:
+    for order in ({"faults": [{"kind": "earthquake"}]}, {"pley": True}, {"restore": 5}):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            replay.control(**order)
+        assert status_of(refused.value) == (400, "BadRequest")
+    assert not replay.status()["playing"]

@@ -72,12 +72,13 @@ def json(told: Any, status: int = 200) -> Answer:
     return Answer(status, orjson.dumps(told))
 
 
-def list_of(resource: Resource, commits: Iterable[Commit], revision: int, following: str, remaining: int) -> Answer:
-    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
-    if following:
-        metadata["continue"] = following
-    if remaining:
-        metadata["remainingItemCount"] = remaining
+def metadata_of_list(revision: int, following: str, remaining: int) -> dict[str, Any]:
+    """`following`: the token of the next page; `remaining`: what is on later ones. Either may be missing."""
+    told = {"resourceVersion": str(revision), "continue": following, "remainingItemCount": remaining}
+    return {name: value for name, value in told.items() if value}
+
+
+def list_of(resource: Resource, commits: Iterable[Commit], metadata: dict[str, Any]) -> Answer:
     head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":['
     told = head % (resource.kind.encode(), resource.api_version.encode(), orjson.dumps(metadata))
     return Answer(200, b"".join((told, b",".join([commit.body for commit in commits]), b"]}")))

@@ -78,7 +78,7 @@ class Control:
             if self._token_file:
                 self._token_file.write_text(order.token, encoding="utf-8")
         if order.bookmark_seconds is not None:
-            api.bookmark_seconds = order.bookmark_seconds
+            api.every(order.bookmark_seconds)
         if order.date is not None:
             self.ahead = order.date
         if order.compact:

@@ -1,0 +1,135 @@
+"""Pure: changes get their place in the order of commits, and the revision and the time that go with it.
+
+What a recording tells of without its revision, such as most deletions in an audit log, gets an unused one between its
+neighbours.
+"""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import msgspec
+import orjson
+
+from collectors.replay.resources import Resource
+from timeline.entries import revision
+from timeline.lifelines import Moment, Track
+from timeline.order import SECOND
+
+GroupKind = tuple[str, str]
+
+
+class Commit(msgspec.Struct, frozen=True, gc=False):
+    """One change as it is served. `change` is the word of a watch event; `body` the object after it, as JSON."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str
+    change: str
+    revision: int
+    time: int  # when it is played, microseconds
+    body: bytes
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """In the order of keys objects are listed."""
+        return self.namespace, self.name
+
+
+class Draft(NamedTuple):
+    """A commit that may lack its revision."""
+
+    track: Track
+    moment: Moment
+    change: str
+    body: bytes
+    after: int  # its revision is greater than this one,
+    before: int  # and less than this one
+
+
+def placed(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commit]:
+    """The commits of one space in the order of revisions, with times that never go back."""
+    told = sorted((draft for draft in drafts if draft.moment.entry.resource_version is not None), key=_own)
+    used = {_own(draft) for draft in told}
+    times, highest = [], 0
+    for draft in told:
+        highest = max(highest, draft.moment.time)
+        times.append(highest)
+    revisions = [_own(draft) for draft in told]
+    found = [(revision, time, draft) for revision, time, draft in zip(revisions, times, told, strict=True)]
+    given: dict[Track, int] = {}  # the last of each life
+    for draft in sorted((draft for draft in drafts if draft.moment.entry.resource_version is None), key=_time):
+        place = bisect_right(times, draft.moment.time)
+        least = max(revisions[place - 1] if place else 0, draft.after, given.get(draft.track, 0))
+        revision = _unused(least, draft.after, draft.before, used)
+        used.add(revision)
+        given[draft.track] = revision
+        found.append((revision, draft.moment.time, draft))
+    commits, highest = [], 0
+    for revision, time, draft in sorted(found, key=lambda each: each[0]):
+        highest = max(highest, time)
+        commits.append(commit_of(draft, served, revision, highest))
+    return commits
+
+
+def _own(draft: Draft) -> int:
+    return draft.moment.entry.resource_version or 0
+
+
+def _time(draft: Draft) -> int:
+    return draft.moment.time
+
+
+def _unused(least: int, after: int, before: int, used: set[int]) -> int:
+    """A revision that no other commit has, as near behind `least` as there is one."""
+    revision = least + 1
+    while revision in used and (not before or revision < before):
+        revision += 1
+    if not before or revision < before:
+        return revision
+    revision = before - 1
+    while revision in used and revision > after + 1:
+        revision -= 1
+    return revision
+
+
+class _Version(msgspec.Struct, gc=False):
+    resourceVersion: str = ""
+
+
+class _Versioned(msgspec.Struct, gc=False):
+    metadata: _Version
+
+
+_versioned = msgspec.json.Decoder(_Versioned)
+
+
+def revision_of(body: bytes) -> int | None:
+    """The revision that an object bears."""
+    return revision(_versioned.decode(body).metadata.resourceVersion)
+
+
+def commit_of(draft: Draft, served: dict[GroupKind, Resource], own: int, time: int) -> Commit:
+    name, body = draft.track.name, draft.body
+    if revision_of(body) != own:
+        told = orjson.loads(body)
+        told["metadata"]["resourceVersion"] = str(own)
+        body = orjson.dumps(told)
+    uid = draft.moment.entry.ref.uid
+    return Commit(served[name[:2]], name.namespace, name.name, uid, draft.change, own, time, body)
+
+
+def spread(commits: list[Commit]) -> list[Commit]:
+    """Those that share a whole second, as objects tell it, lie evenly in it."""
+    evenly: list[Commit] = []
+    at = 0
+    while at < len(commits):
+        time, end = commits[at].time, at + 1
+        while end < len(commits) and commits[end].time == time:
+            end += 1
+        until = min(time + SECOND, commits[end].time if end < len(commits) else time + SECOND)
+        step = (until - time) // (end - at) if time % SECOND == 0 else 0
+        for number, commit in enumerate(commits[at:end]):
+            evenly.append(msgspec.structs.replace(commit, time=time + number * step) if number and step else commit)
+        at = end
+    return evenly

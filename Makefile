@@ -25,6 +25,7 @@ demo: .venv/runtime ## start Causeline with a sample recording and its own serve
 
 test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
+	@deploy/install-kubectl.sh
 	@$(if $(PYTEST_ARGS),$(BIN)/pytest $(PYTEST_ARGS),$(SUITE))
 
 check: .venv/dev ## lint, format, types, layers

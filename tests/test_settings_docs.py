@@ -12,7 +12,7 @@ from timeline.judge import rulebook
 from timeline.rulebook import settings
 
 DOCS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
-DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh")
+DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh", "deploy/install-kubectl.sh")
 
 
 def table(heading: str) -> dict[str, tuple[str, str]]:

@@ -1,0 +1,192 @@
+"""Streams run side by side: whichever comes first, and however late another one is, the same is known in the end.
+
+services  ─────────────S created 11─────────────▶
+pods      ───P created 10───────────P deleted 12─▶     each by itself in order, in any order to each other
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.live import batches, observations
+from timeline import documents
+from timeline.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
+from timeline.judge import judge, judged, settled, touched
+from timeline.kinds.pod import PodFacts
+from timeline.kinds.service import ServiceFacts
+from timeline.rulebook import Finding, Status
+from timeline.world import World
+
+if TYPE_CHECKING:
+    from timeline.lifelines import Key
+
+ENGINE = Path(__file__).parent / "data" / "engine"
+SECOND = 1_000_000
+T = 1_795_000_000 * SECOND
+
+
+@cache
+def told(name: str) -> list[Observation]:
+    return observations(ENGINE / name)
+
+
+def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Observation]:
+    """The same, each kind by itself in order."""
+    streams: dict[tuple[str, str], list[Observation]] = defaultdict(list)
+    for each in told:
+        streams[(each.group, each.kind) if isinstance(each, Mark) else (each.ref.group, each.ref.kind)].append(each)
+    waiting = [list(reversed(stream)) for stream in streams.values()]
+    mixed = []
+    while waiting:
+        stream = chance.choice(waiting)
+        for _ in range(min(len(stream), chance.randint(1, 40))):
+            mixed.append(stream.pop())
+        if not stream:
+            waiting.remove(stream)
+    return mixed
+
+
+def known(told: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
+    """The world that learned batch after batch, and what was found of those that each touched."""
+    world = World(remembers=True)
+    found: dict[Key, list[Finding]] = {}
+    for batch in [*batches(told, size), []]:
+        for _ in world.learn(batch):
+            pass
+        found.update(judged(world, touched(world, world.settle())))
+    every = [settled(each, world) for of_track in found.values() for each in of_track]
+    return world, {each.id: each for each in every}
+
+
+def lives(world: World) -> list[object]:
+    return [
+        (track.key, [(each.time, each.entry.resource_version) for each in track.moments]) for track in world.tracks()
+    ]
+
+
+def payloads(found: dict[str, Finding]) -> dict[str, object]:
+    return {key: documents.finding(each) for key, each in found.items()}
+
+
+@settings(max_examples=12, deadline=None)
+@given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
+def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, size: int) -> None:
+    world, found = known(told(name), 100_000)
+    again, also = known(side_by_side(told(name), random.Random(seed)), size)
+    assert lives(again) == lives(world)
+    assert payloads(also) == payloads(found)
+
+
+def test_what_is_told_twice_changes_nothing() -> None:
+    world, found = known(told("jobs-watch"), 100)
+    again, also = known([each for each in told("jobs-watch") for _ in range(2)], 100)
+    assert lives(again) == lives(world)
+    assert payloads(also) == payloads(found)
+
+
+def mark(kind: str, what: Told, second: float, revision: int, **more: object) -> Mark:
+    return Mark("", "v1", kind, what, T + round(second * SECOND), revision, **more)  # type: ignore[arg-type]
+
+
+def started(*kinds: str) -> list[Observation]:
+    """Streams that were compared and listed."""
+    compared = [mark(kind, Told.TOGETHER, -9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
+    return [*compared, *(mark(kind, Told.LISTED, 0, 5) for kind in kinds)]
+
+
+def pod(revision: int, second: float, change: Change = Change.CREATED, **facts: object) -> Entry:
+    return entry("Pod", "p", revision, second, change, PodFacts(subdomain="s", hostname="p", **facts))  # type: ignore[arg-type]
+
+
+def service(revision: int, second: float, change: Change = Change.CREATED) -> Entry:
+    return entry("Service", "s", revision, second, change, ServiceFacts(headless=True, selects=True))
+
+
+def entry(kind: str, name: str, revision: int, second: float, change: Change, facts: Facts) -> Entry:
+    whole = T + int(second) * SECOND
+    return Entry(
+        ObjectRef("", "v1", kind, "n", name, f"{kind}-{name}"),
+        change,
+        revision,
+        Clock.OBJECT,
+        whole,
+        2**62,
+        replace(facts, created=whole),
+        user_agent="m" if change is Change.MODIFIED else "",
+        arrived=T + round(second * SECOND) + 100,
+    )
+
+
+def found_in(*told: Observation) -> list[Finding]:
+    world = World(remembers=True)
+    for _ in world.learn(told):
+        pass
+    world.settle()
+    return [each for each in judge(world, world.tracks()) if each.rule == "pod-before-service"]
+
+
+KINDS = ("Pod", "Service")
+
+
+def test_it_is_suspected_until_every_stream_has_come_as_far() -> None:
+    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2))
+    assert finding.status is Status.SUSPECTED
+    assert "pods up to revision 11 may still be on their way" in finding.status_reason
+
+
+def test_a_bookmark_confirms_it() -> None:
+    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2), mark("Pod", Told.REACHED, 3, 11))
+    assert (finding.status, finding.status_reason) == (Status.CONFIRMED, "")
+
+
+def test_any_later_change_of_the_kind_confirms_it() -> None:
+    other = replace(pod(12, 2.5), ref=ObjectRef("", "v1", "Pod", "n", "q", "q"))
+    found = found_in(*started(*KINDS), pod(10, 1), service(11, 2), other)
+    assert {each.status for each in found if each.subject.name == "p"} == {Status.CONFIRMED}
+
+
+def test_what_comes_late_takes_it_back() -> None:
+    late = pod(9, 0.5)
+    assert found_in(*started(*KINDS), service(8, 0.2), late) == []
+    assert found_in(*started(*KINDS), late, service(8, 0.2)) == []
+
+
+def test_in_a_gap_nothing_is_said_to_have_been_absent() -> None:
+    gap = mark("Service", Told.GAP, 3, 12, since=T + SECOND // 2, since_revision=6, reason="nobody watched")
+    told = [*started(*KINDS), pod(10, 1), gap, mark("Service", Told.LISTED, 3, 12), service(13, 4)]
+    assert all(each.severity == "info" for each in found_in(*told, mark("Pod", Told.REACHED, 5, 14)))
+
+
+def test_outside_of_a_gap_it_is_said() -> None:
+    gap = mark("Service", Told.GAP, 30, 32, since=T + 20 * SECOND, since_revision=31, reason="nobody watched")
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", Told.REACHED, 40, 40)]
+    (finding,) = found_in(*told)
+    assert finding.status is Status.CONFIRMED
+
+
+def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock_is() -> None:
+    for off in (-3600, 0, 3600):
+        told = [
+            replace(each, arrived=each.arrived + off * SECOND) for each in (pod(10, 1.4), pod(12, 3.2, Change.MODIFIED))
+        ]
+        world = World(remembers=True)
+        for _ in world.learn([*started("Pod"), *told]):
+            pass
+        world.settle()
+        (track,) = world.tracks()
+        assert [each.time // SECOND - T // SECOND for each in track.moments] == [1, 3]
+
+
+def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> None:
+    world = World(remembers=True)
+    for _ in world.learn([*started("Pod"), pod(10, 1.4)]):
+        pass
+    (track,) = world.settle()
+    assert track.first.time == T + 1_400_100

@@ -66,6 +66,8 @@ async def _serve(options: argparse.Namespace, played: Tape) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    file = Path(options.token_file) if options.token_file else None
+    token = file.read_text(encoding="utf-8").strip() if file else ""
     serving = replaying(
         played,
         host=options.host,
@@ -74,10 +76,12 @@ async def _serve(options: argparse.Namespace, played: Tape) -> None:
         paused=options.paused,
         at=options.at,
         loop=options.loop,
+        token=token,
+        token_file=file,
     )
     async with serving as url:
         if options.write_kubeconfig:
-            text = yaml.safe_dump(kubeconfig(url), sort_keys=False)
+            text = yaml.safe_dump(kubeconfig(url, token_file=file and file.absolute()), sort_keys=False)
             Path(options.write_kubeconfig).write_text(text, encoding="utf-8")
             say(f"kubectl --kubeconfig {options.write_kubeconfig} get pods -A")
         say(f"{len(played.commits)} changes of {len(played.resources)} resources; Ctrl-C stops")

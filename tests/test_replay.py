@@ -255,3 +255,18 @@ def test_a_recording_without_objects_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(line))
     with pytest.raises(NotARecording, match=r"no objects are recorded.*level RequestResponse"):
         tape([(file, file.name)])
+
+
+def test_metadata_alone_is_given_to_who_asks_for_no_more(ended: Replay) -> None:
+    def asked(path: str, kind: str) -> Any:
+        accept = f"application/json;as={kind};g=meta.k8s.io;v=v1,application/json"
+        return urllib.request.urlopen(urllib.request.Request(ended.url + path, headers={"Accept": accept}), timeout=20)
+
+    with asked("/api/v1/pods", "PartialObjectMetadataList") as answer:
+        told = json.load(answer)
+    assert (told["kind"], told["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
+    assert {tuple(each) for each in told["items"]} == {("kind", "apiVersion", "metadata")}
+    with asked("/api/v1/pods?watch=1&timeoutSeconds=5", "PartialObjectMetadata") as answer:
+        event = json.loads(answer.readline())
+    assert event["type"] == "ADDED"
+    assert event["object"] == told["items"][0]

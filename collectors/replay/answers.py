@@ -78,9 +78,9 @@ def metadata_of_list(revision: int, following: str, remaining: int) -> dict[str,
     return {name: value for name, value in told.items() if value}
 
 
-def list_of(resource: Resource, commits: Iterable[Commit], metadata: dict[str, Any]) -> Answer:
+def list_of(kind: str, api_version: str, commits: Iterable[Commit], metadata: dict[str, Any]) -> Answer:
     head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":['
-    told = head % (resource.kind.encode(), resource.api_version.encode(), orjson.dumps(metadata))
+    told = head % (kind.encode(), api_version.encode(), orjson.dumps(metadata))
     return Answer(200, b"".join((told, b",".join([commit.body for commit in commits]), b"]}")))
 
 

@@ -15,7 +15,7 @@ from collectors.analysis import processors, two_clusters
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from collectors.replay.placing import Commit, Draft, commit_of, placed, revision_of, spread
 from collectors.replay.resources import Names, Resource, defined_by, guessed
-from timeline.entries import Change, Entry, moment
+from timeline.entries import Change, Entry, Observation, moment
 from timeline.ledger import Ledger
 from timeline.lifelines import Track
 from timeline.observations import identity
@@ -41,7 +41,7 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
     ledger = Ledger()
     skipped: list[Skipped] = []
     reading = read(inputs, bodies=True, limits=limits, processes=processors())
-    for _ in ledger.learn(bodies.kept(_entries(reading, skipped))):
+    for _ in ledger.learn(bodies.kept(_told(reading, skipped))):
         pass
     called = ", ".join(name for _, name in inputs)
     if not ledger.seen and skipped:
@@ -56,11 +56,11 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
     return _taped(ledger.settle().values(), bodies)
 
 
-def _entries(reading: Reading, skipped: list[Skipped]) -> Iterator[Entry]:
+def _told(reading: Reading, skipped: list[Skipped]) -> Iterator[Observation]:
     for item in reading:
-        if isinstance(item, Entry):
+        if not isinstance(item, Skipped):
             yield item
-        elif isinstance(item, Skipped) and not skipped:
+        elif not skipped:
             skipped.append(item)
 
 
@@ -73,9 +73,9 @@ class _Bodies:
     def __bool__(self) -> bool:
         return bool(self._told)
 
-    def kept(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        for entry in entries:
-            if entry.body:
+    def kept(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+        for entry in observations:
+            if isinstance(entry, Entry) and entry.body:
                 who = _who(entry)
                 self._told[who, identity(entry)] = entry.body
                 if entry.identity:

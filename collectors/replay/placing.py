@@ -46,6 +46,11 @@ class Draft(NamedTuple):
     after: int  # its revision is greater than this one,
     before: int  # and less than this one
 
+    @property
+    def time(self) -> int:
+        """When it is played: as it is drawn, or when whoever recorded it received it."""
+        return max(self.moment.time, self.moment.entry.arrived)
+
 
 def placed(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commit]:
     """The commits of one space in the order of revisions, with times that never go back."""
@@ -53,18 +58,19 @@ def placed(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commi
     used = {_own(draft) for draft in told}
     times, highest = [], 0
     for draft in told:
-        highest = max(highest, draft.moment.time)
+        highest = max(highest, draft.time)
         times.append(highest)
     revisions = [_own(draft) for draft in told]
     found = [(revision, time, draft) for revision, time, draft in zip(revisions, times, told, strict=True)]
     given: dict[Track, int] = {}  # the last of each life
-    for draft in sorted((draft for draft in drafts if draft.moment.entry.resource_version is None), key=_time):
-        place = bisect_right(times, draft.moment.time)
+    loose = (draft for draft in drafts if draft.moment.entry.resource_version is None)
+    for draft in sorted(loose, key=lambda draft: draft.time):
+        place = bisect_right(times, draft.time)
         least = max(revisions[place - 1] if place else 0, draft.after, given.get(draft.track, 0))
         revision = _unused(least, draft.after, draft.before, used)
         used.add(revision)
         given[draft.track] = revision
-        found.append((revision, draft.moment.time, draft))
+        found.append((revision, draft.time, draft))
     commits, highest = [], 0
     for revision, time, draft in sorted(found, key=lambda each: each[0]):
         highest = max(highest, time)
@@ -74,10 +80,6 @@ def placed(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commi
 
 def _own(draft: Draft) -> int:
     return draft.moment.entry.resource_version or 0
-
-
-def _time(draft: Draft) -> int:
-    return draft.moment.time
 
 
 def _unused(least: int, after: int, before: int, used: set[int]) -> int:

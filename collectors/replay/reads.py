@@ -41,10 +41,11 @@ class Reads:
     def object(self, target: Target, request: Request) -> Answer:
         log = self._player.history.logs[target.resource]
         if found := log.state.get((target.namespace, target.name)):
-            if tables.asked_for(request.headers.get("accept", "")):
+            shown = _shown(request)
+            if shown == tables.TABLE:
                 metadata = {"resourceVersion": str(found.revision)}
                 return Answer(200, self._table([found], target, request, metadata))
-            return Answer(200, found.body)
+            return Answer(200, tables.metadata_of(found).body if shown == tables.METADATA else found.body)
         raise answers.not_found(target.resource, target.name)
 
     def list(self, target: Target, request: Request) -> Answer:
@@ -71,9 +72,13 @@ class Reads:
         following = _token(revision, page[-1]) if rest and page else ""
         found = [state[key] for key in page]
         metadata = answers.metadata_of_list(revision, following, 0 if selection else rest)
-        if tables.asked_for(request.headers.get("accept", "")):
+        shown, api_version = _shown(request), target.resource.api_version
+        if shown == tables.TABLE:
             return Answer(200, self._table(found, target, request, metadata))
-        return answers.list_of(target.resource, found, metadata)
+        if shown == tables.METADATA:
+            partial = [tables.metadata_of(commit) for commit in found]
+            return answers.list_of(tables.METADATA, "meta.k8s.io/v1", partial, metadata)
+        return answers.list_of(target.resource.kind, api_version, found, metadata)
 
     def watch(self, target: Target, request: Request) -> Answer | Streaming:
         history, query = self._player.history, request.query
@@ -96,9 +101,12 @@ class Reads:
 
             return stream
 
-        def write(commits: Sequence[Commit]) -> bytes:
-            rows = (self._table([each], target, request, {"resourceVersion": str(each.revision)}) for each in commits)
-            return b"".join(answers.event(each.change, row) for each, row in zip(commits, rows, strict=True))
+        def rows(commits: Sequence[Commit]) -> bytes:
+            told = (self._table([each], target, request, {"resourceVersion": str(each.revision)}) for each in commits)
+            return b"".join(answers.event(each.change, row) for each, row in zip(commits, told, strict=True))
+
+        def partial(commits: Sequence[Commit]) -> bytes:
+            return answers.events(tables.metadata_of(each) for each in commits)
 
         return Watch(
             self._player,
@@ -112,13 +120,17 @@ class Reads:
             ends_initial=initial and bookmarks and "sendInitialEvents" in query,
             seconds=_number(query, "timeoutSeconds") or _USUAL_SECONDS,
             every=lambda: self.bookmark_seconds,
-            write=write if tables.asked_for(request.headers.get("accept", "")) else answers.events,
+            write={tables.TABLE: rows, tables.METADATA: partial}.get(_shown(request), answers.events),
         ).serve
 
     def _table(self, commits: Sequence[Commit], target: Target, request: Request, metadata: dict[str, Any]) -> bytes:
         group, _, kind, *_ = target.resource
         include = request.query.get("includeObject", "Metadata")
         return tables.table(commits, (group, kind), self._player.clock.now(), metadata, include=include)
+
+
+def _shown(request: Request) -> str:
+    return tables.asked_for(request.headers.get("accept", ""))
 
 
 def _selection(target: Target, query: Mapping[str, str]) -> Selection:

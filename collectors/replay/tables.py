@@ -1,14 +1,17 @@
 """Pure: objects as rows, in the columns that kubectl shows; ages are told by the recording's own time."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
+from msgspec.structs import replace
 
 from collectors.replay.commits import Commit
 from timeline.kinds import seconds
 
-MEDIA_TYPE = "as=Table"
+TABLE, METADATA = "Table", "PartialObjectMetadata"
+_AS = re.compile(r"; *as=(\w+)")
 Told = dict[str, Any]
 
 
@@ -18,9 +21,19 @@ class Column(NamedTuple):
     wide: bool = False  # shown with -o wide alone
 
 
-def asked_for(accept: str) -> bool:
-    """Whether the first media type that a client accepts is a Table."""
-    return MEDIA_TYPE in accept.partition(",")[0]
+def asked_for(accept: str) -> str:
+    """As what a client wants objects, by the first media type that it accepts: Table, PartialObjectMetadata, or ""."""
+    found = _AS.search(accept.partition(",")[0])
+    return found[1].removesuffix("List") if found else ""
+
+
+def metadata_of(commit: Commit) -> Commit:
+    """The same with its metadata alone."""
+    return replace(commit, body=orjson.dumps(_partial(orjson.loads(commit.body))))
+
+
+def _partial(told: Told) -> Told:
+    return {"kind": METADATA, "apiVersion": "meta.k8s.io/v1", "metadata": told["metadata"]}
 
 
 def table(commits: Iterable[Commit], kind: tuple[str, str], now: int, metadata: Told, *, include: str) -> bytes:
@@ -51,11 +64,7 @@ def _row(told: Told, columns: Sequence[Column], now: int, include: str) -> Told:
     if include == "Object":
         row["object"] = told
     elif include != "None":
-        row["object"] = {
-            "kind": "PartialObjectMetadata",
-            "apiVersion": "meta.k8s.io/v1",
-            "metadata": told["metadata"],
-        }
+        row["object"] = _partial(told)
     return row
 
 

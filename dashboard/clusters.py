@@ -50,13 +50,24 @@ class StreamLine(NamedTuple):
     error: str
 
 
-class GapLine(NamedTuple):
+class Missed(NamedTuple):
+    """What one kind missed in an outage."""
+
     kind: str
     since: str
     until: str
-    length: str
     revisions: str
-    reason: str
+
+
+class Outage(NamedTuple):
+    """An interval in which one kind or several were not observed."""
+
+    since: str  # "2026-11-21 07:55:31"
+    until: str
+    length: str
+    kinds: str  # "pods", "14 kinds"
+    reasons: list[str]
+    missed: list[Missed]
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ def card(told: ClusterPayload) -> Card:
         heard=heard(health) if health else "",
         rate=rate(health) if health else "",
         entries=wording.count(health["entries"]) if health else "",
-        gaps=health["gaps_total"] if health else 0,
+        gaps=health["outages"] if health else 0,
         summary=summary(health["streams"]) if health else "",
         notes=notes(told),
         error=told["error"],
@@ -174,15 +185,40 @@ def stream(row: StreamPayload) -> StreamLine:
     )
 
 
-def gap(row: GapPayload) -> GapLine:
-    revisions = f"{row['since_revision'] or '?'} – {row['revision'] or '?'}"
-    return GapLine(
-        kind=row["kind"],
-        since=wording.clock_of(row["since"])[:19],
-        until=wording.clock_of(row["until"])[:19],
-        length=duration(row["until"] - row["since"]),
-        revisions=revisions if row["since_revision"] or row["revision"] else "",
-        reason=row["reason"],
+def outages(gaps: Sequence[GapPayload]) -> list[Outage]:
+    """Gaps that overlap are one; the newest first."""
+    together: list[list[GapPayload]] = []
+    begun = 0
+    for each in sorted(gaps, key=lambda gap: (-gap["until"], gap["kind"])):
+        if together and each["until"] >= begun:
+            together[-1].append(each)
+            begun = min(begun, each["since"])
+        else:
+            together.append([each])
+            begun = each["since"]
+    return [_outage(each) for each in together]
+
+
+def _outage(gaps: list[GapPayload]) -> Outage:
+    since, until = min(each["since"] for each in gaps), max(each["until"] for each in gaps)
+    reasons = dict.fromkeys(each["reason"].removeprefix(f"{each['kind']}: ") for each in gaps)
+    return Outage(
+        since=wording.clock_of(since)[:19],
+        until=wording.clock_of(until)[:19],
+        length=duration(until - since),
+        kinds=gaps[0]["kind"] if len(gaps) == 1 else f"{len({(each['group'], each['kind']) for each in gaps})} kinds",
+        reasons=[each[:1].upper() + each[1:] for each in reasons],
+        missed=[_missed(each) for each in sorted(gaps, key=lambda gap: (gap["group"], gap["kind"]))],
+    )
+
+
+def _missed(row: GapPayload) -> Missed:
+    told = row["since_revision"] or row["revision"]
+    return Missed(
+        kind=f"{row['kind']}.{row['group']}" if row["group"] else row["kind"],
+        since=wording.clock_of(row["since"])[11:19],
+        until=wording.clock_of(row["until"])[11:19],
+        revisions=f"revisions {row['since_revision'] or '?'} – {row['revision'] or '?'}" if told else "",
     )
 
 

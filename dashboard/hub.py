@@ -97,11 +97,10 @@ class Hub:
     async def _announce(self, ids: dict[str, int]) -> None:
         if "upload" in ids and self._queues.get("uploads") and (message := await _upload_message(ids["upload"])):
             self._send("uploads", message)
-        if "source" in ids:
-            if feed := self._feeds.get(ids["source"]):
-                feed.wake()
-            if "sequence" not in ids:
-                self._send("uploads", SOURCES)
+        if "source" in ids and (feed := self._feeds.get(ids["source"])):
+            feed.wake()
+        if ids.keys() & {"source", "cluster"} and "sequence" not in ids:
+            self._send("uploads", SOURCES)
         if "cluster" in ids and self._feeds:
             await self._tell_pulses({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard import clusters
 from tests import stored
 from timeline import documents, queries
 from timeline.judge import rulebook
@@ -63,6 +64,7 @@ def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Clie
     ]
     assert health["streams"][0]["watermark"] == str(2**70)
     (gap,) = health["gaps"]
+    assert (health["gaps_total"], health["outages"]) == (1, 1)
     assert (gap["reason"], gap["since_revision"], gap["revision"]) == ("The collector was down.", "5", "9")
 
 
@@ -158,3 +160,19 @@ def test_a_source_that_is_fed_cannot_be_deleted(client: Client) -> None:
     assert refused.status_code == 409 and "Disconnect" in refused.json()["detail"]
     cluster.delete()
     assert client.delete(f"/api/sources/{source.pk}").status_code == 204
+
+
+def test_gaps_that_overlap_are_told_as_one(client: Client) -> None:
+    _, source = fed()
+    missed(source)
+    begun = NOW - timedelta(seconds=95)
+    missed(source, kind="Job", group="batch", since=begun, reason="Job: the server no longer knew.")
+    missed(source, since=NOW - timedelta(seconds=20), until=NOW - timedelta(seconds=10))
+    health = told(client, source)
+    assert (health["gaps_total"], health["outages"]) == (3, 2)
+    newest, older = clusters.outages(health["gaps"])
+    assert (newest.kinds, newest.length, older.kinds, older.length) == ("Pod", "10 s", "2 kinds", "35 s")
+    assert sorted(older.reasons) == ["The collector was down.", "The server no longer knew."]
+    assert [each.kind for each in older.missed] == ["Pod", "Job.batch"]
+    page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
+    assert "2 kinds" in page and "revisions 5 – 9" in page

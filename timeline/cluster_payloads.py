@@ -66,6 +66,7 @@ class SourceHealthPayload(TypedDict):
     streams: list[StreamPayload]
     gaps: list[GapPayload]  # the newest ones
     gaps_total: int
+    outages: int  # intervals in which something was not observed, whatever it was
 
 
 class ClusterPayload(TypedDict):

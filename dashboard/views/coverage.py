@@ -57,6 +57,6 @@ def _live(health: "SourceHealthPayload") -> dict[str, Any]:
         "lag": clusters.lag(health),
         "rate": clusters.rate(health),
         "streams": [clusters.stream(each) for each in health["streams"]],
-        "missed": [clusters.gap(each) for each in health["gaps"]],
+        "missed": clusters.outages(health["gaps"]),
         "missed_more": wording.some(health["gaps_total"] - len(health["gaps"])),
     }

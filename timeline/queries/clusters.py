@@ -127,7 +127,21 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
         "streams": [_stream(each, counts.get((each.group, each.kind), 0)) for each in streams],
         "gaps": [_gap(each) for each in gaps.order_by("-until", "group", "kind")[:_GAPS]],
         "gaps_total": sum(counts.values()),
+        "outages": _outages(source) if counts else 0,
     }
+
+
+def _outages(source: Source) -> int:
+    query = """
+        SELECT coalesce(sum(array_length(ranges, 1)), 0) FROM (
+            SELECT array(SELECT unnest(range_agg(tstzrange(since, until, '[]')))) AS ranges
+            FROM timeline_gap WHERE source_id = %s
+        ) AS merged"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [source.pk])
+        row = cursor.fetchone()
+    assert row
+    return int(row[0])
 
 
 def _neighbours(source: Source) -> tuple[EpochPayload | None, EpochPayload | None]:

@@ -7,7 +7,7 @@ import { Recordings } from "./recordings.js";
 import { Uploads } from "./uploads.js";
 import { count } from "./words.js";
 
-const CLOCK = 10_000; // ms
+const CLOCK = 5_000; // ms
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const announce = (text) => (byId("announce").textContent = text);
 /** What went wrong, in sight of everybody; nothing takes it away. */

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from collectors.replay import Replay
 from collectors.replay.commits import Tape, tape
+from collectors.replay.serving import kubeconfig
 from collectors.watch.api import Api
+from tests.live import verdicts
 from timeline import chunks
 from timeline.entries import Change, Entry
-from timeline.models import Cluster, Source
+from timeline.exports import document
+from timeline.models import Cluster, Source, Stream
 
 Seen = tuple[str, int | None, str]  # UID, revision, change
 
@@ -18,11 +21,11 @@ def taped(path: Path) -> Tape:
     return tape([(path, path.name)])
 
 
-def connected(replay: Replay, folder: Path, name: str = "replayed", **fields: object) -> Cluster:
+def connected(replay: Replay, folder: Path, name: str = "replayed", token_file: Path | None = None) -> Cluster:
     """The row of a cluster that is reached by a kubeconfig in a folder."""
     file = folder / f"{name}.json"
-    file.write_text(json.dumps(replay.kubeconfig))
-    return Cluster.objects.create(name=name, reference={"how": "path", "path": str(file), "context": ""}, **fields)
+    file.write_text(json.dumps(kubeconfig(replay.url, token_file=token_file)))
+    return Cluster.objects.create(name=name, reference={"how": "path", "path": str(file), "context": ""})
 
 
 def by_path(cluster: Cluster) -> Api:
@@ -48,3 +51,15 @@ def expected(tape: Tape, resources: set[str], begin: int = 0, end: int | None = 
         for commit in tape.commits[begin:end]
         if commit.resource.name in resources
     )
+
+
+def watched(cluster: Cluster) -> set[str]:
+    """The resources of its current source that are watched."""
+    rows = Stream.objects.filter(source__current_of=cluster, state="watching").values_list("resource", "group")
+    return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
+
+
+def findings_of(source: Source) -> set[tuple[str, str, str, str]]:
+    """Rule, subject, other and verdict of what is confirmed."""
+    confirmed = [found for found in document(source)["findings"] if found["status"] == "confirmed"]
+    return {(rule, subject, other, verdict) for rule, subject, other, verdict, _ in verdicts(confirmed)}

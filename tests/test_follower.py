@@ -8,7 +8,7 @@ from django.db import connection
 
 from collectors.replay import Replay, serve
 from collectors.watch.follower import Follower
-from tests.followed import by_path, changes_of, connected, expected, taped
+from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.recordings import SAMPLE
 from tests.test_leases import let_run_out
 from tests.test_services import eventually
@@ -41,13 +41,8 @@ def follow(followers: list[Follower]) -> Follower:
     follower = Follower(lease, by_path)
     followers.append(follower)
     follower.start()
-    eventually(lambda: Cluster.objects.get().state == "live" and watched() >= INCLUDE)
+    eventually(lambda: Cluster.objects.get().state == "live" and watched(Cluster.objects.get()) >= INCLUDE)
     return follower
-
-
-def watched() -> set[str]:
-    rows = Stream.objects.filter(state="watching", source=Cluster.objects.get().source).values_list("resource", "group")
-    return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
 
 
 def blind() -> set[str]:
@@ -125,7 +120,7 @@ def test_what_nobody_watched_and_the_server_has_forgotten_is_a_gap(
     replay.control(compact=True)
     leases.release(first.lease)
     follow(followers)
-    eventually(lambda: blind() >= INCLUDE and watched() >= INCLUDE)
+    eventually(lambda: blind() >= INCLUDE and watched(Cluster.objects.get()) >= INCLUDE)
     end = play(replay, 10_000)
     eventually_stored(0, before)
     eventually_stored(after, end)
@@ -142,7 +137,7 @@ def test_revisions_that_went_back_begin_a_new_source(replay: Replay, followers: 
     eventually(lambda: current() != before)
     before.refresh_from_db()
     assert "restored" in before.ended
-    eventually(lambda: watched() >= INCLUDE)
+    eventually(lambda: watched(Cluster.objects.get()) >= INCLUDE)
     end = play(replay, 10_000)
     eventually_stored(100, end)
     assert expected(TAPE, INCLUDE, 0, played) <= changes_of(before)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from collectors.watch.calibration import calibrate
 from collectors.watch.failures import ApiError
-from collectors.watch.resources import resources
+from collectors.watch.resources import appeared, resources
 from timeline.streams import PASSES
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from timeline.entries import Mark
 
 LOOK_EVERY = 30  # seconds: by then a CustomResourceDefinition that came is found
-COMPARE_EVERY = 300  # seconds, once there were as many passes as it takes to be sure
+COMPARE_EVERY = 300  # seconds, once each kind was compared as often as it takes to be sure
 COMPARE_FIRST = 2  # seconds, until then
+TRIES = 10  # at most, until then: some may never be listed
 PAUSES = (0.5, 5.0)  # seconds after a look that failed: the first, the longest
 
 
@@ -47,7 +49,8 @@ class Scout(threading.Thread):
         self._api, self._wanted = api, wanted
         self._deliver, self._over = deliver, over
         self._found: list[Resource] = []
-        self._passes = 0
+        self._compared: Counter[tuple[str, str]] = Counter()  # how often each kind was
+        self._tries = 0
 
     def run(self) -> None:
         look = compare = 0.0  # when each is due
@@ -55,25 +58,34 @@ class Scout(threading.Thread):
         while not self._over.is_set():
             try:
                 if time.monotonic() >= look:
-                    self._look()
+                    if self._look():
+                        compare = self._tries = 0
                     look = time.monotonic() + LOOK_EVERY
                 if time.monotonic() >= compare:
                     self._compare()
-                    compare = time.monotonic() + (COMPARE_FIRST if self._passes < PASSES else COMPARE_EVERY)
+                    compare = time.monotonic() + (COMPARE_FIRST if self._unsure() else COMPARE_EVERY)
                 pause = PAUSES[0]
                 self._over.wait(min(look, compare) - time.monotonic())
             except Exception as error:  # whatever the network does, or an answer says
-                self._deliver(
-                    [Sight([], [], str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}")]
-                )
+                trouble = str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"
+                self._deliver([Sight([], [], trouble)])
                 self._over.wait(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, longest)
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Whether there are some that were not there before."""
         sight = Sight(*resources(self._api, *self._wanted))
+        new = appeared(self._found, sight.resources)
         self._found = sight.resources
         self._deliver([sight])
+        return bool(new)
 
     def _compare(self) -> None:
-        self._deliver(list(calibrate(self._api, self._found)))
-        self._passes += 1
+        marks = list(calibrate(self._api, self._found))
+        self._compared.update((mark.group, mark.kind) for mark in marks)
+        self._tries += 1
+        self._deliver(marks)
+
+    def _unsure(self) -> bool:
+        kinds = {(each.group, each.kind) for each in self._found}
+        return self._tries < TRIES and any(self._compared[kind] < PASSES for kind in kinds)

@@ -41,7 +41,7 @@ class Stream:
         self._response = response
         self._watchdog = watchdog
         self._least, self._most = silence
-        self._between = self._most  # seconds between two pieces, the running mean
+        self._between: float | None = None  # seconds between two pieces, the running mean; None before the first
         self.stop = stop
         self.arrived = time.monotonic()  # when the last piece did
         self.silenced = False
@@ -85,7 +85,8 @@ class Stream:
         if not piece:
             self._ended()
         now = time.monotonic()
-        self._between += _WEIGHT * (now - self.arrived - self._between)
+        between = now - self.arrived
+        self._between = between if self._between is None else self._between + _WEIGHT * (between - self._between)
         self.arrived = now
         return piece
 
@@ -98,6 +99,8 @@ class Stream:
 
     @property
     def _patience(self) -> float:
+        if self._between is None:
+            return self._most
         return min(self._most, max(self._least, _PATIENCE * self._between))
 
     def look(self, now: float) -> None:

@@ -1,0 +1,188 @@
+"""Clusters that misbehave, followed by real worker processes: nothing is lost, nothing comes twice, all goes on.
+
+All are followed at the same time by the same workers. Each is a replay of one recording with faults of its own. What is
+stored in the end is held against the recording; the findings of order against those of the cluster without faults.
+(Rules that measure time find other things in a recording that is played a thousand times as fast.)
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from collectors.replay import Replay, serve
+from tests.followed import Seen, changes_of, connected, expected, findings_of, taped, watched
+from tests.recordings import SAMPLE
+from tests.test_services import eventually
+from tests.watching import Workers
+from timeline import store
+from timeline.models import Cluster, Gap, Source
+
+pytestmark = pytest.mark.django_db
+TAPE = taped(SAMPLE)
+RESOURCES = {
+    "pods", "services", "endpoints", "events", "deployments.apps", "replicasets.apps", "jobs.batch.volcano.sh",
+    "podgroups.scheduling.volcano.sh", "endpointslices.discovery.k8s.io", "queues.scheduling.volcano.sh",
+}  # fmt: skip
+BEGIN, END = 150, 500  # commits between which it misbehaves
+STEP = 25  # of them at once
+SPEED = 100_000
+AGAIN = 15  # seconds after which all must go on
+BY_TIME = {"lease-expired", "lease-contention"}
+NOTHING = "nothing is wrong"
+FAULTS: dict[str, dict[str, Any]] = {
+    NOTHING: {},
+    "connections are reset within an object": {"faults": [{"kind": "reset", "count": 8, "after": 2}]},
+    "answers end within a line": {"faults": [{"kind": "half-line", "count": 8, "after": 2}]},
+    "watches hang": {"faults": [{"kind": "hang", "resource": "pods"}, {"kind": "hang", "resource": "services"}]},
+    "errors are answered": {"faults": [{"kind": "error", "count": 20}], "disconnect": True},
+    "there are too many requests": {"faults": [{"kind": "throttle", "count": 10, "seconds": 2}], "disconnect": True},
+    "events come twice, and others late": {
+        "faults": [{"kind": "duplicate", "count": 30}, {"kind": "delay", "resource": "pods", "seconds": 2}]
+    },
+    "a clock is wrong by an hour": {"date": 3600},
+    "the server is away": {"away": 8, "step": END - BEGIN},
+    "the token is rotated": {"token": "new", "disconnect": True},
+    "revisions are gone when a watch begins": {"compact": True, "disconnect": True},
+    "revisions are gone within a watch": {"faults": [{"kind": "gone-in-stream", "count": 6, "after": 2}]},
+}
+
+
+class Replayed:
+    """One cluster, the server behind it, and what is wrong with what became of it."""
+
+    def __init__(self, name: str, replay: Replay, cluster: Cluster) -> None:
+        self.name, self.replay, self.cluster = name, replay, cluster
+        self.wrong: list[str] = []
+        self.found: set[tuple[str, ...]] = set()
+        self.gaps: list[Gap] = []
+
+    @property
+    def source(self) -> Source:
+        self.cluster.refresh_from_db()
+        assert self.cluster.source
+        return self.cluster.source
+
+    def play(self, until: int) -> bool:
+        """A few commits more; whether all have been played."""
+        try:
+            if left := until - int(self.replay.status()["place"]):
+                self.replay.control(step=min(STEP, left))
+            return not left
+        except OSError:  # it is away
+            return False
+
+    def missing(self, end: int) -> "Counter[Seen]":
+        """What is not stored of the first commits, unless a gap tells that it may not be."""
+        missing = expected(TAPE, RESOURCES, 0, end) - changes_of(self.source)
+        gaps = list(Gap.objects.filter(source=self.source)) if missing else []
+        kinds = {(commit.uid, commit.revision): commit.resource.kind for commit in TAPE.commits}
+        return Counter({each: 1 for each in missing if not any(_covers(gap, kinds[each[:2]], each) for gap in gaps)})
+
+    def look(self) -> None:
+        """What there is to see in the end."""
+        twice = [each for each, times in changes_of(self.source).items() if times > 1]
+        if twice:
+            self.wrong.append(f"stored twice: {twice[:3]}")
+        if unknown := changes_of(self.source) - expected(TAPE, {each.name for each in TAPE.resources}):
+            self.wrong += [f"never happened: {each}" for each in unknown if each[1] is not None]
+        self.gaps = list(Gap.objects.filter(source=self.source))
+        self.found = {each for each in findings_of(self.source) if each[0] not in BY_TIME}
+
+
+def _covers(gap: Gap, kind: str, seen: Seen) -> bool:
+    revision = seen[1] or 0
+    return gap.kind == kind and int(gap.since_revision or 0) < revision <= int(gap.revision or 0)
+
+
+@pytest.fixture(scope="module")
+def clusters(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Replayed]]:
+    """What became of each of them."""
+    folder = tmp_path_factory.mktemp("faults")
+    workers = Workers(folder)
+    with django_db_blocker.unblock(), ExitStack() as stack:
+        stack.callback(_clear)
+        stack.callback(workers.stop_all)
+        workers.start("a")
+        workers.start("b")
+        began = {}
+        for name, orders in FAULTS.items():
+            file = folder / f"{name}.token"
+            file.write_text("old")
+            rotated = {"token": "old", "token_file": file} if "token" in orders else {}
+            replay = stack.enter_context(serve(TAPE, speed=SPEED, paused=True, bookmark_seconds=1, **rotated))
+            began[name] = Replayed(name, replay, connected(replay, folder, name, rotated.get("token_file")))
+        _disturb(list(began.values()))
+        yield began
+
+
+def _disturb(clusters: list[Replayed]) -> None:
+    eventually(lambda: all(watched(each.cluster) >= RESOURCES for each in clusters), 60)
+    _play(clusters, BEGIN)
+    for each in clusters:
+        each.replay.control(**FAULTS[each.name])
+    _play(clusters, END)
+    for each in clusters:
+        each.replay.control(clear=True)
+    _settle(clusters, END)
+    _play(clusters, len(TAPE.commits))
+    _settle(clusters, len(TAPE.commits))
+    told = len(clusters[0].found)
+    deadline = time.monotonic() + AGAIN
+    while time.monotonic() < deadline and not all(each.found == clusters[0].found and told for each in clusters):
+        time.sleep(0.5)  # what is suspected becomes certain
+        for each in clusters:
+            each.wrong = [problem for problem in each.wrong if "missing" in problem]
+            each.look()
+        told = len(clusters[0].found)
+
+
+def _play(clusters: list[Replayed], until: int) -> None:
+    """Some commits at a time, all of them together; at last those of a server that was away meanwhile."""
+    for _ in range(0, until, STEP):
+        for each in clusters:
+            each.play(until)
+        time.sleep(0.2)
+    eventually(lambda: sum(each.play(until) for each in clusters) == len(clusters))
+
+
+def _settle(clusters: list[Replayed], until: int) -> None:
+    """Wait until everything is stored, as long as that may take."""
+    deadline = time.monotonic() + AGAIN
+    waiting = clusters
+    while (waiting := [each for each in waiting if each.missing(until)]) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    for each in waiting:
+        missing = each.missing(until)
+        each.wrong.append(f"{missing.total()} changes are missing, such as {list(missing)[:3]}")
+
+
+def _clear() -> None:
+    Cluster.objects.all().delete()
+    for source in Source.objects.all():
+        store.discard_source(source)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_nothing_is_lost_and_nothing_comes_twice(clusters: dict[str, Replayed], name: str) -> None:
+    cluster = clusters[name]
+    assert cluster.wrong == []
+    assert bool(cluster.gaps) == ("gone" in name)
+    struck = cluster.replay.status()["faults"]["struck"]
+    assert set(struck) == {fault["kind"] for fault in FAULTS[name].get("faults", [])}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_finding_is_lost_and_none_is_false(clusters: dict[str, Replayed], name: str) -> None:
+    expected = clusters[NOTHING].found
+    assert {found[0] for found in expected} >= {"pod-before-service", "service-gap"}
+    if "gone" in name:
+        assert {found[:3] for found in clusters[name].found} <= {found[:3] for found in expected}
+    else:
+        assert clusters[name].found == expected

@@ -80,8 +80,8 @@ class Replayed:
         """What is not stored of the first commits, unless a gap tells that it may not be."""
         missing = expected(TAPE, RESOURCES, 0, end) - changes_of(self.source)
         gaps = list(Gap.objects.filter(source=self.source)) if missing else []
-        kinds = {(commit.uid, commit.revision): commit.resource.kind for commit in TAPE.commits}
-        return Counter({each: 1 for each in missing if not any(_covers(gap, kinds[each[:2]], each) for gap in gaps)})
+        kinds = {commit.uid: commit.resource.kind for commit in TAPE.commits}
+        return Counter({each: 1 for each in missing if not any(_covers(gap, kinds[each[0]], each) for gap in gaps)})
 
     def look(self) -> None:
         """What there is to see in the end."""
@@ -113,9 +113,10 @@ def clusters(
         workers.start("b")
         began = {}
         for name, orders in FAULTS.items():
-            file = folder / f"{name}.token"
-            file.write_text("old")
-            rotated = {"token": "old", "token_file": file} if "token" in orders else {}
+            rotated: dict[str, Any] = {}
+            if "token" in orders:
+                rotated = {"token": "old", "token_file": folder / "token"}
+                rotated["token_file"].write_text("old")
             replay = stack.enter_context(serve(TAPE, speed=SPEED, paused=True, bookmark_seconds=1, **rotated))
             began[name] = Replayed(name, replay, connected(replay, folder, name, rotated.get("token_file")))
         _disturb(list(began.values()))

@@ -35,6 +35,7 @@ _STREAMS: dict[StreamState, tuple[str, str]] = {  # what is said of it, and as w
 }
 _HOWS = {"stored": "a stored kubeconfig", "path": "a kubeconfig by its path", "in-cluster": "its ServiceAccount"}
 _UNSEEN = {"forbidden", "missing"}
+_TROUBLED = {"failing", *_UNSEEN}
 
 
 class StreamLine(NamedTuple):
@@ -120,7 +121,7 @@ def card(told: ClusterPayload) -> Card:
         summary=summary(health["streams"]) if health else "",
         notes=notes(told),
         error=told["error"],
-        streams=[stream(each) for each in health["streams"]] if health else [],
+        streams=[stream(each, told["error"]) for each in health["streams"]] if health else [],
     )
 
 
@@ -139,7 +140,7 @@ def notes(told: ClusterPayload) -> list[str]:
 
 def lag(health: SourceHealthPayload) -> str:
     """How long a change takes from the API server to here; "" where nothing flows."""
-    if health["lag"] is None or health["state"] in ("paused", "ended", "waiting"):
+    if health["lag"] is None or health["state"] not in ("live", "connecting"):
         return ""
     return duration(max(1000, int(health["lag"] * 1e6)))
 
@@ -171,7 +172,8 @@ def summary(streams: Sequence[StreamPayload]) -> str:
     return ", ".join(told)
 
 
-def stream(row: StreamPayload) -> StreamLine:
+def stream(row: StreamPayload, known: str = "") -> StreamLine:
+    """`known` is an error that is told already."""
     word, state = _STREAMS[row["state"]]
     return StreamLine(
         name=f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
@@ -181,7 +183,7 @@ def stream(row: StreamPayload) -> StreamLine:
         reached=wording.clock_of(row["watermark_at"])[11:19] if row["watermark_at"] else "",
         entries=wording.count(row["entries"]),
         gaps=wording.some(row["gaps"]),
-        error=row["error"] if row["state"] in ("failing", "forbidden", "missing") else "",
+        error=row["error"] if row["state"] in _TROUBLED and row["error"] != known else "",
     )
 
 

@@ -29,6 +29,7 @@ class Running:
         port = _free_port()
         self.address = f"http://127.0.0.1:{port}"
         self.data = folder / "data"
+        self.database = database
         self._folder = folder
         self._environment = {
             **os.environ,

@@ -56,7 +56,7 @@ def _live(health: "SourceHealthPayload") -> dict[str, Any]:
         "word": clusters.WORDS[health["state"]],
         "lag": clusters.lag(health),
         "rate": clusters.rate(health),
-        "streams": [clusters.stream(each) for each in health["streams"]],
+        "streams": [clusters.stream(each, health["error"]) for each in health["streams"]],
         "missed": clusters.outages(health["gaps"]),
         "missed_more": wording.some(health["gaps_total"] - len(health["gaps"])),
     }

@@ -40,7 +40,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of a cluster is watched beside what is usual or without it, and how much of it is kept; None: all."""
+    """What of a cluster is watched besides or not, and how much of it is kept; None: as the settings say."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Wanted:
     def __post_init__(self) -> None:
         for number, most in ((self.keep_days, 100_000), (self.keep_bytes, 10**18)):
             if number is not None and not 1 <= number <= most:
-                raise Refused("What is kept is a number of days, or of bytes, of at least 1; empty: all.")
+                raise Refused("What is kept is a number of days, or of bytes, of at least 1.")
 
 
 def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None) -> Way:

@@ -53,8 +53,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             f"--{name}", action="append", default=[], metavar="R", help=f"{what}, such as jobs.batch.volcano.sh"
         )
-    command.add_argument("--keep-days", type=int, metavar="N", help="forget what is older (nothing)")
-    command.add_argument("--keep-bytes", type=int, metavar="N", help="forget the oldest beyond this size (nothing)")
+    command.add_argument("--keep-days", type=int, metavar="N", help="forget what is older (CAUSELINE_KEEP_DAYS)")
+    command.add_argument(
+        "--keep-bytes", type=int, metavar="N", help="forget the oldest beyond this size (CAUSELINE_KEEP_BYTES)"
+    )
     command.add_argument(
         "--unchecked", action="store_true", help="connect without asking the cluster, which only workers may reach"
     )

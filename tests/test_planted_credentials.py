@@ -1,4 +1,4 @@
-"""What clusters are reached with, in processes that run: in no log, in no answer, and in the database encrypted only."""
+"""What clusters are reached with, in processes that run: in no log, no answer, and encrypted in the database."""
 
 import json
 from collections.abc import Iterator

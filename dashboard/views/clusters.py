@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
@@ -12,7 +13,7 @@ from collectors import connecting
 from collectors.connecting import Refused
 from collectors.watch import credentials, rbac
 from collectors.watch.access import check
-from dashboard import asking, clusters
+from dashboard import asking, clusters, shelf
 from dashboard.views.home import may_connect
 from timeline import queries
 from timeline.models import Cluster
@@ -44,7 +45,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         {
             "cards": [clusters.card(each) for each in queries.clusters()],
             "asked": asked,
-            "units": list(asking.UNITS),
+            **_usual(),
             "problem": problem,
             **_answer(checked),
             "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
@@ -76,13 +77,19 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "cluster": told,
         "card": clusters.card(told),
         "asked": asking.Asked.of_cluster(told) if not problem else asking.Asked.of(request),
-        "units": list(asking.UNITS),
+        **_usual(),
         "problem": problem,
         **_answer(checked),
         "manifest": rbac.manifest(told["include"], told["exclude"]),
         "steps": rbac.steps(),
     }
     return render(request, "cluster.html", context, status=400 if problem else 200)
+
+
+def _usual() -> dict[str, Any]:
+    """What holds where nothing is said."""
+    size = shelf.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
+    return {"units": list(asking.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
 
 
 def _only_staff(request: "HttpRequest") -> None:

@@ -64,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("up", parents=[serve], help="start everything, until Ctrl-C")
     command.set_defaults(run=serving.up)
-    command = commands.add_parser("demo", parents=[serve], help="the same, with a sample recording to look at")
-    command.set_defaults(run=serving.demo)
+    command = commands.add_parser("demo", parents=[serve], help="the same, with a recording and a live cluster to see")
+    command.set_defaults(run=serving.show)
     command = commands.add_parser(
         "import",
         parents=[shared],

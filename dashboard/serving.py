@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import environment
+from dashboard import demo, environment
 from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
 from dashboard.services import ServiceError, Supervisor
 from dashboard.terminal import say
@@ -36,16 +36,23 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
         migrate(supervisor, variables, data_dir)
         if public:
             _refuse_without_users(variables["DATABASE_URL"])
+        if sample:
+            demo.forget(supervisor, variables, data_dir)
+            supervisor.start(demo.program(variables, data_dir))
         supervisor.start(*programs(host, port, options.workers, variables, data_dir))
         url = await_page(supervisor, host, port)
         say(f"running, with logs in {data_dir / 'logs'}; Ctrl-C stops")
         path = import_sample(supervisor, variables) if sample else ""
+        if sample:
+            demo.connect(supervisor, variables, data_dir)
+            say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}: {url}/ leads to it")
         print(url + path, flush=True)
         supervisor.run()
     return 0
 
 
-def demo(options: argparse.Namespace) -> int:
+def show(options: argparse.Namespace) -> int:
+    """`causeline demo`."""
     return up(options, sample=True)
 
 

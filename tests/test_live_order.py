@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tests.live import batches, observations
 from timeline import documents
 from timeline.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
-from timeline.judge import judge, judged, settled, touched
+from timeline.judge import horizons, judge, judged, settled, touched
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
 from timeline.rulebook import Finding, Status
@@ -60,7 +60,8 @@ def known(told: Sequence[Observation], size: int) -> tuple[World, dict[str, Find
     for batch in [*batches(told, size), []]:
         for _ in world.learn(batch):
             pass
-        found.update(judged(world, touched(world, world.settle())))
+        changed = world.settle()
+        found.update(judged(world, touched(world, changed, horizons(world))))
     every = [settled(each, world) for of_track in found.values() for each in of_track]
     return world, {each.id: each for each in every}
 

@@ -1,6 +1,6 @@
 """Pure: which subjects a change touches, and what the rules say of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain
 
@@ -33,12 +33,18 @@ def matters(entry: Entry) -> bool:
     return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 
 
-def touched(world: World, changed: Iterable[Track], *, time_passed: bool = True) -> list[Track]:
+def horizons(world: World) -> dict[str, int]:
+    """Where a live source ends for each rule, by id: the drawn time up to which the streams that it looks at are
+    complete."""
+    return {rule.id: world.reached(_kinds(rule, world)) for rule in rulebook()}
+
+
+def touched(world: World, changed: Iterable[Track], ends: Mapping[str, int] | None = None) -> list[Track]:
     """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
     Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
     if world.reads is None:
         return list(world.tracks())
-    found = {track.key: track for track in (*changed, *world.stale(time_passed=time_passed))}
+    found = {track.key: track for track in (*changed, *world.stale(ends))}
     leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
     for lease in leases:
         found.update((track.key, track) for track in (*world.incarnations(lease), *world.referrers(lease)))
@@ -54,13 +60,13 @@ def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
     """What was found when each of these subjects was judged."""
     found: dict[Key, list[Finding]] = {}
-    horizons = {rule.id: world.reached(_kinds(rule, world)) for rule in rulebook()} if world.live else {}
+    ends = horizons(world) if world.live else {}
     for track in subjects:
         if world.reads:
             world.reads.begin(track.key)
         of_track = found[track.key] = []
         for rule in _rules_for(track.ref.group, track.ref.kind):
-            world.horizon = horizons.get(rule.id)
+            world.horizon = (rule.id, ends[rule.id]) if ends else None
             of_track += rule.judge(track, world)
     world.horizon = None
     if world.reads:

@@ -22,7 +22,7 @@ from psycopg import sql
 from timeline import chunks, documents, outline, push, retention, store
 from timeline.arrangement import Arrangement, Known
 from timeline.entries import FOREVER, Entry, Mark, ObjectRef, Observation, Owner, Told, microseconds, moment
-from timeline.judge import judged, rulebook, settled
+from timeline.judge import horizons, judged, rulebook, settled
 from timeline.lifelines import Key, public_uid
 from timeline.lifelines import Track as Life
 from timeline.memory import lines_of, memory_of
@@ -42,7 +42,8 @@ _REMEMBER = 600.0  # seconds between two times that what is known is written dow
 _PAGE = 5_000  # lines of it in a row
 KEPT = 1000  # deltas, for browsers that come back
 _PULSE = 1.0  # seconds between two judgements of what only time changes, at least
-_PULSE_SHARE = 10  # and of the time between them, they take at most one part in so many
+_PULSE_SHARE = 40  # and of the time between them, they take at most one part in so many;
+_QUIET_SHARE = 4  # while nothing else is to be done
 _SUMS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
 _SUMS_SHARE = 20  # and of the time between them, they take at most one part in so many
 
@@ -66,7 +67,7 @@ class Live:
         self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
-        self._pulse_due = 0.0  # by a monotonic clock, seconds
+        self._pulsed = self._pulse_took = 0.0  # when by a monotonic clock, and how long that took; seconds
         self._sums_due = 0.0
         self._horizon = 0  # what lies before is not judged any more, microseconds
         self._memory_due = time.monotonic() + _REMEMBER
@@ -80,14 +81,19 @@ class Live:
         }
 
     @contextmanager
-    def pulse(self, batch: Sequence[Observation]) -> Iterator[bool]:
-        """Whether to judge anew what depends on the passing of time: within the time that this may take."""
+    def pulse(self, batch: Sequence[Observation]) -> Iterator[dict[str, int] | None]:
+        """Where the source ends for each rule, if what depends on that is to be judged anew: where time has passed, and
+        now and then. With an empty batch it waits for less long."""
         began = time.monotonic()
-        due = not batch or began >= self._pulse_due
-        yield due
-        if due:
-            ended = time.monotonic()
-            self._pulse_due = ended + max(_PULSE, (ended - began) * _PULSE_SHARE)
+        ends = horizons(self.world)
+        share = _PULSE_SHARE if batch else _QUIET_SHARE
+        due = began >= self._pulsed + max(_PULSE if batch else 0, self._pulse_took * share)
+        if not due or not self.world.passed(ends):
+            yield None
+            return
+        yield ends
+        self._pulsed = time.monotonic()
+        self._pulse_took = self._pulsed - began
 
     def write(self, batch: Iterable[Observation], changed: list[Life], found: dict[Key, list[Found]]) -> None:
         """What follows from a batch that the world has learned; `found` of the subjects that were judged anew."""

@@ -59,8 +59,10 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         store.hold(source, stored)
         chunks.write(source, world.learn(batch))
         changed = world.settle()
-        with live.pulse(batch) as time_passed:
-            found = judged(world, touched(world, changed, time_passed=time_passed))
+        with live.pulse(batch) as ends:
+            if not batch and ends is None:
+                return Committed(0, source.sequence)
+            found = judged(world, touched(world, changed, ends))
         live.write(batch, changed, found)
         push.notify(source=source.pk, sequence=source.sequence)
     return Committed(source.entries - known, source.sequence)

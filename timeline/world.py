@@ -35,7 +35,8 @@ class World:
         self._suspects: set[Key] = set()  # of which writes may be missing; where the log begins is known in the end
         self._completeness: Completeness | None = None
         self._told: object = None
-        self.horizon: int | None = None  # microseconds; for who judges now, the source ends there
+        self.horizon: tuple[str, int] | None = None  # which rule judges, and where the source ends for it, microseconds
+        self._horizons: dict[str, int] = {}  # as they were when what depends on them was judged last
         self._names: list[Name] | None = None  # of all lanes, in order
         self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
@@ -52,9 +53,14 @@ class World:
     def last(self) -> int:
         """What the source covers ends here, microseconds; while a rule judges, what the streams that it needs have
         reached."""
+        if self.horizon is None:
+            if self.reads:
+                self.reads.look(*LAST)
+            return self._ledger.last
+        rule, time = self.horizon
         if self.reads:
-            self.reads.look(*LAST)
-        return self._ledger.last if self.horizon is None else self.horizon
+            self.reads.look(*LAST, rule)
+        return time
 
     @property
     def live(self) -> bool:
@@ -157,15 +163,23 @@ class World:
             self.reads.begin(track.key)
             self.reads.end()
 
-    def stale(self, *, time_passed: bool = True) -> list[Track]:
-        """Those whose judgement may come out otherwise than it last did; `time_passed`: also by that alone."""
+    def passed(self, horizons: Mapping[str, int]) -> bool:
+        """Whether time has passed for any rule since what depends on it was judged last."""
+        return self._horizons != horizons
+
+    def stale(self, horizons: Mapping[str, int] | None = None) -> list[Track]:
+        """Those whose judgement may come out otherwise than it last did. `horizons`: where a live source ends for each
+        rule; where they are not given, what depends on the passing of time alone is left out."""
         if self.reads is None:
             return list(self.tracks())
         if (tells := self._tells()) != self._told:
             self._told = tells
             self.reads.differs(SEEN)
-        if not time_passed:
-            return self._resolve(sorted(self.reads.take()))
+        if self.live:
+            if horizons is None:
+                return self._resolve(sorted(self.reads.take()))
+            self.reads.differs(*((*LAST, rule) for rule, time in horizons.items() if self._horizons.get(rule) != time))
+            self._horizons = dict(horizons)
         self.reads.differs(LAST, WRITES)
         keys = self.reads.take()
         for key, answers in self.reads.answers():

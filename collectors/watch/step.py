@@ -5,6 +5,7 @@ It needs no broker, so it goes on while Valkey is away.
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -13,6 +14,8 @@ from celery import bootsteps, signals
 from collectors.watch.credentials import api_of
 from collectors.watch.follower import Follower
 from collectors.watch.keeper import STOP_SECONDS, Keeper
+
+_THRESHOLDS = 50_000, 20, 20  # of the garbage collector: walking all that is known, again and again, took a third
 
 
 class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
@@ -25,6 +28,8 @@ class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries
         self._keeper: Keeper | None = None
 
     def start(self, parent: Any) -> None:
+        gc.freeze()
+        gc.set_threshold(*_THRESHOLDS)
         self._keeper = Keeper(f"{parent.hostname}/{os.getpid()}", lambda lease: Follower(lease, api_of))
         self._keeper.start()
         signals.worker_shutting_down.connect(self._end)  # long before `stop` where tasks still run

@@ -229,6 +229,8 @@ def findings_of(checked: Checked) -> list[str]:
     told = [f"It answers as Kubernetes {checked.version}."] if checked.version else []
     if checked.problem:
         return [*told, checked.problem]
+    if checked.unasked:
+        return [*told, f"What may be watched cannot be asked; it will be seen once it is connected. {checked.unasked}"]
     allowed = len(checked.grants) - len(checked.refused)
     told.append(f"{allowed} of {len(checked.grants)} kinds may be watched.")
     told += [f"{refusal(each)}" for each in checked.refused]

@@ -23,6 +23,7 @@ from collectors.watch import credentials, rbac
 from collectors.watch.access import blind
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import Kubeconfig
+from dashboard import cli
 from tests import stored
 from tests.stored import everything
 from timeline.models import Cluster, Source
@@ -38,7 +39,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.refused: set[tuple[str, str]] = set()
-        self.asked: list[dict[str, Any]] = []
+        self.answers_reviews = True
 
     @property
     def url(self) -> str:
@@ -65,7 +66,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = review["spec"]["resourceAttributes"]
-        self.server.asked.append(asked)
+        if not self.server.answers_reviews:
+            return self._answer({"message": "no", "code": 403}, 403)
         allowed = (asked["resource"], asked["verb"]) not in self.server.refused
         self._answer({"status": {"allowed": allowed, "reason": "" if allowed else "no rule"}}, 201)
 
@@ -264,6 +266,12 @@ def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_a
     assert Cluster.objects.get().name == "prod"
 
 
+def test_a_cluster_that_lets_nobody_ask_can_be_connected(client: Client, server: Server) -> None:
+    server.answers_reviews = False
+    page = client.post("/clusters/", form(server.url)).content.decode()
+    assert "It can be reached" in page and "cannot be asked" in page and "403" in page
+
+
 def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
@@ -385,6 +393,11 @@ def test_the_manifest_grants_what_is_watched_and_no_secrets() -> None:
     assert not {"secrets", "events"} & set(rules[""]["resources"])
     assert rules["example.com"]["resources"] == ["*"] and rules["argoproj.io"]["resources"] == ["rollouts"]
     assert "jobs" in rules["batch"]["resources"] and "jobs" in rules["batch.volcano.sh"]["resources"]
+
+
+def test_the_manifest_is_printed_without_servers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["connect", "--print-rbac", "--include", "rollouts.argoproj.io"]) == 0
+    assert "rollouts" in capsys.readouterr().out
 
 
 def test_rules_say_what_they_lack() -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from collectors.watch.failures import ApiError
+from collectors.watch.failures import ApiError, Forbidden
+from collectors.watch.failures import Missing as Absent
 from collectors.watch.resources import resources
 from timeline.judge import rulebook
 from timeline.kinds import qualified
@@ -48,6 +49,7 @@ class Checked(NamedTuple):
     problem: str  # why it does not, or why it cannot be asked on, a sentence
     grants: tuple[Grant, ...] = ()
     missing: tuple[Missing, ...] = ()  # what it does not serve
+    unasked: str = ""  # why nobody may ask what may be watched
 
     @property
     def refused(self) -> list[Grant]:
@@ -64,13 +66,20 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> Checked:
     try:
         version = str(orjson.loads(api.get("/version")).get("gitVersion") or "unknown")
         served, missing = resources(api, include, exclude)
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            grants = tuple(pool.map(lambda each: _grant(api, each), served))
+        return _granted(api, version, served, tuple(missing))
     except ApiError as error:
         return Checked(version, str(error))
     except (ValueError, AttributeError):
         return Checked(version, "What answers there is no Kubernetes API server.")
-    return Checked(version, "", grants, tuple(missing))
+
+
+def _granted(api: Api, version: str, served: list[Resource], missing: tuple[Missing, ...]) -> Checked:
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            grants = tuple(pool.map(lambda each: _grant(api, each), served))
+    except (Forbidden, Absent) as error:
+        return Checked(version, "", missing=missing, unasked=str(error))
+    return Checked(version, "", grants, missing)
 
 
 def _grant(api: Api, resource: Resource) -> Grant:

@@ -82,6 +82,7 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
         page.get_by_role("button", name="Pause").click()
         expect(page.locator(".lead .state")).to_have_text("paused")
         page.get_by_role("button", name="Resume").click()
+        expect(page.locator(".lead .state")).to_have_text("live")  # by itself
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
         page.get_by_role("button", name="Disconnect moving").click()
         page.goto("/")

@@ -83,6 +83,12 @@ class Running:
         python = [sys.executable, "manage.py", *command]
         subprocess.run(python, cwd=ROOT, env={**self._environment, **environment}, check=True, capture_output=True)
 
+    def beside(self, module: str) -> "subprocess.Popen[str]":
+        """A module of Python beside the servers, on their database, spoken to by its standard input and output."""
+        command = [sys.executable, "-m", module]
+        told = {"cwd": ROOT, "env": {**self._environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **told)  # type: ignore[call-overload,no-any-return]
+
     def log(self, part: str) -> Path:
         return self._folder / f"{part}.log"
 

@@ -324,6 +324,7 @@ class HealthPayload(TypedDict):
     entries: int
     gaps: int
     silent: int | None  # since the last commit, microseconds
+    last: int | None  # what the source covered then
 
 
 class OverviewPayload(TypedDict):

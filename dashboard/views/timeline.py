@@ -18,11 +18,14 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
+    live, ended = queries.collection(source.id)
     context = {
         "source": source,
-        "gaps": queries.gaps(source.id),
+        "live": live,
+        "ended": ended,
+        "gaps": queries.gaps(source.id) + queries.told_gaps(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "skeletons": figures.skeletons(),
-        "modules": [f"dashboard/{name}" for name in inlining.modules("js/workbench.js")],
+        "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
     }
     return render(request, "timeline.html", context)

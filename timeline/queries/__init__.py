@@ -8,7 +8,7 @@ from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search, severities
-from timeline.queries.live import is_live, pulses, told_gaps
+from timeline.queries.live import collection, pulses, told_gaps
 from timeline.queries.lookup import Wanted, look_up
 from timeline.queries.objects import life_columns, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
@@ -34,6 +34,7 @@ __all__ = [
     "acknowledge",
     "cluster",
     "clusters",
+    "collection",
     "coverage",
     "entries",
     "fed",
@@ -42,7 +43,6 @@ __all__ = [
     "findings",
     "gaps",
     "health",
-    "is_live",
     "life_columns",
     "look_up",
     "missed",

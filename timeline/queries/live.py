@@ -6,6 +6,7 @@ from typing import Any, Literal
 from django.db import connection
 from django.db.models import Count
 
+from timeline.entries import microseconds
 from timeline.models import Gap, Source, Stream
 from timeline.payloads import HealthPayload
 
@@ -20,7 +21,7 @@ def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
                cluster.paused, coalesce(cluster.expires_at > clock_timestamp(), FALSE) AS held, cluster.state,
                cluster.error,
                (SELECT extract(epoch FROM clock_timestamp() - at) * 1000000 FROM timeline_delta
-                WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent
+                WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent, source.last
         FROM timeline_source AS source LEFT JOIN timeline_cluster AS cluster ON cluster.id = source.cluster_id
         WHERE source.id = ANY(%s) AND (source.cluster_id IS NOT NULL OR source.sequence > 0)"""
     with connection.cursor() as cursor:
@@ -32,7 +33,7 @@ def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
         listing.setdefault(source, []).append(resource)
     gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(Count("pk")))
     found = {}
-    for source, sequence, entries, ended, current, paused, held, state, error, silent in rows:
+    for source, sequence, entries, ended, current, paused, held, state, error, silent, last in rows:
         told, why = _state(ended, current, paused, held, state, error)
         found[source] = HealthPayload(
             type="health",
@@ -43,6 +44,7 @@ def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
             entries=entries,
             gaps=gaps.get(source, 0),
             silent=None if silent is None else max(0, silent),
+            last=last and microseconds(last),
         )
     return found
 
@@ -59,9 +61,13 @@ def _state(ended: str, current: Any, paused: bool, held: bool, state: str, error
     return ("live" if state == "live" else "connecting"), ""
 
 
-def is_live(source_id: int) -> bool:
-    """Whether the source is live: collected from a cluster, also where that has ended."""
-    return Source.objects.filter(pk=source_id).exclude(cluster=None, sequence=0).exists()
+def collection(source_id: int) -> tuple[bool, str]:
+    """Whether the source goes on, and where it does not any more, why."""
+    row = Source.objects.filter(pk=source_id).values_list("cluster", "ended").first()
+    if row is None:
+        return False, ""
+    cluster, ended = row
+    return bool(cluster) and not ended, ended
 
 
 def told_gaps(source_id: int) -> int:

@@ -4,11 +4,11 @@ import { Chart } from "./chart.js";
 import { drawOverlay } from "./overlay.js";
 
 export class Board {
-  /** `figure` holds a `.plot` and an `.overlay`. */
-  constructor(figure, skeletons) {
-    this.figure = figure;
-    this.overlay = figure.querySelector(".overlay");
-    this.chart = new Chart(figure.querySelector(".plot"), skeletons);
+  /** `figure` holds a `.plot` and an `.overlay`, and where `edge` is asked for, a second pair under them. */
+  constructor(figure, skeletons, edge = false) {
+    const which = edge ? ".edge" : ":not(.edge)";
+    this.overlay = figure.querySelector(`.overlay${which}`);
+    this.chart = new Chart(figure.querySelector(`.plot${which}`), skeletons);
   }
 
   draw(scene) {

@@ -16,13 +16,13 @@ export class Chart {
     this.skeletons = skeletons;
   }
 
-  /** `scene` is that of columns.js, with `height`, `ticks` and `theme`. */
+  /** `scene` is that of columns.js, with `height`, `ticks` and `theme`; `without`: the name of a trace that is left out. */
   draw(scene) {
     const { data, layout, config } = this.skeletons[scene.theme];
     const { width, height, ticks, scale } = scene;
     const { left, right } = scaleOf(scene);
     const filled = columns(scene);
-    const traces = data.filter(({ name }) => filled.has(name)).map((trace) => {
+    const traces = data.filter(({ name }) => filled.has(name) && name !== scene.without).map((trace) => {
       const column = filled.get(trace.name);
       const marker = column.marker ? { marker: { ...trace.marker, ...column.marker } } : {};
       return { ...trace, ...column, ...marker };

@@ -37,11 +37,10 @@ export class Filters {
     byId("filter-clear").addEventListener("click", () => store.clear());
   }
 
-  /** Once, with what the source holds. */
+  /** With what the source holds. */
   fill({ rules, severity_counts: severities, noise }) {
     const options = (counts) => counts.map(([value, count]) => el("option", { value }, `${value} (${count})`));
-    byId("filter-rule").append(...options(rules));
-    byId("filter-severity").append(...options(severities));
+    for (const [id, counts] of [["filter-rule", rules], ["filter-severity", severities]]) byId(id).replaceChildren(byId(id).firstElementChild, ...options(counts));
     byId("noise-count").textContent = noise ? `(${plural(noise, "lane")})` : "(none here)";
     this.draw();
   }

@@ -65,10 +65,10 @@ function arrowButton(group, held) {
 /** `births`: creation numbers by time; `held`: whether its arrow is pinned. */
 export function row(group, { selected, held, births }) {
   const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
-  const states = ["finding", group.severity, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
+  const states = ["finding", group.severity, group.status, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
   return el("li", { class: states.join(" "), "data-finding": group.key },
     el("h3", {}, el("button", { type: "button", "aria-expanded": String(selected) }, severityShape(group.severity), el("span", {}, group.summary))),
-    el("p", { class: "verdicts" }, pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status) : null,
+    el("p", { class: "verdicts" }, pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status, group.status) : null,
       group.acknowledged ? pill("acknowledged", "calm") : null,
       selected ? null : el("span", { class: "meta" }, meta), arrowButton(group, held)),
     selected ? body(group, births) : null);

@@ -6,6 +6,10 @@ const worse = ["error", "warning", "info"];
 export const worst = (groups) => [...groups].sort((one, other) =>
   worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
 
+/** Errors first, then in order of time. */
+const before = (one, other) =>
+  (worse.indexOf(one.severity) - worse.indexOf(other.severity) || one.start - other.start || (one.key < other.key ? -1 : 1)) < 0;
+
 export class Found {
   #filter = null;
   #next = null;
@@ -63,6 +67,32 @@ export class Found {
     this.#next = next;
     this.total = total;
     this.known = true;
+  }
+
+  /** What is loaded is not all any more: the next `load` asks anew. */
+  forget() {
+    this.#filter = null;
+  }
+
+  /** One that is new, or told anew, takes its place in the list, as far as that is loaded. Whether it was not known. */
+  put(group) {
+    const at = this.groups.findIndex(({ key }) => key === group.key);
+    const others = at < 0 ? this.groups : this.groups.toSpliced(at, 1);
+    if (this.#single.has(group.key)) this.#single.set(group.key, group);
+    const place = others.findIndex((other) => before(group, other));
+    if (place < 0 && this.more) this.groups = others;
+    else this.groups = others.toSpliced(place < 0 ? others.length : place, 0, group);
+    if (at < 0) this.total++;
+    return at < 0;
+  }
+
+  /** One that holds no more leaves the list; who looks at it is told that it was withdrawn. */
+  drop(key, looking) {
+    const group = this.get(key);
+    const left = this.groups.filter((other) => other.key !== key);
+    this.total -= this.groups.length - left.length;
+    this.groups = left;
+    if (group && looking) this.#single.set(key, { ...group, status: "withdrawn" });
   }
 
   /** The finding of this key where it is loaded. */

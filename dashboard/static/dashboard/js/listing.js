@@ -27,9 +27,15 @@ function table(payload, view) {
       el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
   }));
   return el("table", {},
-    el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`),
+    el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),
     el("thead", {}, el("tr", {}, HEADS.map((words) => el("th", { scope: "col" }, words)))),
     part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} there before`, standing));
+}
+
+/** What was not observed in the view, in sentences. */
+function gapsOf({ gaps }, view, digits) {
+  return gaps.kind.flatMap((kind, i) =>
+    (gaps.start[i] <= view.end && gaps.end[i] >= view.start ? [`${kind} was not observed from ${clock(gaps.start[i], digits)} to ${clock(gaps.end[i], digits)}: ${gaps.text[i]}`] : []));
 }
 
 function objects(payload) {

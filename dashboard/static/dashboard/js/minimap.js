@@ -40,6 +40,15 @@ export class Minimap {
     return first + ((x - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
   }
 
+  /** Of a source that goes on: up to when it goes now, and findings that came since it was drawn ({start, severity}). */
+  extend(last, findings) {
+    const overview = this.#overview;
+    if (!overview || (last <= overview.last && !findings.length)) return;
+    const ticks = [...overview.ticks, ...findings.map(({ start }) => start)];
+    this.draw({ ...overview, until: overview.until ?? overview.last, last: Math.max(last, overview.last), ticks, severities: [...overview.severities, ...findings.map(({ severity }) => severity)] });
+  }
+
+  /** `until`: up to when its counts go, where that is not all of it. */
   draw(overview) {
     this.#overview = overview;
     const width = this.host.clientWidth;
@@ -48,7 +57,7 @@ export class Minimap {
     const counts = [];
     for (let i = 0; i < overview.counts.length; i += share) counts.push(overview.counts.slice(i, i + share).reduce((a, b) => a + b, 0));
     const most = Math.max(1, ...counts);
-    const slice = (width - 2 * this.#edge) / counts.length;
+    const slice = (this.#x(overview.until ?? overview.last) - this.#edge) / counts.length;
     const bars = counts.map((count, i) => {
       const height = count ? Math.max(1.5, Math.sqrt(count / most) * (BASE - TOP + 4)) : 0; // the root keeps quiet times visible
       return svg("rect", { x: this.#edge + i * slice, y: BASE - height, width: Math.max(1, slice - 1.2), height });

@@ -4,6 +4,7 @@ import { byId, el } from "./dom.js";
 
 export class Notices {
   #failed = false;
+  empty = "This recording changes no object, so there is nothing to draw.";
 
   constructor({ announce, onRetry, onClear }) {
     this.announce = announce;
@@ -26,13 +27,19 @@ export class Notices {
     return button;
   }
 
+  /** Says why there is nothing yet; for a source that goes on. */
+  nothing(words) {
+    this.empty = words;
+    if (!this.box.hidden && this.box.textContent !== words) this.#show([words], words);
+  }
+
   /** After an answer: hides itself, or says why there is no lane. */
   lanes(payload, filtered) {
     this.#failed = false;
     this.box.hidden = true;
     if (payload.groups.length || payload.lanes.length) return;
     if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
-    else if (payload.last - payload.first <= 1) this.#show(["This recording changes no object, so there is nothing to draw."], "This recording changes no object.");
+    else if (payload.last - payload.first <= 1) this.#show([this.empty], this.empty);
     else this.#show(["No object lived in this range."], "No object lived in this range.");
   }
 

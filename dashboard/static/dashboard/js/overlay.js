@@ -5,6 +5,7 @@ import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, cellTraceOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
+import { kindOf } from "./selection.js";
 import { drawMeasure } from "./measure.js";
 
 const measure = document.createElement("canvas").getContext("2d");
@@ -20,10 +21,10 @@ function widthOf(text, font) {
 const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
 document.fonts?.ready.then(() => widths.clear());
 
-/** Positions on each lane that words must not cover, left to right. */
-function obstacles({ payload }, toPixel, births) {
+/** Positions on each lane that words must not cover, left to right. `among`: the window of which the payload is a part. */
+function obstacles({ payload, among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
-  payload.marks.lane.forEach((lane, i) => found[lane].push([toPixel(payload.marks.time[i]), 6]));
+  among.marks.lane.forEach((lane, i) => found[lane].push([toPixel(among.marks.time[i]), 6]));
   for (const { lane, x, half } of births) found[lane].push([x, half]);
   return found.map((list) => list.sort((a, b) => a[0] - b[0]));
 }
@@ -59,6 +60,26 @@ function unknownEnds({ payload, rows, width }, toPixel) {
     }
   }
   return shapes;
+}
+
+/** When a kind was not observed, on each of its lanes. */
+function unseen({ payload, rows, width }, toPixel) {
+  const shapes = [];
+  payload.gaps.kind.forEach((kind, i) => {
+    const left = Math.max(toPixel(payload.gaps.start[i]), -1), right = Math.min(toPixel(payload.gaps.end[i]), width + 1);
+    if (right < 0 || left > width) return;
+    payload.lanes.forEach((lane, row) => {
+      if (rows[row] === null || kindOf(lane) !== kind) return;
+      shapes.push(svg("rect", { class: "gap", fill: "url(#unknown)", x: left, y: rows[row] - ROW / 2 + 2, width: Math.max(right - left, 3), height: ROW - 4 }));
+    });
+  });
+  return shapes;
+}
+
+/** The edge of what is known, of a source that goes on. */
+function edgeLine({ now, height, width }, toPixel) {
+  const x = now === undefined ? -1 : toPixel(now);
+  return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
 /** How many members of a strip are there, on each cell that has room for it. */
@@ -138,13 +159,16 @@ function pills(scene, toPixel) {
 export function drawOverlay(host, scene) {
   const { toPixel } = scaleOf(scene);
   const births = visibleBirths(scene, toPixel);
+  const inTheWay = scene.among ? visibleBirths({ ...scene, payload: scene.among }, toPixel) : births;
   host.setAttribute("width", scene.width);
   host.setAttribute("height", scene.height);
   host.replaceChildren(
     ...hand(scene, toPixel),
     ...unknownEnds(scene, toPixel),
+    ...unseen(scene, toPixel),
+    ...edgeLine(scene, toPixel),
     ...cellText(scene, toPixel),
-    ...barText(scene, toPixel, obstacles(scene, toPixel, births)),
+    ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),
     ...births.map(birthShape),
     ...pills(scene, toPixel),

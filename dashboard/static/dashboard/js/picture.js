@@ -26,6 +26,23 @@ export class Picture {
     this.figures = { main: byId("figure"), pins: byId("pins-figure") };
     this.boards = { main: new Board(this.figures.main, skeletons), pins: new Board(this.figures.pins, skeletons) };
     this.scenes = { main: null, pins: null };
+    this.skeletons = skeletons;
+    this.moving = null; // of a live source: what splits a window into what stands and what moves
+  }
+
+  /** From now on `moving.split(payload)` → {payload, standing, edge, now}, and the edge is drawn apart. */
+  move(moving) {
+    this.moving = moving;
+    this.edges = { main: new Board(this.figures.main, this.skeletons, true), pins: new Board(this.figures.pins, this.skeletons, true) };
+  }
+
+  /** The moving edge alone: `edge` are its columns, `payload` the whole window. */
+  drawEdge({ payload, edge, now }) {
+    const { main, pins } = this.scenes;
+    if (!main || this.figures.main.clientWidth === 0) return;
+    for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
+      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, lane: "", without: "shade outlines" });
+    }
   }
 
   /** In the order of creation, what is loaded says how much room each moment gets. */
@@ -43,7 +60,9 @@ export class Picture {
     whenReady(() => this.#draw(payload, hand));
   }
 
-  #draw(payload, { cursor, measure }) {
+  #draw(loaded, { cursor, measure }) {
+    const split = this.moving?.split(loaded) ?? { payload: loaded, standing: loaded };
+    const { payload } = split;
     const { store, lanes, found } = this;
     const width = this.figures.main.clientWidth;
     if (width === 0) return;
@@ -66,8 +85,10 @@ export class Picture {
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
-    this.boards.main.draw(main);
-    if (payload.pins) this.boards.pins.draw(pins);
+    const apart = this.moving ? { ticks: [], without: "shade area" } : {}; // these lie under the edge
+    this.boards.main.draw({ ...main, ...apart, payload: split.standing });
+    if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.standing });
+    if (this.moving) this.drawEdge(split);
     drawAxis(main);
     this.figures.main.setAttribute("aria-label", summary(payload, view, selected));
     this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);

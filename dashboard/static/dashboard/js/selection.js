@@ -15,6 +15,15 @@ export function relatedTo(groups, selected) {
   return new Set(groups.filter((group) => group.start <= selected.end && group.end >= selected.start).map((group) => group.key));
 }
 
+/** The kind of a lane as the gaps name it. */
+export const kindOf = ({ key }) => key.split("/", 1)[0];
+
+/** The last minute of a source that goes on, with room for what comes; of another length where one is shown. */
+export function latest({ last }, width = 60e6) {
+  return { start: last - width * (1 - ROOM), end: last + width * ROOM };
+}
+const ROOM = 0.1;
+
 const isLaneOf = (lane, object) =>
   lane.name === object.name && lane.namespace === object.namespace && lane.key.split("/")[0].split(".")[0] === object.kind;
 

@@ -18,7 +18,7 @@ const oneOf = (first, ...others) => ({
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace"),
   kinds: list, namespace: text, name: text, rule: text, severity: text, noise: flag, active: flag,
-  open: list, closed: list, pins: list, focus: text, lane: text, finding: text, arrows: list, table: flag,
+  open: list, closed: list, pins: list, focus: text, lane: text, finding: text, arrows: list, table: flag, follow: flag,
 };
 export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "noise", "active"];
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)]));
@@ -31,6 +31,7 @@ export class Store {
   constructor(address) {
     this.address = address;
     this.bounds = null; // {first, last} of the whole source
+    this.anchor = 0.5; // part of the view that stays where it is when keys zoom
     this.scale = timeScale(0); // by which the view is moved; the order of what is loaded may give another
     this.read();
   }
@@ -95,7 +96,7 @@ export class Store {
   whole() {
     const { first, last } = this.bounds;
     const room = Math.max(Math.round((last - first) * 0.02), 1000);
-    return { start: first - room, end: last + room };
+    return { start: Math.max(0, first - room), end: last + room };
   }
 
   pan(share) {
@@ -105,7 +106,7 @@ export class Store {
   }
 
   /** `factor` < 1 zooms in; `at` (0 to 1) is the part of the view that stays where it is. */
-  zoom(factor, at = 0.5) {
+  zoom(factor, at = this.anchor) {
     const [left, right] = this.#across();
     const fixed = left + (right - left) * at;
     this.#show(fixed - (fixed - left) * factor, fixed + (right - fixed) * factor);

@@ -18,7 +18,7 @@ import { Notices } from "./notices.js";
 import { onPaper } from "./paper.js";
 import { Picture } from "./picture.js";
 import { point } from "./pointing.js";
-import { birthsOf, lanesOf, lanesOfAll, rangeAround } from "./selection.js";
+import { birthsOf, lanesOf, lanesOfAll, latest, rangeAround } from "./selection.js";
 import { foldIntoSheet } from "./sheet.js";
 import { Stepping } from "./stepping.js";
 import { Store } from "./store.js";
@@ -29,6 +29,8 @@ import { Toolbar } from "./toolbar.js";
 const source = document.body.dataset.source;
 const figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
+const live = document.body.dataset.live === "on"; // it goes on while somebody looks
+const LEAST = 60e6; // µs that are shown of one that does, also where it has just begun
 export const announce = (text) => (byId("announce").textContent = text);
 
 const found = new Found((question) => askFindings(source, question));
@@ -131,11 +133,11 @@ function draw() {
 /** Scrolls in what was chosen; a lane that does not stand among those loaded, as one of a strip, comes on top. */
 function bringIn() {
   const { payload } = loader;
-  if (!reveal || !payload) return;
+  if (!reveal || !payload || loader.stale()) return; // what comes next holds it
   const group = choosing.selected;
   const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
   const indices = reveal === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
-  const hidden = reveal === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane) && !loader.stale();
+  const hidden = reveal === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane);
   reveal = null;
   lanes.reveal(indices.filter((index) => index >= 0));
   if (hidden) pin(store.lane);
@@ -183,7 +185,7 @@ export const showFinding = (group) => choosing.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
-listen({
+export const keys = {
   n: () => choosing.step(1), p: () => choosing.step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
@@ -191,7 +193,8 @@ listen({
   "[": () => fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => fold([]),
   ".": () => stepping.step(1), ",": () => stepping.step(-1),
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
-});
+};
+listen(keys);
 point({ store, picture, stepping, bench: lanes.bench, onFinding: (key) => choosing.select(key), onLane: (index) => takeLane(loader.payload.lanes[index].key) });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 document.addEventListener("themechange", drawSoon);
@@ -221,14 +224,26 @@ store.subscribe((changed) => {
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-async function start() {
+/** What the source holds as a whole. Raises ApiError. */
+export async function outline() {
+  const whole = await overview(source);
+  const { first, last } = whole;
+  const begun = last - first > 1; // else nothing has come yet
+  document.body.classList.toggle("empty", live && !begun);
+  store.bounds = { first: live && begun ? Math.min(first, last - LEAST) : first, last: Math.max(last, store.bounds?.last ?? last) };
+  toolbar.fill(whole);
+  filters.fill(whole);
+  minimap.draw(whole);
+  return whole;
+}
+
+export async function start() {
   try {
-    const [whole] = await Promise.all([overview(source), choosing.load()]);
-    store.bounds = { first: whole.first, last: whole.last };
-    toolbar.fill(whole);
-    filters.fill(whole);
-    minimap.draw(whole);
-    if (store.start === null) {
+    const [whole] = await Promise.all([outline(), choosing.load()]);
+    if (live && whole.last - whole.first <= 1) store.start = store.end = null;
+    else if (live && (store.follow || (store.start === null && !store.finding))) {
+      store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
+    } else if (store.start === null) {
       const shown = store.finding ? choosing.selected : worst(found.groups);
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
@@ -242,4 +257,7 @@ async function start() {
   listing.soon();
 }
 
-start();
+// What a source that goes on moves (live/live.js).
+export const parts = { source, loader, picture, found, choosing, notices, minimap, failed, drawSoon };
+
+export const begun = start();

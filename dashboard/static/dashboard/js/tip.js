@@ -3,6 +3,7 @@
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
 import { ROW } from "./layout.js";
+import { kindOf } from "./selection.js";
 import { clock, digitsFor, duration } from "./time.js";
 
 const NEAR = 7; // px
@@ -19,6 +20,9 @@ export function whatIsAt(scene, x, y) {
   const about = payload.lanes[lane];
   const title = `${about.kind} ${about.name}`;
   const digits = Math.max(3, digitsFor(view.end - view.start));
+  const { gaps } = payload;
+  const gap = gaps.kind.findIndex((kind, i) => kind === kindOf(about) && toPixel(gaps.start[i]) - 2 <= x && Math.max(toPixel(gaps.end[i]), toPixel(gaps.start[i]) + 3) + 2 >= x);
+  if (gap >= 0) return [title, `Not observed: ${gaps.text[gap]}`, `${clock(gaps.start[gap], digits)} – ${clock(gaps.end[gap], digits)} · ${duration(gaps.end[gap] - gaps.start[gap])}`];
 
   let nearest = null;
   payload.marks.lane.forEach((row, i) => {

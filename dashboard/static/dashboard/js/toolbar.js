@@ -10,6 +10,7 @@ const MOST = 6; // kinds beside each other
 
 export class Toolbar {
   #chips = [];
+  #told = "";
 
   constructor({ store }) {
     this.store = store;
@@ -25,14 +26,17 @@ export class Toolbar {
     new ResizeObserver(() => this.fit()).observe(byId("toolbar"));
   }
 
-  /** Once, with what the source holds. */
+  /** With what the source holds. */
   fill({ families, namespaces }) {
+    const told = JSON.stringify([families.map(([family]) => family), namespaces.map(([name]) => name)]);
+    if (told === this.#told) return;
+    this.#told = told;
     this.#chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
       el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: plural(lanes, "lane") },
         el("span", { class: `swatch family-${family.toLowerCase()}`, "aria-hidden": "true" }), family));
     const known = new Set(namespaces.map(([name]) => name));
     const named = this.store.namespace && !known.has(this.store.namespace) ? [[this.store.namespace, 0], ...namespaces] : namespaces;
-    byId("namespace").append(...named.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
+    byId("namespace").replaceChildren(byId("namespace").firstElementChild, ...named.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
     this.fit();
     this.draw();
   }

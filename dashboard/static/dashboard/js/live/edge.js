@@ -1,0 +1,135 @@
+// The moving edge of a window: what commits changed since it was loaded, beside what stands. Pure: no DOM, no Plotly.
+//
+// A tail is the end of one life: {lane, floor, bars [{start, end (null while it goes on), text, tone, unknown}], marks,
+// births}. At first it is the bar that goes on; what stands is all but these.
+
+const RING = 300; // deltas that are kept, for a window that was read before they came
+
+const emptied = (columns) => Object.fromEntries(Object.keys(columns).map((name) => [name, []]));
+const picked = (columns, wanted) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, wanted.map((i) => column[i])]));
+const joined = (one, other) => Object.fromEntries(Object.entries(one).map(([name, column]) => [name, [...column, ...other[name]]]));
+
+export class Edge {
+  #ring = [];
+  #tails = new Map(); // by track
+  #laneOf = new Map(); // track → index
+  #byKey = new Map(); // key of a lane → index
+  #standing = null;
+
+  payload = null; // as it was taken
+  attached = false; // the window reaches the end of what is known, so its edge moves
+
+  /** A window as it was loaded. */
+  take(payload) {
+    this.attached = payload.end >= payload.last;
+    this.#begin(payload);
+    const later = this.#ring.filter(({ sequence }) => sequence > payload.sequence);
+    for (const delta of later) this.#apply(delta);
+  }
+
+  #begin(payload) {
+    const { bars, births, lanes } = payload;
+    this.payload = payload;
+    this.#tails.clear();
+    this.#laneOf = new Map([...births.track.map((track, i) => [track, births.lane[i]]), ...bars.track.map((track, i) => [track, bars.lane[i]])]);
+    this.#byKey = new Map(lanes.map(({ key }, lane) => [key, lane]));
+    const rest = [];
+    bars.lane.forEach((lane, i) => {
+      if (!this.attached || !bars.open_end[i]) return rest.push(i);
+      const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], unknown: bars.open_start[i] };
+      this.#tails.set(bars.track[i], { lane, floor: bar.start, bars: [bar], marks: [], births: [] });
+    });
+    this.#standing = { ...payload, bars: picked(bars, rest), shades: payload.shades };
+  }
+
+  /** What further commits changed → {unknown: tails of lives whose lanes are not loaded, stale: what stands has changed}. */
+  add(delta) {
+    this.#ring = [...this.#ring, delta].slice(-RING);
+    return this.#apply(delta);
+  }
+
+  #apply({ tracks }) {
+    const told = { unknown: [], stale: false };
+    if (!this.payload) return told;
+    for (const each of tracks) {
+      const lane = this.#laneOf.get(each.track) ?? this.#byKey.get(each.lane);
+      if (lane === undefined) told.unknown.push(each);
+      else if (this.attached) told.stale = this.#follow(lane, each) || told.stale;
+    }
+    return told;
+  }
+
+  #follow(lane, { track, number, since, born, bars, marks }) {
+    const fresh = !this.#laneOf.has(track);
+    const tail = this.#tails.get(track) ?? { lane, floor: fresh ? -Infinity : Infinity, bars: [], marks: [], births: [] };
+    this.#laneOf.set(track, lane);
+    this.#tails.set(track, tail);
+    let stale = fresh;
+    if (since !== null) {
+      const [first, ...others] = bars;
+      const goesOn = first?.[0] === null;
+      const from = goesOn ? (first[1] ?? Infinity) : Math.max(since, tail.floor);
+      stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // what stands ends elsewhere now
+      tail.bars = tail.bars.filter(({ start }) => start < from);
+      const last = tail.bars.at(-1);
+      if (goesOn && last) [last.end, last.text, last.tone] = first.slice(1);
+      else if (last) last.end = Math.min(last.end ?? Infinity, from);
+      stale ||= goesOn && !last;
+      const further = (goesOn ? others : bars).filter(([start]) => start >= tail.floor);
+      tail.bars.push(...further.map(([start, end, text, tone], i) => ({ start, end, text, tone, unknown: fresh && born === null && i === 0 })));
+    }
+    const known = new Set(tail.marks.map(([time, mark]) => `${time} ${mark}`));
+    tail.marks.push(...marks.filter(([time, mark]) => time >= tail.floor && !known.has(`${time} ${mark}`)));
+    if (born !== null && fresh) tail.births.push([born, number]);
+    return stale;
+  }
+
+  /** The columns of the tails alone, at a time. */
+  moving(now) {
+    const { payload } = this;
+    const bars = emptied(payload.bars), marks = emptied(payload.marks), births = emptied(payload.births);
+    for (const [track, tail] of this.#tails) {
+      for (const { start, end, text, tone, unknown } of tail.bars) {
+        const row = { lane: tail.lane, start, end: end ?? Math.max(now, start), text, tone, open_start: unknown, open_end: end === null, track };
+        for (const [name, value] of Object.entries(row)) bars[name].push(value);
+      }
+      for (const [time, mark, text, revision] of tail.marks) {
+        const row = { lane: tail.lane, time, mark, text, resource_version: revision, track };
+        for (const [name, value] of Object.entries(row)) marks[name].push(value);
+      }
+      for (const [time, number] of tail.births) {
+        const row = { lane: tail.lane, time, number, track };
+        for (const [name, value] of Object.entries(row)) births[name].push(value);
+      }
+    }
+    const none = Object.fromEntries(["strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
+    return { ...payload, ...none, bars, marks, births };
+  }
+
+  /** The whole window at a time, from which it goes on: what is told later is told beside this one. */
+  whole(now) {
+    const moving = this.moving(now);
+    const marks = new Set(this.payload.marks.lane.map((_, i) => this.#markAt(this.payload.marks, i)));
+    const further = moving.marks.lane.map((_, i) => i).filter((i) => !marks.has(this.#markAt(moving.marks, i)));
+    const payload = {
+      ...this.payload, bars: joined(this.#standing.bars, moving.bars), births: joined(this.payload.births, moving.births),
+      marks: joined(this.payload.marks, picked(moving.marks, further)), end: this.attached ? Math.max(this.payload.end, now) : this.payload.end,
+    };
+    this.#begin(payload);
+    return payload;
+  }
+
+  /** The columns of an edge where nothing moves. */
+  still(payload) {
+    const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
+    return { ...payload, ...none };
+  }
+
+  #markAt({ track, time, mark }, i) {
+    return `${track[i]} ${time[i]} ${mark[i]}`;
+  }
+
+  get standing() {
+    return this.#standing;
+  }
+}

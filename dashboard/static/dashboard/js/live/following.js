@@ -1,0 +1,85 @@
+// Whether the view follows the edge, and where it lies then. Free of the DOM.
+
+import { latest } from "../selection.js";
+
+const LEAST = 0.02; // of the view, between the edge and its end; where it is less, the view moves on
+
+export class Following {
+  #moving = false;
+  #view = null;
+
+  /** `edge()` → µs, or null; `onChange(on, by)`: `by` is "hand" where somebody moved the view. */
+  constructor({ store, edge, onChange }) {
+    Object.assign(this, { store, edge, onChange });
+    store.subscribe((names) => this.#moved(names));
+    this.#shown();
+  }
+
+  get on() {
+    return this.store.follow;
+  }
+
+  toggle() {
+    if (this.on) this.#turn(false);
+    else this.begin();
+  }
+
+  begin() {
+    const { store } = this;
+    const { start, end } = store.view();
+    this.#set({ follow: true, ...this.#around(end - start) }, true);
+    this.onChange(true);
+  }
+
+  #turn(on, by) {
+    this.#set({ follow: on }, !by);
+    this.onChange(on, by);
+  }
+
+  /** Moves the view on where the edge comes near its end. */
+  advance() {
+    const edge = this.edge();
+    if (!this.on || edge === null) return;
+    const { start, end } = this.store.view();
+    const width = end - start;
+    if (edge > end - LEAST * width || edge < start) this.#set(this.#around(width));
+    else this.#anchor();
+  }
+
+  /** Keys zoom where the edge is. */
+  #anchor() {
+    const { store } = this;
+    const edge = this.on && store.bounds ? this.edge() : null;
+    const { start, end } = edge === null ? {} : store.view();
+    store.anchor = edge === null ? 0.5 : Math.min(1, Math.max(0, (edge - start) / (end - start)));
+  }
+
+  #around(width) {
+    const edge = this.edge();
+    return edge === null ? {} : latest({ last: edge }, width);
+  }
+
+  #set(changes, push = false) {
+    this.#moving = true;
+    this.store.set(changes, { push });
+    this.#moving = false;
+    this.#shown();
+  }
+
+  #shown() {
+    this.#anchor();
+    this.#view = this.store.start === null ? null : this.store.view();
+  }
+
+  /** Who turns back, or to something else, wants to look at it; who zooms with the edge in sight goes on following. */
+  #moved(names) {
+    if (this.#moving || !this.store.bounds) return;
+    const before = this.#view;
+    this.#shown();
+    if (!this.on || !names.includes("start") || !before) return;
+    const { start, end } = this.store.view();
+    const zoomed = Math.abs(end - start - (before.end - before.start)) > 2;
+    const away = names.some((name) => !["start", "end"].includes(name)) || (zoomed ? this.edge() > end : start < before.start - 1);
+    if (away) this.#turn(false, "hand");
+  }
+}

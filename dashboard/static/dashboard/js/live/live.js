@@ -1,0 +1,238 @@
+// A source that goes on while somebody looks: what is committed is drawn at the moving edge, and the view follows it.
+
+import { byId } from "../dom.js";
+import { plural } from "../labels.js";
+import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
+import { Clock } from "./clock.js";
+import { Edge } from "./edge.js";
+import { Following } from "./following.js";
+import { News } from "./news.js";
+import { connect } from "./socket.js";
+import { nothing, standing } from "./words.js";
+
+const RELOAD = 1_000, SHARE = 4; // ms between two windows, and not more than one part in so many is spent on them
+const OUTLINE = 10_000; // ms between two outlines
+const STEP = 250, STILL = 1_000; // ms between two pictures while nothing comes; the second for who wants little motion
+const NOISE = ["Events", "Cluster"];
+
+const { source, loader, picture, found, choosing, notices, minimap, drawSoon } = parts;
+const button = byId("follow"), status = byId("live"), figure = byId("figure");
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const clock = new Clock(), edge = new Edge(), news = new News(announce);
+let cursor = null, connection = "connecting", health = null, behind = null;
+let missed = false; // something came while the page was hidden
+let seen = new Set(); // keys of the findings that were told of
+
+const following = new Following({
+  store, edge: () => clock.now(),
+  onChange(on, by) {
+    drawButton();
+    announce(on ? "Following live." : by ? "Paused: you moved the view." : "Paused.");
+    if (on && !edge.attached) reloadSoon();
+    tick();
+  },
+});
+
+// -- drawing ----------------------------------------------------------------------------------------------------------
+
+let frame = 0, drawn = 0, drawnAt = null, mapped = 0;
+
+const tick = () => (frame ||= requestAnimationFrame(draw));
+
+/** Time goes on, for the store and for what is loaded. */
+function goOn() {
+  const now = clock.now();
+  if (now === null || !store.bounds || store.bounds.last <= 1) return null;
+  store.bounds.last = Math.max(store.bounds.last, now);
+  if (edge.attached && edge.payload) {
+    const { end, start: from } = store.view();
+    if (now > end + (end - from)) edge.attached = false; // out of sight; who turns to it loads it
+    else edge.payload.end = Math.max(edge.payload.end, now);
+  }
+  return now;
+}
+
+function draw() {
+  frame = 0;
+  drawn = performance.now();
+  const now = goOn();
+  if (now === null) return;
+  drawnAt = now;
+  following.advance();
+  if (drawn - mapped > STILL) {
+    mapped = drawn;
+    minimap.extend(now, []);
+  }
+  if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
+  figure.dataset.edge = String(cursor);
+}
+
+picture.move({
+  split(payload) {
+    if (payload !== edge.payload) edge.take(payload);
+    const now = goOn() ?? payload.last;
+    if (!edge.attached || store.axis !== "time") return { payload, standing: payload, edge: edge.still(payload) };
+    loader.payload = edge.whole(now);
+    return { payload: loader.payload, standing: edge.standing, edge: edge.moving(now), now };
+  },
+});
+
+setInterval(() => {
+  if (!document.hidden && performance.now() - drawn >= (calm.matches ? STILL : STEP) && clock.now() !== drawnAt) tick();
+}, STEP);
+
+// -- windows, findings, outline: as often as is cheap --------------------------------------------------------------------
+
+let reloading = 0, loaded = -Infinity, took = 0, outlined = performance.now();
+
+function reloadSoon() {
+  if (reloading || document.hidden) return;
+  reloading = setTimeout(reload, Math.max(0, loaded + Math.max(RELOAD, SHARE * took) - performance.now()));
+}
+
+async function reload() {
+  const began = performance.now();
+  try {
+    if (store.bounds && store.bounds.last > 1) await loader.load();
+    else await start();
+  } finally {
+    loaded = performance.now();
+    took = loaded - began;
+    reloading = 0;
+  }
+}
+
+function findingsAnew() {
+  found.forget();
+  choosing.reload();
+}
+
+async function outlineAnew() {
+  outlined = performance.now();
+  try {
+    await outline();
+  } catch { /* the next one says so */ }
+}
+
+/** All of it, where something was missed. */
+function refetch() {
+  missed = false;
+  reloadSoon();
+  findingsAnew();
+  outlineAnew();
+}
+
+// -- what is told -------------------------------------------------------------------------------------------------------
+
+/** Whether a life of a lane that is not loaded may belong to what is shown. */
+function concerns({ family, lane }) {
+  const [, namespace] = lane.split("/");
+  return (store.kinds.length ? store.kinds.includes(family) : store.noise || !NOISE.includes(family)) && (!store.namespace || namespace === store.namespace);
+}
+
+function takeFindings({ findings, gone }) {
+  const fresh = findings.filter(({ key }) => !seen.has(key) && !found.get(key));
+  for (const { key } of findings) seen.add(key);
+  if (seen.size > 10_000) seen = new Set([...seen].slice(-5_000));
+  news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
+  if (!findings.length && !gone.length) return;
+  minimap.extend(clock.now() ?? 0, fresh);
+  if (store.filtered().length) findingsAnew();
+  else {
+    for (const group of findings) found.put(group);
+    for (const key of gone) found.drop(key, key === store.finding);
+  }
+  reloadSoon(); // what is drawn of them comes with the window
+  drawSoon();
+}
+
+const heard = {
+  delta(delta) {
+    if (cursor !== null && delta.sequence <= cursor) return;
+    cursor = delta.sequence;
+    behind = delta.behind;
+    clock.take(delta.last);
+    if (document.hidden) {
+      missed = true;
+      return news.add(delta.findings.filter(({ key }) => !seen.has(key) && !found.get(key)).length);
+    }
+    takeFindings(delta);
+    const { unknown, stale } = edge.add(delta);
+    if (stale || unknown.some(concerns) || (store.axis === "order" && delta.tracks.length) || !store.bounds || store.bounds.last <= 1) reloadSoon();
+    if (performance.now() - outlined > OUTLINE) outlineAnew();
+    tick();
+  },
+  refetch({ sequence }) {
+    cursor = Math.max(cursor ?? 0, sequence);
+    refetch();
+  },
+  health(told) {
+    health = told;
+    if (told.last) clock.atLeast(told.last + (told.state === "live" ? told.silent ?? 0 : 0));
+    clock.run(told.state === "live");
+    if (told.gaps) drawGaps(told.gaps);
+    if (told.state === "ended") socket?.end();
+  },
+  gone() {
+    connection = "gone";
+    socket?.end();
+  },
+};
+
+// -- in words -----------------------------------------------------------------------------------------------------------
+
+function drawButton() {
+  const on = following.on;
+  button.setAttribute("aria-pressed", String(on));
+  button.textContent = on ? "Following live" : "Follow live";
+}
+
+/** The pill that says whether something is missing; the page came with what was missing then. */
+function drawGaps(count) {
+  const pill = byId("toolbar").querySelector(".pill.complete");
+  if (!pill) return;
+  pill.className = "pill partial";
+  pill.title = "Intervals in which a kind was not observed";
+  pill.textContent = `complete but for ${plural(count, "gap")}`;
+}
+
+let told = "";
+
+function drawStatus() {
+  const { words, tone, about } = standing(connection, health, behind);
+  status.textContent = words;
+  status.title = about;
+  status.dataset.tone = tone;
+  notices.nothing(nothing(connection, health));
+  if (told !== tone && told && tone !== "good") announce(`${words}. ${about}`);
+  else if (told && told !== "good" && tone === "good") announce("Connected again.");
+  told = tone;
+}
+
+let socket = null;
+
+begun.finally(() => {
+  cursor = loader.payload?.sequence ?? null; // what is committed behind that is told
+  socket = connect(source, () => cursor, {
+    message(message) {
+      heard[message.type]?.(message);
+      drawStatus();
+    },
+    state(state) {
+      if (connection === "gone" || state === connection) return;
+      connection = state;
+      clock.run(state === "connected" && health?.state === "live");
+      drawStatus();
+    },
+    woken: () => (missed = true),
+  });
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && missed) refetch();
+});
+button.addEventListener("click", () => following.toggle());
+keys.l = () => following.toggle();
+store.subscribe((names) => names.includes("follow") && drawButton());
+drawButton();
+drawStatus();

@@ -1,0 +1,28 @@
+// Says how many violations are new: not each of them, and not more often than somebody can listen.
+
+import { plural } from "../labels.js";
+
+const FIRST = 400, APART = 5_000; // ms
+
+export class News {
+  #count = 0;
+  #timer = 0;
+  #last = -Infinity;
+
+  constructor(announce) {
+    this.announce = announce;
+  }
+
+  add(count) {
+    this.#count += count;
+    if (!this.#count || this.#timer) return;
+    this.#timer = setTimeout(() => this.#tell(), Math.max(FIRST, this.#last + APART - performance.now()));
+  }
+
+  #tell() {
+    this.#timer = 0;
+    this.#last = performance.now();
+    this.announce(plural(this.#count, "new violation"));
+    this.#count = 0;
+  }
+}

@@ -1,0 +1,264 @@
+"""A live source in a real browser: it moves by itself, shows what is missing, and goes on after whatever breaks."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.conftest import Complaints
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
+from tests.running import Running, running
+
+AWAY = "Service ring was away for 53 ms under 3 running Pods"
+CALM = 27  # seconds after the story began; the Service goes away a little later
+OVER = 50
+
+
+class Worker:
+    """Holds live sources, each of which tells the story of the sample, and commits when it is told to."""
+
+    def __init__(self, site: Running) -> None:
+        self.site = site
+        self._process = site.beside("tests.worker")
+        self._count = 0
+
+    def do(self, deed: str, *told: Any) -> int:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps([deed, *told]) + "\n")
+        self._process.stdin.flush()
+        return int(json.loads(self._process.stdout.readline()))
+
+    def begin(self, ago: float = CALM) -> str:
+        """The address of a new source that nothing was committed to; its story began so many seconds ago."""
+        self._count += 1
+        return f"{self.site.address}/sources/{self.do('begin', f'prod-{self._count}', ago)}/"
+
+    def end(self) -> None:
+        assert self._process.stdin
+        self._process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    with running(tmp_path_factory.mktemp("live"), "web") as site:
+        worker = Worker(site)
+        yield worker
+        worker.end()
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("#live")).to_have_text(re.compile("^connected"))
+    return page
+
+
+@pytest.fixture
+def live(page: Page, worker: Worker) -> Page:
+    """The page of a source whose story was told up to where it becomes interesting."""
+    address = worker.begin()
+    worker.do("until", CALM)
+    page = opened(page, address)
+    expect(page.locator("#edge .scatterlayer")).to_be_visible()
+    return page
+
+
+def view(page: Page) -> tuple[int, int]:
+    """Start and end as the address has them, microseconds."""
+    page.wait_for_timeout(250)  # which lies behind a little
+    start, end = re.findall(r"(?:start|end)=(\d+)", page.url)
+    return int(start), int(end)
+
+
+def test_it_is_followed_from_the_start(live: Page) -> None:
+    expect(live.get_by_role("button", name="Following live")).to_have_attribute("aria-pressed", "true")
+    expect(live.locator("#live")).to_have_text(re.compile(r"^connected( · \d+\.\d s behind)?$"))
+    start, end = view(live)
+    assert end - start == pytest.approx(60e6, abs=2)
+    expect(live).to_have_url(re.compile("follow=1"))
+    before = live.locator(".overlay.edge .now").get_attribute("x1")
+    expect(live.locator(".overlay.edge .now")).not_to_have_attribute("x1", before or "")
+
+
+def test_what_is_committed_is_drawn_and_said(live: Page, worker: Worker) -> None:
+    expect(live.locator(".finding h3", has_text=AWAY)).to_have_count(0)
+    count = live.locator("#minimap .tick").count()
+    sequence = worker.do("until", OVER)
+    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator("#announce")).to_have_text(re.compile(r"^\d+ new violations$"))
+    assert live.locator("#minimap .tick").count() > count
+    expect(live.locator("#figure")).to_have_attribute("data-edge", str(sequence))
+    expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+    live.get_by_role("button", name=AWAY).click()
+    expect(live.locator(".hole-text")).to_have_text("none · 53 ms")
+    expect(live.get_by_role("button", name="Follow live")).to_have_attribute("aria-pressed", "false")
+
+
+def test_the_edge_moves_without_a_window_being_asked_for(live: Page, worker: Worker) -> None:
+    live.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    live.on("request", lambda request: asked.append(request.url) if "/window" in request.url else None)
+    drawn = live.locator("#figure").get_attribute("data-drawn")
+    for _ in range(3):
+        sequence = worker.do("touch")
+        expect(live.locator("#figure")).to_have_attribute("data-edge", str(sequence))
+    assert asked == []
+    assert live.locator("#figure").get_attribute("data-drawn") == drawn
+
+
+def test_turning_back_pauses_and_a_key_follows_again(live: Page) -> None:
+    live.keyboard.press("a")
+    button = live.get_by_role("button", name="Follow live")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(live.locator("#announce")).to_have_text("Paused: you moved the view.")
+    held = view(live)
+    live.wait_for_timeout(1200)
+    assert view(live) == held
+    live.keyboard.press("l")
+    expect(live.get_by_role("button", name="Following live")).to_have_attribute("aria-pressed", "true")
+    start, end = view(live)
+    assert start > held[0]
+    assert end - start == pytest.approx(held[1] - held[0], abs=2)
+    live.keyboard.press("l")
+    expect(button).to_have_attribute("aria-pressed", "false")
+
+
+def test_who_zooms_at_the_edge_goes_on_following(live: Page) -> None:
+    start, end = view(live)
+    for _ in range(4):
+        live.keyboard.press("w")
+    expect(live.get_by_role("button", name="Following live")).to_be_visible()
+    now = view(live)
+    assert now[1] - now[0] < (end - start) / 2
+    live.wait_for_timeout(4000)
+    later = view(live)
+    assert later[1] - later[0] == pytest.approx(now[1] - now[0], abs=2)
+    assert later[1] > now[1]
+    line = live.locator(".overlay.edge .now").bounding_box()
+    figure = live.locator("#figure").bounding_box()
+    assert line and figure
+    assert 0.8 < (line["x"] - figure["x"]) / figure["width"] < 1
+
+
+def test_an_address_with_a_range_stays_there(live: Page, worker: Worker) -> None:
+    start, _ = view(live)
+    address = f"{live.url.partition('?')[0]}?start={start}&end={start + 10_000_000}"
+    opened(live, address)
+    expect(live.get_by_role("button", name="Follow live")).to_be_visible()
+    worker.do("until", OVER)
+    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    assert view(live) == (start, start + 10_000_000)
+
+
+def test_a_gap_is_hatched_and_told(live: Page, worker: Worker) -> None:
+    expect(live.get_by_role("link", name="complete · no gaps")).to_be_visible()
+    worker.do("gap", "ConfigMap", 10, 20)
+    expect(live.get_by_role("link", name="complete but for 1 gap")).to_be_visible()
+    live.reload()
+    hatched = live.locator(".overlay .gap")
+    expect(hatched.first).to_be_attached()
+    box = hatched.first.bounding_box()
+    assert box
+    live.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(live.locator("#tip")).to_contain_text("Not observed: The watch was away.")
+    live.keyboard.press("t")
+    expect(live.locator("#table caption")).to_contain_text("ConfigMap was not observed from")
+
+
+def test_a_source_without_an_entry_says_so(page: Page, worker: Worker) -> None:
+    opened(page, worker.begin())
+    expect(page.locator("#notice")).to_have_text("Connected. Nothing has been observed yet.")
+    expect(page.locator("#range")).to_be_hidden()
+    assert complaints_of_axe(page) == []
+    worker.do("until", CALM)
+    expect(page.locator("#edge .scatterlayer")).to_be_visible()
+    expect(page.locator("#notice")).to_be_hidden()
+    expect(page.get_by_role("button", name="Following live")).to_be_visible()
+    expect(page.locator("#range")).to_be_visible()
+
+
+def test_how_the_collection_stands_is_said(live: Page, worker: Worker) -> None:
+    worker.do("cluster", {"state": "failing", "error": "connection refused"})
+    expect(live.locator("#live")).to_have_text(re.compile("^cluster not reached"))
+    expect(live.locator("#live")).to_have_attribute("title", "connection refused")
+    expect(live.locator("#announce")).to_contain_text("connection refused")
+    live.wait_for_timeout(300)
+    held = live.locator(".overlay.edge .now").get_attribute("x1")
+    live.wait_for_timeout(600)
+    assert live.locator(".overlay.edge .now").get_attribute("x1") == held
+    worker.do("cluster", {"state": "live", "paused": True})
+    expect(live.locator("#live")).to_have_text("collection paused")
+    worker.do("cluster", {"paused": False})
+    expect(live.locator("#live")).to_have_text(re.compile("^connected"))
+
+
+def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker, complaints: Complaints) -> None:
+    complaints.expect("WebSocket connection to", "net::ERR", "Failed to load resource")
+    worker.site.kill("web")
+    expect(live.locator("#live")).to_have_text("reconnecting…")
+    worker.do("until", OVER)
+    worker.site.start("web")
+    expect(live.locator("#live")).to_have_text(re.compile("^connected"))
+    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+
+
+def test_a_hidden_page_fetches_what_it_missed_when_it_is_shown(live: Page, worker: Worker) -> None:
+    hide = """(hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    live.evaluate(hide, True)
+    worker.do("until", OVER)
+    live.wait_for_timeout(500)
+    expect(live.locator(".finding h3", has_text=AWAY)).to_have_count(0)
+    live.evaluate(hide, False)
+    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+
+
+def test_who_wants_little_motion_gets_little(page: Page, worker: Worker) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    address = worker.begin()
+    worker.do("until", CALM)
+    opened(page, address)
+    expect(page.locator(".overlay.edge .now")).to_be_attached()
+    positions = """async () => {
+      const seen = new Set(), end = performance.now() + 2500;
+      while (performance.now() < end) {
+        seen.add(document.querySelector(".overlay.edge .now").getAttribute("x1"));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return seen.size;
+    }"""
+    assert page.evaluate(positions) <= 4
+
+
+@EVERYWHERE
+def test_it_can_be_used_by_everyone(page: Page, worker: Worker, theme: str, size: ViewportSize) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    address = worker.begin()
+    worker.do("until", OVER)
+    worker.do("gap", "Pod", 10, 20)
+    opened(page, address)
+    expect(page.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    assert complaints_of_axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    expect(page.get_by_role("button", name="Following live")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#live")).to_be_in_viewport(ratio=1)
+    if size == PHONE:
+        page.get_by_role("button", name="Timeline").click()
+        expect(page.locator(".overlay.edge .now")).to_be_attached()
+        assert complaints_of_axe(page) == []
+
+
+def test_a_recording_loads_nothing_of_it(page: Page, recording: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    page.goto(recording)
+    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    assert not [url for url in asked if "/live/" in url or "/ws/" in url]
+    expect(page.locator("#follow")).to_have_count(0)

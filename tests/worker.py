@@ -1,0 +1,110 @@
+"""The worker of a live source, as a process that does what it is told: `python -m tests.worker`, a line for each deed.
+
+It tells the story of the sample as if it happened now. Each line of its input is JSON, [deed, …]; each answer is, too.
+"""
+
+import json
+import re
+import sys
+import tempfile
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+
+from tests.recordings import SAMPLE, entries_of, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BEGAN = datetime.fromisoformat("2026-11-21T07:51:33+00:00")  # of the sample, roughly
+_TIME = re.compile(rb'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"')
+
+
+def shifted(by: timedelta) -> bytes:
+    """The sample with all its times moved."""
+
+    def moved(found: re.Match[bytes]) -> bytes:
+        at = datetime.fromisoformat(found[1].decode() + "+00:00") + by
+        digits = len(found[1].partition(b".")[2])
+        return f'"{at:%Y-%m-%dT%H:%M:%S}{f".{at:%f}"[: digits + 1] if digits else ""}Z"'.encode()
+
+    return b"\n".join(_TIME.sub(moved, line) for line in lines_of(SAMPLE)) + b"\n"
+
+
+class Worker:
+    def __init__(self) -> None:
+        from tests.following import Followed
+
+        self._followed = Followed
+        self._live: Any = None
+        self._entries: list[Any] = []
+        self._start = 0.0
+        self._revision = 1_000_000
+
+    def begin(self, name: str, ago: float) -> int:
+        """A source whose story began so many seconds ago; its id."""
+        self._start = time.time() - ago
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "audit.jsonl"
+            path.write_bytes(shifted(datetime.fromtimestamp(self._start, BEGAN.tzinfo) - BEGAN))
+            self._entries = sorted(entries_of(path), key=lambda entry: entry.staged)
+        self._touched = next(entry for entry in self._entries if entry.ref.name == "vs-online" and entry.facts)
+        self._live = self._followed(name)
+        return int(self._live.source.pk)
+
+    def until(self, seconds: float) -> int:
+        """Commits what had happened so many seconds after the beginning; the sequence."""
+        end = (self._start + seconds) * 1_000_000
+        batch = [entry for entry in self._entries if entry.staged <= end]
+        self._entries = self._entries[len(batch) :]
+        return int(self._live.commit(batch))
+
+    def touch(self) -> int:
+        """Commits a further change of an object that is there; the sequence."""
+        from msgspec.structs import replace
+
+        now = int(time.time() * 1_000_000)
+        self._revision += 1
+        changed = replace(self._touched, resource_version=self._revision, received=now, staged=now + 1_000)
+        return int(self._live.commit([replace(changed, identity=f"touch {self._revision}", replaces=None)]))
+
+    def play(self, seconds: float) -> int:
+        """Commits what happens now, ten times a second."""
+        over = time.time() + seconds
+        sequence = 0
+        while time.time() < over:
+            sequence = self.until(time.time() - self._start)
+            time.sleep(0.1)
+        return sequence
+
+    def cluster(self, **told: Any) -> int:
+        from timeline import push
+        from timeline.models import Cluster
+
+        Cluster.objects.filter(pk=self._live.cluster.pk).update(**told)
+        push.notify(cluster=self._live.cluster.pk)
+        return 0
+
+    def gap(self, kind: str, since: float, until: float) -> int:
+        """A kind was not observed between two moments, seconds after the beginning; the sequence."""
+        from timeline.entries import Mark, Told
+
+        start, end = (int((self._start + each) * 1_000_000) for each in (since, until))
+        return int(self._live.commit([Mark("", "v1", kind, Told.GAP, end, since=start, reason="The watch was away.")]))
+
+
+def main() -> None:
+    django.setup(set_prefix=False)
+    worker = Worker()
+    for line in sys.stdin:
+        deed, *told = json.loads(line)
+        act: Callable[..., int] = getattr(worker, deed)
+        answer = act(**told[0]) if told and isinstance(told[0], dict) else act(*told)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

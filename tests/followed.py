@@ -8,11 +8,12 @@ from collectors.replay import Replay
 from collectors.replay.commits import Tape, tape
 from collectors.replay.serving import kubeconfig
 from collectors.watch.api import Api
-from tests.live import verdicts
 from timeline import chunks
 from timeline.entries import Change, Entry
 from timeline.exports import document
+from timeline.judge import judge
 from timeline.models import Cluster, Source, Stream
+from timeline.world import World
 
 Seen = tuple[str, int | None, str]  # UID, revision, change
 
@@ -59,7 +60,15 @@ def watched(cluster: Cluster) -> set[str]:
     return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
 
 
-def findings_of(source: Source) -> set[tuple[str, str, str, str]]:
-    """Rule, subject, other and verdict of what is confirmed."""
-    confirmed = [found for found in document(source)["findings"] if found["status"] == "confirmed"]
-    return {(rule, subject, other, verdict) for rule, subject, other, verdict, _ in verdicts(confirmed)}
+def found(source: Source) -> set[tuple[str, str, str]]:
+    """Identity, verdict and status of what is found, as it is stored."""
+    return {(each["id"], each["verdict"], each["status"]) for each in document(source)["findings"]}
+
+
+def found_anew(source: Source) -> set[tuple[str, str, str]]:
+    """The same, of all that is stored, taken in at once."""
+    world = World()
+    for _ in world.learn(chunks.observations(source.pk)):
+        pass
+    world.settle()
+    return {(each.id, each.verdict, each.status) for each in judge(world, world.tracks())}

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -82,4 +83,5 @@ def kill_server(name: str) -> None:
     table = processes()
     for pid in descendants(SERVERS.pid):
         if name in table.get(pid, (0, ""))[1]:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

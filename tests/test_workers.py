@@ -1,0 +1,141 @@
+"""Workers, PostgreSQL and Valkey die, freeze and stop while clusters are followed; real processes, nothing is lost."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from django.db import DatabaseError, InterfaceError, connection
+
+from collectors.replay import Replay, serve
+from tests.followed import changes_of, connected, expected, found, found_anew, taped, watched
+from tests.recordings import SAMPLE
+from tests.services import SERVERS
+from tests.test_services import eventually
+from tests.watching import Workers, kill_server
+from timeline.models import Cluster, Gap, Source
+
+pytestmark = pytest.mark.django_db(transaction=True)
+own_servers = pytest.mark.skipif(SERVERS is None, reason="only servers that the tests have started are killed")
+TAPE = taped(SAMPLE)
+RESOURCES = {
+    "pods", "services", "endpoints", "events", "deployments.apps", "replicasets.apps", "jobs.batch.volcano.sh",
+    "podgroups.scheduling.volcano.sh", "endpointslices.discovery.k8s.io", "queues.scheduling.volcano.sh",
+}  # fmt: skip
+AGAIN = 15  # seconds after which all must go on
+STEP = 40  # commits
+
+
+class Scene:
+    """Two workers, two clusters."""
+
+    def __init__(self, workers: Workers, replays: list[Replay], clusters: list[Cluster]) -> None:
+        self.workers, self.replays, self.clusters = workers, replays, clusters
+        self.played = 0
+
+    def play(self, commits: int = STEP) -> None:
+        self.played = min(self.played + commits, len(TAPE.commits))
+        for replay in self.replays:
+            replay.control(step=commits)
+
+    def holders(self) -> list[str]:
+        """The worker of each cluster, "" where no lease is in force."""
+        return [
+            name.partition("@")[0] if until and until.timestamp() > time.time() else ""
+            for name, until in Cluster.objects.order_by("pk").values_list("holder", "expires_at")
+        ]
+
+    def stored(self) -> bool:
+        """Whether everything that was played is, in both clusters."""
+        wanted = expected(TAPE, RESOURCES, 0, self.played)
+        return all(wanted <= changes_of(source) for source in self.sources())
+
+    def sources(self) -> list[Source]:
+        return list(Source.objects.filter(current_of__isnull=False))
+
+    def eventually(self, happens: Callable[[], bool], seconds: float = AGAIN) -> None:
+        """Whatever the database does meanwhile."""
+
+        def happened() -> bool:
+            try:
+                return happens()
+            except (DatabaseError, InterfaceError):
+                connection.close()
+                return False
+
+        eventually(happened, seconds)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    with ExitStack() as stack:
+        workers = Workers(tmp_path)
+        stack.callback(workers.stop_all)
+        workers.start("a")
+        workers.start("b")
+        options = {"speed": 100_000, "paused": True, "bookmark_seconds": 1}
+        replays = [stack.enter_context(serve(TAPE, **options)) for _ in range(2)]
+        clusters = [connected(replay, tmp_path, f"cluster-{number}") for number, replay in enumerate(replays)]
+        began = Scene(workers, replays, clusters)
+        eventually(lambda: sorted(began.holders()) == ["a", "b"], 60)
+        eventually(lambda: all(watched(cluster) >= RESOURCES for cluster in clusters), 30)
+        yield began
+
+
+def test_workers_that_stop_die_and_freeze_hand_over_what_they_watch(scene: Scene) -> None:
+    workers = scene.workers
+    scene.play(200)
+    scene.eventually(scene.stored)
+
+    assert workers.stop("a") < 3
+    scene.eventually(lambda: scene.holders() == ["b", "b"], 3)
+    scene.play()
+    scene.eventually(scene.stored, 5)
+
+    workers.start("a")
+    scene.eventually(lambda: sorted(scene.holders()) == ["a", "b"], 30)
+    scene.play()
+    workers.kill("b")
+    scene.play()
+    scene.eventually(lambda: scene.holders() == ["a", "a"])
+    scene.eventually(scene.stored)
+
+    workers.start("b")
+    scene.eventually(lambda: sorted(scene.holders()) == ["a", "b"], 30)
+    scene.play()
+    workers.send("a", signal.SIGSTOP)
+    scene.play()
+    scene.eventually(lambda: scene.holders() == ["b", "b"])
+    scene.eventually(scene.stored)
+    epochs = list(Cluster.objects.order_by("pk").values_list("epoch", flat=True))
+    workers.send("a", signal.SIGCONT)
+    scene.eventually(lambda: sorted(scene.holders()) == ["a", "b"])
+    assert sum(Cluster.objects.values_list("epoch", flat=True)) > sum(epochs)
+    everything_is_there(scene)
+
+
+@own_servers
+@pytest.mark.parametrize("server", ["postgres", "valkey"])
+def test_a_server_that_is_killed_costs_nothing(scene: Scene, server: str) -> None:
+    scene.play(200)
+    scene.eventually(scene.stored)
+    for _ in range(2):
+        scene.play()
+        kill_server(server)
+        began = time.monotonic()
+        scene.play()
+        scene.eventually(scene.stored)
+        assert time.monotonic() - began < AGAIN
+    everything_is_there(scene)
+
+
+def everything_is_there(scene: Scene) -> None:
+    scene.play(len(TAPE.commits) - scene.played)
+    scene.eventually(scene.stored)
+    assert not Gap.objects.exists()
+    for source in scene.sources():
+        assert set(changes_of(source).values()) == {1}
+    for source in scene.sources():
+        scene.eventually(lambda source=source: found(source) == found_anew(source) != set())

@@ -118,6 +118,8 @@ def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:
     assert (ended["state"], ended["ended"]) == ("ended", "Its revisions went back: etcd was restored.")
     assert (ended["next"]["source"], ended["previous"]) == (after.pk, None)
     assert (follows["previous"]["url"], follows["next"]) == (f"/sources/{before.pk}/", None)
+    assert f'<a href="/sources/{after.pk}/">' in client.get(f"/sources/{before.pk}/").content.decode()
+    assert f'<a href="/sources/{before.pk}/">' in client.get(f"/sources/{after.pk}/").content.decode()
     page = client.get(f"/sources/{before.pk}/coverage/").content.decode()
     assert "Its revisions went back" in page and f'href="/sources/{after.pk}/"' in page
     assert f'href="/sources/{before.pk}/"' in client.get(f"/sources/{after.pk}/coverage/").content.decode()

@@ -19,10 +19,13 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     if source is None:
         raise Http404("No such recording.")
     live, ended = queries.collection(source.id)
+    before, after = queries.epochs(source.id)
     context = {
         "source": source,
         "live": live,
         "ended": ended,
+        "before": before,
+        "after": after,
         "gaps": queries.gaps(source.id) + queries.told_gaps(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "skeletons": figures.skeletons(),

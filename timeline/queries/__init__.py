@@ -1,7 +1,7 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
 from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
-from timeline.queries.clusters import cluster, clusters, health
+from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage
 from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
@@ -37,6 +37,7 @@ __all__ = [
     "collection",
     "coverage",
     "entries",
+    "epochs",
     "fed",
     "finding",
     "finding_columns",

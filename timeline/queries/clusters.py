@@ -42,6 +42,12 @@ def health(source_id: int) -> SourceHealthPayload | None:
     return _health(source, source.cluster, _now())
 
 
+def epochs(source_id: int) -> tuple[EpochPayload | None, EpochPayload | None]:
+    """Of one cluster, the source before this one and the one after it: its revisions went back in between."""
+    source = Source.objects.only("cluster").filter(pk=source_id).first()
+    return _neighbours(source) if source else (None, None)
+
+
 def _rows() -> QuerySet[Cluster]:
     return Cluster.objects.select_related("source").defer(*(f"source__{column}" for column in _HEAVY))
 

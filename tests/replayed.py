@@ -1,5 +1,7 @@
 """The official Python client against a replay, as a user would set it up. Its types are not those it gives."""
 
+import http.client
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,3 +25,24 @@ def api_of(replay: Replay) -> Iterator[Any]:
 
 def core(api: Any) -> Any:
     return kubernetes.CoreV1Api(api)
+
+
+class Stream:
+    """One watch, of which the lines are read as they come."""
+
+    def __init__(self, replay: Replay, path: str = "/api/v1/pods", **query: Any) -> None:
+        asked = {"watch": 1, "timeoutSeconds": 10, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
+        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=5)
+        self._connection.request("GET", f"{path}?{'&'.join(f'{name}={value}' for name, value in asked.items())}")
+        self.answer = self._connection.getresponse()
+
+    def line(self) -> bytes:
+        return self.answer.readline()
+
+    def event(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.line())
+        return told
+
+    def close(self) -> None:
+        self.answer.close()
+        self._connection.close()

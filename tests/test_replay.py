@@ -1,6 +1,7 @@
 """A recording as an API server: the official Python client reads the past from it."""
 
 import json
+import socket
 import threading
 import time
 import urllib.request
@@ -16,8 +17,9 @@ from kubernetes.client import ApiException
 from collectors.formats import NotARecording
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
+from tests.load import busy
 from tests.recordings import SAMPLE
-from tests.replayed import Watch, api_of, core, discovered, kubernetes
+from tests.replayed import Stream, Watch, api_of, core, discovered, kubernetes
 from timeline.entries import moment
 
 
@@ -270,3 +272,46 @@ def test_metadata_alone_is_given_to_who_asks_for_no_more(ended: Replay) -> None:
         event = json.loads(answer.readline())
     assert event["type"] == "ADDED"
     assert event["object"] == told["items"][0]
+
+
+@pytest.mark.parametrize("resource", ["pods", "services", "events"])
+def test_a_list_and_the_watch_after_it_tell_all_together(sample: Tape, ended: Replay, resource: str) -> None:
+    """What stood at any revision, and what a watch tells since then, is what stands at the end."""
+    revisions = [commit.revision for commit in sample.commits if commit.resource.plural == resource]
+
+    def read(query: str) -> Any:
+        with urllib.request.urlopen(f"{ended.url}/api/v1/{resource}{query}", timeout=20) as answer:
+            return json.load(answer)
+
+    stands = {each["metadata"]["uid"]: each for each in read("")["items"]}
+    for revision in revisions[:: max(1, len(revisions) // 10)]:
+        listed = read(f"?resourceVersion={revision}&resourceVersionMatch=Exact")
+        assert listed["metadata"]["resourceVersion"] == str(revision)
+        state = {each["metadata"]["uid"]: each for each in listed["items"]}
+        told = Stream(ended, f"/api/v1/{resource}", resourceVersion=revision)
+        ended.control(bookmark=True)
+        while (event := told.event())["type"] != "BOOKMARK":
+            state[event["object"]["metadata"]["uid"]] = event["object"]
+            if event["type"] == "DELETED":
+                del state[event["object"]["metadata"]["uid"]]
+        told.close()
+        assert state == stands
+
+
+def test_time_goes_as_fast_as_it_is_asked_to() -> None:
+    with serve(busy(10, 200), speed=10, paused=True) as replay:  # 2 s
+        stream = Stream(replay, resourceVersion=10)
+        started = time.monotonic()
+        replay.control(play=True)
+        while stream.event()["type"] != "BOOKMARK":
+            pass
+        assert 0.15 < time.monotonic() - started < 2
+        stream.close()
+
+
+def test_what_is_no_request_is_refused(paused: Replay) -> None:
+    with socket.create_connection(("127.0.0.1", int(paused.url.rpartition(":")[2])), timeout=5) as wire:
+        wire.sendall(b"hello\r\n\r\n")
+        assert wire.recv(1000).startswith(b"HTTP/1.1 400 ")
+    with urllib.request.urlopen(f"{paused.url}/livez", timeout=5) as answer:
+        assert answer.read() == b"ok"

@@ -9,14 +9,13 @@ import urllib.request
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kubernetes.client import ApiException
 
 from collectors.replay import Replay, serve
 from tests.load import CONFIG_MAPS, PODS, busy
-from tests.replayed import api_of, core
+from tests.replayed import Stream, api_of, core
 
 TAPE = busy(20, 100, (PODS, CONFIG_MAPS))
 PATH = "/api/v1/pods"
@@ -26,27 +25,6 @@ PATH = "/api/v1/pods"
 def replay() -> Iterator[Replay]:
     with serve(TAPE, paused=True) as replay:
         yield replay
-
-
-class Stream:
-    """One watch, of which the lines are read as they come."""
-
-    def __init__(self, replay: Replay, path: str = PATH, **query: Any) -> None:
-        asked = {"watch": 1, "timeoutSeconds": 10, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
-        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=5)
-        self._connection.request("GET", f"{path}?{'&'.join(f'{name}={value}' for name, value in asked.items())}")
-        self.answer = self._connection.getresponse()
-
-    def line(self) -> bytes:
-        return self.answer.readline()
-
-    def event(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.line())
-        return told
-
-    def close(self) -> None:
-        self.answer.close()
-        self._connection.close()
 
 
 def status_of(error: urllib.error.HTTPError) -> tuple[int, str]:

@@ -64,8 +64,8 @@ class Control:
     def obey(self, order: Order) -> None:
         """Raises ValueError for what cannot be done."""
         player, api = self._player, self._api
-        if order.restore is not None and not 0 <= order.restore <= player.place:
-            raise ValueError(f"restore: only {player.place} commits have been played")
+        if order.restore is not None:
+            player.revisions_at(order.restore)
         if order.step:
             player.step(order.step)
         if order.clear:

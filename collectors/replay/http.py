@@ -3,6 +3,7 @@ object sent, the door shut for a minute."""
 
 import asyncio
 import contextlib
+import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
@@ -118,7 +119,11 @@ class Server:
             return False
         if size := min(int(request.headers.get("content-length") or 0), _BODY_BYTES):
             request = request._replace(body=await reader.readexactly(size))
-        answer = await self._answer(request)
+        try:
+            answer = await self._answer(request)
+        except Exception:
+            logging.getLogger(__name__).exception("%s %s could not be answered", request.method, request.path)
+            answer = Answer(500, b"", (("Connection", "close"),))
         if answer is None:
             return False
         if not isinstance(answer, Answer):

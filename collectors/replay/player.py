@@ -70,14 +70,20 @@ class Player:
             self.told()
         self._steered.set()
 
-    def go_back(self, place: int) -> None:
-        """To what had been after so many commits; their revisions will be used again."""
-        if self._laps:
-            raise ValueError("what is played in a loop does not go back")
+    def revisions_at(self, place: int) -> dict[str, int]:
+        """The latest of each space after so many commits. Raises ValueError where that cannot be gone back to."""
+        if self._laps or place < 0 or place > self.place:
+            raise ValueError(f"only what was played can be gone back to, {self.place} changes, and no loop")
         revisions = History(self.tape).revisions
         for commit in self.tape.commits[:place]:
             revisions[self.tape.spaces[commit.resource]] = commit.revision
-        self.history.restore(revisions)
+        if any(revisions[space] < oldest for space, oldest in self.history.compacted.items()):
+            raise ValueError("what was compacted cannot be gone back to")
+        return revisions
+
+    def go_back(self, place: int) -> None:
+        """To what had been after so many commits; their revisions will be used again. Raises ValueError."""
+        self.history.restore(self.revisions_at(place))
         self.place = place
         self.clock.at(self.times[place - 1] if place else self.tape.begins)
         self._steered.set()

@@ -5,8 +5,6 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 MASK = "[redacted]"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _WORD = (
@@ -39,23 +37,10 @@ _plain: set[str] = set()  # names of fields that stand elsewhere and hold no sec
 
 def redact(body: Any, kind: str = "") -> Any:
     """A copy without Secret data, environment values, the last-applied annotation and credentials in free text."""
-    return _redacted(deepcopy(body), kind)
+    return redact_here(deepcopy(body), kind)
 
 
-def redact_json(raw: bytes, kind: str = "") -> bytes:
-    """The same as JSON; keys come back sorted, so that equal objects are equal bytes.
-
-    Raises ValueError, and RecursionError where it is nested too deep to be written.
-    """
-    try:
-        return orjson.dumps(_redacted(orjson.loads(raw), kind), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError as error:
-        if "Recursion" in str(error):
-            raise RecursionError(str(error)) from None
-        raise ValueError(f"the object cannot be kept: {error}") from None
-
-
-def _redacted(body: Any, kind: str = "") -> Any:
+def redact_here(body: Any, kind: str = "") -> Any:
     """The body, which is changed in place: most of it stays as it is, and copying all takes longer than looking."""
     if isinstance(body, dict):
         if "Secret" in (kind, body.get("kind")):
@@ -63,8 +48,8 @@ def _redacted(body: Any, kind: str = "") -> Any:
             return body
         if body.get("kind") == "SecretList" and isinstance(items := body.get("items"), list):
             body["items"] = []
-            _clean_dict(body, "")
-            body["items"] = [_redacted(item, "Secret") for item in items]
+            clean_fields(body, "")
+            body["items"] = [redact_here(item, "Secret") for item in items]
             return body
     return _cleaned(body, "")
 
@@ -74,7 +59,7 @@ def _cleaned(value: Any, under: str) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, dict):
-        _clean_dict(value, under)
+        clean_fields(value, under)
     elif isinstance(value, list):
         _clean_list(value, under)
     return value
@@ -92,7 +77,7 @@ def _masked(value: Any) -> Any:
     return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
 
 
-def _clean_dict(body: dict[str, Any], under: str) -> None:
+def clean_fields(body: dict[str, Any], under: str) -> None:
     if under == "managedFields":
         return
     if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
@@ -110,7 +95,7 @@ def _clean_dict(body: dict[str, Any], under: str) -> None:
             if key == "stringData":
                 body[key] = _masked(value)
             else:
-                _clean_dict(value, key)
+                clean_fields(value, key)
         elif key == "stringData":
             body[key] = MASK
         elif isinstance(value, list):
@@ -146,7 +131,7 @@ def _clean_list(values: list[Any], under: str) -> None:
     of_text = _assignment if _is_environment(under) else _text
     for at, value in enumerate(values):
         if isinstance(value, dict):
-            _clean_dict(value, under)
+            clean_fields(value, under)
         elif isinstance(value, list):
             _clean_list(value, under)
         elif isinstance(value, str):

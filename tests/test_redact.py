@@ -8,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from django.conf import settings as django_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import importing, receiving, tasks
-from collectors.redact import MASK, redact, redact_json
+from collectors.redact import MASK, redact
+from collectors.redact_json import redact_json
 from tests import stored
 from tests.events import DATA, entries_of, event, pod
 
@@ -244,3 +246,28 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     said = capfd.readouterr()
     assert "pl4nted" not in caplog.text + said.out + said.err
     assert [file.name for file in Path(django_settings.UPLOAD_DIR).iterdir()] == []
+
+
+WORDS = ["spec", "status", "metadata", "labels", "annotations", "managedFields", "env", "args", "name", "value", "kind"]
+WORDS += ["data", "stringData", "token", "Secret", "podEnv", "x", "dbPassword", "message", LAST_APPLIED, "metadata"]
+TEXTS = ["x", "Secret", "password=abcdef", "http://a:b@c/d", "a\\u0073", "--token", "abcdef", "KEY=x", "Bearer abcdef"]
+TEXTS += [
+    "eyJhbGciOiJI.eyJhbGciOiJI.x",
+    "docker.io/a@sha256:00",
+    "containerd://0a",
+    "pa\u017fsword: x",
+    '{"auth":"abc"}',
+]
+VALUES = st.recursive(
+    st.sampled_from(TEXTS) | st.integers(-9, 9) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=6), st.sampled_from(["", "Pod", "Secret"]))
+@settings(max_examples=2000, deadline=None)
+def test_taken_apart_an_object_is_what_it_is_as_a_whole(body: dict[str, Any], kind: str) -> None:
+    whole = orjson.dumps(redact(body, kind), option=orjson.OPT_SORT_KEYS)
+    assert redact_json(orjson.dumps(body), kind) == whole
+    assert redact_json(json.dumps(body).encode(), kind) == whole  # escaped otherwise

@@ -46,7 +46,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._reflectors: list[Reflector] = []
         self._threads: list[threading.Thread] = []
-        self._rounds = 0  # of calibration
+        self._compared: Counter[tuple[str, str]] = Counter()  # how often the revisions of each kind were
         self.began = time.monotonic()
         self.entries: Counter[str] = Counter()  # by kind
         self.marks = 0
@@ -144,21 +144,31 @@ class Recorder:
         try:
             while not self._halt.is_set():
                 self._compare()
-                self._halt.wait(_FLUSH if self._rounds < PASSES else _CALIBRATE)
+                self._halt.wait(_CALIBRATE if self._sure else _FLUSH)
         except Stopped:
             return
 
+    @property
+    def _watching(self) -> list[Reflector]:
+        return [each for each in self._reflectors if self.states.get(each.resource, ("",))[0] == "watching"]
+
+    @property
+    def _sure(self) -> bool:
+        """Whether every kind that is watched was compared often enough."""
+        return all(self._compared[each.resource.group_kind] >= PASSES for each in self._watching)
+
     def _compare(self) -> None:
         """One round of calibration."""
-        self._take(list(calibrate(self._api, self.resources, self._namespace)))
-        self._rounds += 1
+        marks: list[Observation] = list(calibrate(self._api, self.resources, self._namespace))
+        self._take(marks)
+        self._compared.update((mark.group, mark.kind) for mark in marks if isinstance(mark, Mark))
 
     def _close(self) -> None:
         """Wait until the watches have told all that happened up to the end, as far as they do in time."""
         ends = time.monotonic() + self._closing
-        while self._rounds < PASSES and time.monotonic() < ends and not self._halt.is_set():
+        while not self._sure and time.monotonic() < ends and not self._halt.is_set():
             self._compare()
-        waiting = [each for each in self._reflectors if self.states.get(each.resource, ("",))[0] == "watching"]
+        waiting = self._watching
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             while waiting and time.monotonic() < ends and not self._halt.is_set():
                 marks = list(pool.map(lambda each: complete(self._api, each), waiting))

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, InterfaceError, connection
@@ -75,7 +76,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         stack.callback(workers.stop_all)
         workers.start("a")
         workers.start("b")
-        options = {"speed": 100_000, "paused": True, "bookmark_seconds": 1}
+        options: dict[str, Any] = {"speed": 100_000, "paused": True, "bookmark_seconds": 1}
         replays = [stack.enter_context(serve(TAPE, **options)) for _ in range(2)]
         clusters = [connected(replay, tmp_path, f"cluster-{number}") for number, replay in enumerate(replays)]
         began = Scene(workers, replays, clusters)
@@ -138,4 +139,4 @@ def everything_is_there(scene: Scene) -> None:
     for source in scene.sources():
         assert set(changes_of(source).values()) == {1}
     for source in scene.sources():
-        scene.eventually(lambda source=source: found(source) == found_anew(source) != set())
+        scene.eventually(lambda source=source: found(source) == found_anew(source) != set())  # type: ignore[misc]

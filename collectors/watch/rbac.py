@@ -89,6 +89,7 @@ kubectl apply -f {name}-rbac.yaml
 
 # 2. Make a kubeconfig of the cluster's address and of the token that the manifest asks for.
 umask 077
+until kubectl get secret -n {namespace} {name} -o 'jsonpath={{.data.token}}' | grep -q .; do sleep 1; done
 export KUBECONFIG_NEW={name}.kubeconfig
 kubectl get secret -n {namespace} {name} -o 'jsonpath={{.data.ca\\.crt}}' | base64 -d > {name}-ca.crt
 kubectl config --kubeconfig "$KUBECONFIG_NEW" set-cluster {name} --embed-certs --certificate-authority {name}-ca.crt \\

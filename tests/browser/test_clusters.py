@@ -50,6 +50,12 @@ def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: 
     expect(row).to_be_visible()
     assert complaints_of_axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(row.locator(".state").first).to_have_text("live")
+    row.locator("summary").click()
+    row.get_by_role("link", name="Coverage").click()
+    expect(page.get_by_role("heading", name="How it is watched")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto("/clusters/")
     page.get_by_role("link", name="by-everyone").click()
     page.get_by_role("checkbox", name="Delete what was seen").check()

@@ -1,0 +1,241 @@
+"""How quickly what is committed to a live source is drawn, with many sockets open.
+
+    python -m bench.pushing [--rate 500] [--sockets 200] [--seconds 30] [--pods 400] [--browser PATH]
+
+A Causeline of its own: a writer follows a cluster that it makes up (Pods that become ready and not ready, and every
+second some that go and come again), ten commits a second; a real browser follows the source's timeline, and further
+sockets follow it too. Prints the milliseconds from each commit to the frame that shows it, how many messages the
+sockets got, and what the processes cost.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from dashboard.launcher import served
+from dashboard.services import Supervisor
+from dashboard.terminal import say
+
+BROWSERS = ("google-chrome", "chromium", "chromium-browser")
+PORT = 8765
+TICK = 0.1  # seconds between two commits
+# In the page: each sequence that a frame shows, and when that was.
+WATCH = """
+  window.shown = [];
+  new MutationObserver(() => {
+    const sequence = Number(document.getElementById("figure").dataset.edge);
+    requestAnimationFrame(() => shown.push([sequence, performance.timeOrigin + performance.now()]));
+  }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-edge"] });
+"""
+
+
+def pod(number: int, life: int, revision: int, ready: bool, now: float) -> bytes:
+    """A Pod of a Job, as a watch shows it."""
+    born = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - 2 if life else now - 600))
+    job = f"job-{number // 10}"
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": f"uid-{job}", "controller": True}
+    metadata = {
+        "name": f"{job}-{number % 10}",
+        "namespace": "bench",
+        "uid": f"uid-{number}-{life}",
+        "resourceVersion": str(revision),
+        "creationTimestamp": born,
+        "ownerReferences": [owner],
+    }
+    conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": born}]
+    status = {"phase": "Running", "conditions": conditions}
+    told = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-1"}, "status": status}
+    return json.dumps(told).encode()
+
+
+def write(rate: int, pods: int) -> None:
+    """Commits until it is ended; tells the source's id, then [sequence, when it was committed, entries] each time."""
+    import django
+
+    django.setup(set_prefix=False)
+    from msgspec.structs import replace
+
+    from collectors.normalise.objects import sighting_of
+    from timeline import live, pipeline
+    from timeline.entries import Change, Entry, moment
+    from timeline.models import Cluster
+
+    cluster = Cluster.objects.create(name="bench", state="live", expires_at=moment(4 * 10**15))
+    held = live.open_again(live.begin(cluster))
+    print(json.dumps(held.source.pk), flush=True)
+    revisions = itertools.count(1000)
+    lives, ready = [0] * pods, [False] * pods
+
+    def entry(number: int, change: Change) -> Entry:
+        now = time.time()
+        seen = sighting_of(pod(number, lives[number], next(revisions), ready[number], now), change, None, bodies=True)
+        return replace(seen.entry, received=int(now * 1e6), arrived=int(now * 1e6))
+
+    pipeline.follow(held, [entry(number, Change.OBSERVED) for number in range(pods)])
+    numbers = itertools.cycle(range(pods))
+    due = time.monotonic()
+    for tick in itertools.count():
+        batch = []
+        for number in itertools.islice(numbers, int(rate * TICK)):
+            ready[number] = not ready[number]
+            batch.append(entry(number, Change.MODIFIED))
+        if tick % 10 == 0:
+            number = next(numbers)
+            batch.append(entry(number, Change.DELETED))
+            lives[number] += 1
+            batch.append(entry(number, Change.CREATED))
+        told = pipeline.follow(held, batch)
+        print(json.dumps([told.sequence, time.time() * 1000, len(batch)]), flush=True)
+        due += TICK
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def listen(source: int, sockets: int) -> None:
+    """Opens sockets and reads them until it is ended; then tells how many messages and bytes came."""
+    import signal
+
+    from websockets.asyncio.client import connect
+
+    got = [0, 0]
+
+    async def one() -> None:
+        address = f"ws://127.0.0.1:{PORT}/ws/sources/{source}/"
+        async with connect(address, origin=f"http://127.0.0.1:{PORT}", compression=None, max_size=None) as socket:  # type: ignore[arg-type]
+            async for message in socket:
+                got[0] += 1
+                got[1] += len(message)
+
+    async def all_of_them() -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: [task.cancel() for task in tasks])
+        tasks = [asyncio.create_task(one()) for _ in range(sockets)]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(all_of_them())
+    print(json.dumps(got), flush=True)
+
+
+@contextlib.contextmanager
+def beside(*command: str, **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen([sys.executable, "-m", *command], text=True, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def spent(process: "subprocess.Popen[str]") -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(options: argparse.Namespace) -> None:
+    subprocess.run([sys.executable, "-m", "dashboard.cli", "manage", "migrate", "-v0"], check=True)
+    web_command = ("uvicorn", "dashboard.asgi:application", "--port", str(PORT), "--no-access-log")
+    me = ("bench.pushing", "--rate", str(options.rate), "--pods", str(options.pods))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with contextlib.ExitStack() as stack:
+        web = stack.enter_context(beside(*web_command, "--ws-per-message-deflate", "false", **quiet))
+        writer = stack.enter_context(beside(*me, "--part", "write", stdout=subprocess.PIPE))
+        assert writer.stdout
+        source = int(writer.stdout.readline())
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{PORT}/healthz"):
+                break
+            time.sleep(0.2)
+        listening = ("--part", "listen", "--source", str(source), "--sockets", str(options.sockets))
+        sockets = stack.enter_context(beside(*me, *listening, stdout=subprocess.PIPE))
+        parts = {"web": web, "writer": writer, "sockets": sockets}
+        before: dict[str, float] = {}
+        frames = watched(options, source, lambda: before.update({name: spent(each) for name, each in parts.items()}))
+        cost = {name: spent(each) - before[name] for name, each in parts.items()}
+        sockets.terminate()
+        assert sockets.stdout
+        messages, size = json.loads(sockets.stdout.read())
+        writer.terminate()
+        commits = [json.loads(line) for line in writer.stdout]
+    report(options, commits, frames, cost, messages, size)
+
+
+def watched(options: argparse.Namespace, source: int, begin: Callable[[], None]) -> list[tuple[int, float]]:
+    """What a browser shows in so many seconds, after it has become warm."""
+    path = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script(WATCH)
+        page.goto(f"http://127.0.0.1:{PORT}/sources/{source}/")
+        while page.evaluate("shown.length") < 20:
+            page.wait_for_timeout(200)
+        page.wait_for_timeout(3_000)
+        page.evaluate("shown.length = 0")
+        begin()
+        page.wait_for_timeout(options.seconds * 1000)
+        frames = [(sequence, at) for sequence, at in page.evaluate("shown")]
+        browser.close()
+    return frames
+
+
+def report(
+    options: argparse.Namespace,
+    commits: list[tuple[int, float, int]],
+    frames: list[tuple[int, float]],
+    cost: dict[str, float],
+    messages: int,
+    size: int,
+) -> None:
+    sequences = [sequence for sequence, _ in frames]
+    shown = [each for each in commits if sequences[0] < each[0] <= sequences[-1]]
+    took = [frames[bisect_left(sequences, sequence)][1] - at for sequence, at, _ in shown]
+    cuts = statistics.quantiles(took, n=100)
+    entries = sum(count for _, _, count in shown)
+    length = (shown[-1][1] - shown[0][1]) / 1000
+    print(f"{entries / length:.0f} entries/s in {len(shown) / length:.1f} commits/s, {options.sockets} further sockets")
+    print(f"commit to drawn: p50 {cuts[49]:.0f} ms, p99 {cuts[98]:.0f} ms, at most {max(took):.0f} ms, of {len(took)}")
+    print(f"the sockets got {messages:,} messages, {size / max(1, messages) / 1000:.1f} KB each")
+    print("of a core: " + ", ".join(f"{name} {seconds / options.seconds:.0%}" for name, seconds in cost.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate", type=int, default=500)
+    parser.add_argument("--sockets", type=int, default=200)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--pods", type=int, default=400)
+    parser.add_argument("--browser", help="Chrome or Chromium; else one in PATH, else Playwright's own")
+    parser.add_argument("--part", choices=["write", "listen"], help=argparse.SUPPRESS)
+    parser.add_argument("--source", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part == "write":
+        return write(options.rate, options.pods)
+    if options.part == "listen":
+        return listen(options.source, options.sockets)
+    with (
+        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
+        Supervisor(say) as supervisor,
+        served(Path(folder, "data").absolute(), supervisor, join=True) as variables,
+    ):
+        os.environ.update(variables, CAUSELINE_LOGIN="off", DJANGO_SETTINGS_MODULE="dashboard.settings")
+        measure(options)
+    return None
+
+
+if __name__ == "__main__":
+    main()

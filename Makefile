@@ -34,12 +34,13 @@ check: .venv/dev ## lint, format, types, layers
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging, and drawing (FILE=path of an audit log)
+bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging, drawing, and pushing (FILE=path of an audit log)
 	$(BIN)/python -m bench.analysing $(FILE)
 	$(BIN)/python -m bench.importing $(FILE)
 	$(BIN)/python -m bench.judging
 	@deploy/install-browser.sh
 	$(BIN)/python -m bench.drawing $(FILE)
+	$(BIN)/python -m bench.pushing
 
 docs: .venv/runtime ## write docs/rules.md anew from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md

@@ -122,8 +122,8 @@ def listen(source: int, sockets: int) -> None:
                 got[1] += len(message)
 
     async def all_of_them() -> None:
+        tasks: list[asyncio.Task[None]] = [asyncio.create_task(one()) for _ in range(sockets)]
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: [task.cancel() for task in tasks])
-        tasks = [asyncio.create_task(one()) for _ in range(sockets)]
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(all_of_them())

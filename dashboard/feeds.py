@@ -64,9 +64,10 @@ class Feed:
                     self._started.set()
                 await self._woken.wait()
                 self._woken.clear()
+                due = asyncio.get_running_loop().time() + APART
                 if message := await _read(self._deltas):
                     self._send(message)
-                    await asyncio.sleep(APART)
+                    await asyncio.sleep(due - asyncio.get_running_loop().time())
             except Source.DoesNotExist:
                 self._started.set()
                 self._send(GONE)

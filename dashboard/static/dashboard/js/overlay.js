@@ -46,7 +46,7 @@ function barText({ payload, rows, width, inks }, toPixel, taken) {
   return words;
 }
 
-function unknownEnds({ payload, rows, width }, toPixel) {
+function unknownEnds({ payload, rows, width, now }, toPixel) {
   const { lane, start, end, open_start, open_end } = payload.bars;
   const shapes = [];
   for (let i = 0; i < lane.length; i++) {
@@ -55,7 +55,7 @@ function unknownEnds({ payload, rows, width }, toPixel) {
     const left = toPixel(start[i]), right = toPixel(end[i]);
     if (open_start[i] && left > 0 && left < width + 14) shapes.push(svg("rect", { x: left - 14, y: y - HALF_BAR, width: 14, height: 2 * HALF_BAR, fill: "url(#unknown)" }));
     if (open_end[i] && right > 0 && right < width + 40) {
-      const fade = Math.min(40, right - left);
+      const fade = Math.min(now === undefined ? 40 : 14, right - left); // at a moving edge stands what is newest
       shapes.push(svg("rect", { x: right - fade, y: y - HALF_BAR - 1, width: fade + 1, height: 2 * HALF_BAR + 2, fill: "url(#alive)" }));
     }
   }

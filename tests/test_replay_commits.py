@@ -34,6 +34,9 @@ def taped(tmp_path: Path) -> Taped:
     return build
 
 
+EVENT = {"apiVersion": "events.k8s.io/v1", "kind": "Event"}
+
+
 def told(recording: Tape) -> list[tuple[str, str, int]]:
     return [(commit.name, commit.change, commit.revision) for commit in recording.commits]
 
@@ -157,6 +160,23 @@ def test_a_kind_is_named_as_its_definition_says(taped: Taped) -> None:
     assert [(each.plural, each.namespaced, each.short) for each in recording.resources if each.kind == "Goose"] == [
         ("geese", True, ("gs",))
     ]
+
+
+def test_an_event_of_the_newer_group_is_one_of_v1_too(taped: Taped) -> None:
+    seen = {
+        **made("e", 5),
+        **{"reason": "Scheduled", "note": "Assigned to node-7", **EVENT},
+        **{"regarding": {"kind": "Pod", "name": "p"}, "eventTime": "2026-11-21T07:52:00.100000Z"},
+    }
+    recording = taped(
+        watch(("ADDED", made("a", 4)), ("ADDED", seen), ("MODIFIED", {**seen, **changed("e", 6), **EVENT}))
+    )
+    assert [(each.resource.group, each.change, each.revision) for each in recording.commits if each.name == "e"] == [
+        ("events.k8s.io", "MODIFIED", 6),
+        ("", "MODIFIED", 6),
+    ]
+    told = json.loads(next(each for each in recording.standing if each.resource.name == "events").body)
+    assert (told["apiVersion"], told["message"], told["involvedObject"]["name"]) == ("v1", "Assigned to node-7", "p")
 
 
 def test_revisions_of_one_space_only_rise(taped: Taped) -> None:

@@ -18,7 +18,7 @@ from tests.recordings import ROOT, SAMPLE
 from tests.test_services import CHECKOUT
 
 KUBECTL = shutil.which("kubectl") or shutil.which("kubectl", path=ROOT / ".venv/kubectl/usr/bin")
-COMMITS = 560  # of the sample: when its trouble has just begun
+COMMITS = 572  # of the sample: when its trouble has just begun
 SECONDS = 30
 
 

@@ -35,13 +35,24 @@ class Reel(NamedTuple):
 
     times: Sequence[int]
     take: Callable[[int, int], list[Commit]]
-    resources: Sequence[Resource]  # of each commit
+    whole: Callable[[int], int]  # the next place at which no change has been half played
 
 
 def reel(tape: Tape) -> Reel:
     """As it was recorded."""
-    times = [commit.time for commit in tape.commits]
-    return Reel(times, lambda start, end: tape.commits[start:end], [commit.resource for commit in tape.commits])
+    commits = tape.commits
+
+    def whole(place: int) -> int:
+        while 0 < place < len(commits) and _of_one(commits[place - 1], commits[place]):
+            place += 1
+        return place
+
+    return Reel([commit.time for commit in commits], lambda start, end: commits[start:end], whole)
+
+
+def _of_one(commit: Commit, other: Commit) -> bool:
+    """Whether they are one change, served under two groups."""
+    return commit.revision == other.revision and commit.uid == other.uid
 
 
 class Laps:
@@ -51,12 +62,12 @@ class Laps:
         self._spaces = tape.spaces
         opening = sorted(tape.standing, key=lambda commit: (-_rank(commit), commit.revision))
         opening = [replace(commit, time=tape.begins) for commit in opening]
-        left = {commit.uid: commit for commit in opening}
+        left = {(commit.resource, commit.uid): commit for commit in opening}
         for commit in tape.commits:
             if commit.change == "DELETED":
-                left.pop(commit.uid, None)
+                left.pop((commit.resource, commit.uid), None)
             else:
-                left[commit.uid] = commit
+                left[commit.resource, commit.uid] = commit
         lasting = [commit for commit in left.values() if _lasts(commit.resource)]
         closing = sorted((each for each in left.values() if each not in lasting), key=_rank)
         ends = (tape.commits[-1].time if tape.commits else tape.begins) + SECOND
@@ -81,7 +92,7 @@ class Laps:
                 for commit in self._commits[start:end]
             ]
 
-        return Reel([commit.time + later for commit in self._commits], take, [each.resource for each in self._commits])
+        return Reel([commit.time + later for commit in self._commits], take, lambda place: place)
 
 
 def _rank(commit: Commit) -> int:

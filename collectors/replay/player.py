@@ -84,7 +84,7 @@ class Player:
     def go_back(self, place: int) -> None:
         """To what had been after so many commits; their revisions will be used again. Raises ValueError."""
         self.history.restore(self.revisions_at(place))
-        self.place = place
+        place = self.place = self._reel.whole(place)
         self.clock.at(self.times[place - 1] if place else self.tape.begins)
         self._steered.set()
 
@@ -130,6 +130,7 @@ class Player:
 
     def _play(self, until: int) -> list[Reader]:
         """The readers that have something new to send."""
+        until = self._reel.whole(until)
         touched = self.history.add(self._reel.take(self.place, until))
         self.place = until
         woken = [reader for reader in self.readers if reader.resource in touched]

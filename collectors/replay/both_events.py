@@ -1,0 +1,44 @@
+"""Pure: Events that were recorded under events.k8s.io are served under v1 too, as an API server does.
+
+kubectl asks there. Both are one change, of one revision.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from msgspec.structs import replace
+
+from collectors.replay.placing import Commit
+from collectors.replay.resources import Resource
+
+CORE = Resource("", "v1", "Event", "events", True, ("ev",))
+_GROUP = "events.k8s.io"
+_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+
+
+def is_other(resource: Resource) -> bool:
+    return (resource.group, resource.kind) == (_GROUP, "Event")
+
+
+def with_core(commits: Iterable[Commit], known: set[str]) -> list[Commit]:
+    """All of them, and each Event of the other group as one of v1, unless its UID is among those known there."""
+    told: list[Commit] = []
+    for commit in commits:
+        told.append(commit)
+        if is_other(commit.resource) and commit.uid not in known:
+            told.append(replace(commit, resource=CORE, body=_core(commit.body)))
+    return told
+
+
+def _core(body: bytes) -> bytes:
+    event: dict[str, Any] = {_NAMES.get(name, name): value for name, value in orjson.loads(body).items()}
+    return orjson.dumps(event | {"apiVersion": "v1"})

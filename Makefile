@@ -38,6 +38,7 @@ bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging
 	$(BIN)/python -m bench.analysing $(FILE)
 	$(BIN)/python -m bench.importing $(FILE)
 	$(BIN)/python -m bench.judging
+	$(BIN)/python -m bench.live $(FILE)
 	@deploy/install-browser.sh
 	$(BIN)/python -m bench.drawing $(FILE)
 	$(BIN)/python -m bench.pushing

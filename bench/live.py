@@ -1,0 +1,227 @@
+"""How fast live collection is: what one worker takes in, and what an entry costs it.
+
+    python -m bench.live [FILE] [--rounds 20] [--runs 3]
+
+A replay of FILE (an audit log with objects; else one made of the sample) serves its watched resources as fast as they
+are read, in a process of its own. Each run follows it into an empty database on a PostgreSQL of its own, beside a bare
+loop of `orjson.loads` over the same bytes. Prints the medians: entries a second from HTTP to commit, and that as a part
+of the bare loop's lines a second. Then the Pods alone are followed, and read by the typed `Watch` of the package
+kubernetes, and what an event costs of a processor's time is compared, all in.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+
+from bench.analysing import BARE, SAMPLE, run
+from bench.importing import served
+from bench.larger import repeated
+
+_ROOT = Path(__file__).resolve().parent.parent
+_SERVE = """
+import json, sys
+from pathlib import Path
+from collectors.replay import serve
+from collectors.replay.commits import tape
+path, lines, only = sys.argv[1:]
+played = tape([(Path(path), path)])
+if only:
+    resources = [each for each in played.resources if each.name == only]
+    played = played._replace(
+        resources=resources,
+        standing=[each for each in played.standing if each.resource.name == only],
+        commits=[each for each in played.commits if each.resource.name == only],
+    )
+with serve(played, speed="max", paused=True) as replay:
+    print(json.dumps({"url": replay.url, "kubeconfig": replay.kubeconfig}), flush=True)
+    watched = set(json.loads(sys.stdin.readline() or "[]"))
+    commits = [each for each in played.commits if each.resource.name in watched]
+    with open(lines, "wb") as file:
+        for each in commits:
+            file.write(b'{"type":"%s","object":%s}\\n' % (each.change.encode(), each.body))
+    print(len(commits), flush=True)
+    sys.stdin.read()
+"""
+_FOLLOW = """
+import resource, sys, threading, time
+from pathlib import Path
+import django
+django.setup()
+from collectors.watch.api import Api
+from collectors.watch.follower import Follower
+from timeline import leases
+from timeline.models import Cluster
+Cluster.objects.create(name="bench")
+(lease,) = leases.take("bench", 1)
+threading.Thread(target=lambda: [leases.keep([lease]) or time.sleep(1) for _ in iter(int, 1)], daemon=True).start()
+follower = Follower(lease, lambda cluster: Api.from_kubeconfig(Path(sys.argv[1])))
+follower.start()
+for line in sys.stdin:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(used.ru_utime + used.ru_stime, used.ru_maxrss, flush=True)
+"""
+_TYPED = """
+import resource, sys
+from kubernetes import client, config, watch
+config.load_kube_config(sys.argv[1])
+pods = client.CoreV1Api().list_pod_for_all_namespaces
+since = pods().metadata.resource_version
+print("ready", flush=True)
+before = 0
+for number, event in enumerate(watch.Watch().stream(pods, resource_version=since)):
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    if number == 0:
+        before = used.ru_utime + used.ru_stime
+    if number == int(sys.argv[2]) - 1:
+        print((used.ru_utime + used.ru_stime - before) / number, flush=True)
+        break
+"""
+_WATCHING = "SELECT concat_ws('.', resource, nullif(\"group\", '')) FROM timeline_stream WHERE state = 'watching'"
+_TAKEN = "SELECT coalesce(sum(entries), 0) FROM timeline_stream"
+Process = subprocess.Popen[str]
+
+
+class Taken(NamedTuple):
+    """What following a replay took."""
+
+    entries: int
+    seconds: float  # from the first event to the last commit
+    cpu: float  # seconds of a processor, of the worker
+    peak: float  # MiB
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--rounds", type=int, default=20, help="of the sample")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+        path = options.file or Path(folder, "sample.jsonl")
+        if not options.file:
+            path.write_bytes(b"\n".join(repeated(SAMPLE, options.rounds)))
+        ingest(path, options.runs, variables)
+        compare(path, options.runs, variables)
+
+
+def ingest(path: Path, runs: int, variables: dict[str, str]) -> None:
+    lines = path.with_suffix(".watch")
+    rows = [(followed(path, lines, variables), run(BARE, [str(lines)], 1).seconds) for _ in range(runs)]
+    rate = statistics.median(taken.entries / taken.seconds for taken, _ in rows)
+    part = statistics.median(bare / taken.seconds for taken, bare in rows)
+    peak = max(taken.peak for taken, _ in rows)
+    size = lines.stat().st_size / rows[0][0].entries
+    print(
+        f"{rows[0][0].entries} entries of {size:.0f} bytes: {rate:,.0f}/s, {part:.3f} of the bare loop, {peak:.0f} MiB"
+    )
+
+
+def compare(path: Path, runs: int, variables: dict[str, str]) -> None:
+    lines = path.with_suffix(".pods")
+    rows = []
+    for _ in range(runs):
+        taken = followed(path, lines, variables, "pods")
+        rows.append((taken.cpu / taken.entries, typed(path, taken.entries, variables)))
+    part = statistics.median(ours / theirs for ours, theirs in rows)
+    ours, theirs = (statistics.median(column) * 1e6 for column in zip(*rows, strict=True))
+    print(f"Pods: {ours:.0f} us of CPU an event, typed Watch {theirs:.0f} us: {part:.2f}")
+
+
+@contextmanager
+def _replay(path: Path, lines: Path, only: str) -> Iterator[tuple[Process, str, Path]]:
+    """Its process, its address, and a kubeconfig for it."""
+    command = [sys.executable, "-c", _SERVE, str(path), str(lines), only]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        told = json.loads(process.stdout.readline())
+        kubeconfig = lines.with_suffix(".kubeconfig")
+        kubeconfig.write_text(json.dumps(told["kubeconfig"]))
+        try:
+            yield process, told["url"], kubeconfig
+        finally:
+            process.stdin.close()
+
+
+def _ask(process: Process, what: str) -> str:
+    assert process.stdin and process.stdout
+    process.stdin.write(what + "\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def _play(url: str) -> None:
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/replay/control", b'{"play": true}')) as answer:
+        answer.read()
+
+
+def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "") -> Taken:
+    """Follow a replay of a recording, or of one resource of it, from its beginning to its end. `lines` becomes the
+    events that were watched."""
+    with (
+        psycopg.connect(variables["DATABASE_URL"], autocommit=True) as connection,
+        _replay(path, lines, only) as (replay, url, kubeconfig),
+    ):
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, cwd=_ROOT, env=variables, check=True)
+        command = [sys.executable, "-c", _FOLLOW, str(kubeconfig)]
+        with subprocess.Popen(
+            command, cwd=_ROOT, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as worker:
+            watched = _settled(connection)
+            count = int(_ask(replay, json.dumps(watched)))
+            before = float(_ask(worker, "").split()[0])
+            began = time.perf_counter()
+            _play(url)
+            while _number(connection) < count:
+                time.sleep(0.02)
+            seconds = time.perf_counter() - began
+            cpu, peak = map(float, _ask(worker, "").split())
+            worker.kill()
+    return Taken(count, seconds, cpu - before, peak / 1024)
+
+
+def typed(path: Path, entries: int, variables: dict[str, str]) -> float:
+    """CPU seconds an event that the package kubernetes takes."""
+    lines = path.with_suffix(".typed")
+    with _replay(path, lines, "pods") as (_, url, kubeconfig):
+        command = [sys.executable, "-c", _TYPED, str(kubeconfig), str(entries)]
+        with subprocess.Popen(command, cwd=_ROOT, env=variables, stdout=subprocess.PIPE, text=True) as reader:
+            assert reader.stdout
+            reader.stdout.readline()
+            time.sleep(0.5)  # until its watch is open
+            _play(url)
+            return float(reader.stdout.readline())
+
+
+def _settled(connection: "psycopg.Connection[tuple[str]]") -> list[str]:
+    """The resources that are watched, once no more come."""
+    watched: list[str] = []
+    since = time.perf_counter()
+    while time.perf_counter() - since < 3 or not watched:
+        time.sleep(0.2)
+        now = [name for (name,) in connection.execute(_WATCHING).fetchall()]
+        if now != watched:
+            watched, since = now, time.perf_counter()
+    return watched
+
+
+def _number(connection: "psycopg.Connection[tuple[str]]") -> int:
+    row = connection.execute(_TAKEN).fetchone()
+    assert row
+    return int(row[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -15,9 +15,10 @@ from collectors.watch.failures import Unreachable
 
 _PIECE = 1 << 18  # bytes
 _LONGEST = 1 << 26  # bytes of a line; etcd itself takes no object of more than a few MB
-_LOOKS = 0.2  # seconds between two
-_PATIENCE = 20  # times the mean time between two pieces
+_LOOKS = 0.4  # seconds between two
+_PATIENCE = 8  # times the mean time between two pieces
 _WEIGHT = 0.2  # of the last one in that mean
+_STEADY = 50  # pieces after which that mean says something of the network, too
 
 
 class Silent(Unreachable):
@@ -42,6 +43,7 @@ class Stream:
         self._watchdog = watchdog
         self._least, self._most = silence
         self._between: float | None = None  # seconds between two pieces, the running mean; None before the first
+        self._pieces = 0
         self.stop = stop
         self.arrived = time.monotonic()  # when the last piece did
         self.silenced = False
@@ -88,6 +90,7 @@ class Stream:
         between = now - self.arrived
         self._between = between if self._between is None else self._between + _WEIGHT * (between - self._between)
         self.arrived = now
+        self._pieces += 1
         return piece
 
     def _ended(self) -> None:
@@ -95,24 +98,30 @@ class Stream:
         if self.stop.is_set():
             raise Stopped
         if self.silenced:
-            raise Silent(f"The watch said nothing for {self._patience:.0f} s, so it is begun anew.")
+            raise Silent("The watch was silent for too long, so it is begun anew.")
 
     @property
-    def _patience(self) -> float:
-        if self._between is None:
-            return self._most
-        return min(self._most, max(self._least, _PATIENCE * self._between))
+    def steady(self) -> bool:
+        return self._pieces >= _STEADY
 
-    def look(self, now: float) -> None:
-        """Shut it down where it is too silent or to be stopped; called by the watchdog."""
-        if self.silenced or self.stop.is_set() or now - self.arrived > self._patience:
-            self.silenced = True
-            with contextlib.suppress(OSError, RuntimeError, ValueError):  # it has ended by itself
-                self._response.shutdown()
+    def silent(self, now: float) -> bool:
+        """Whether it is so for longer than it used to be."""
+        patience = self._most if self._between is None else _PATIENCE * self._between
+        return now - self.arrived > min(self._most, max(self._least, patience))
+
+    def end(self) -> None:
+        """Wake its reader up."""
+        self.silenced = True
+        with contextlib.suppress(OSError, RuntimeError, ValueError):  # it has ended by itself
+            self._response.shutdown()
 
 
 class Watchdog:
-    """Looks at the streams of one API server, as long as there are any."""
+    """Looks at the streams of one API server, as long as there are any.
+
+    A quiet one tells nothing but a bookmark a minute. A busy one, such as that of Leases, shows within seconds that the
+    network is dead, and then all are begun anew.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -139,5 +148,9 @@ class Watchdog:
                     self._thread = None
                     return
             now = time.monotonic()
+            silent = [stream for stream in streams if stream.silent(now)]
+            # Whoever has heard nothing since a steady one fell silent may hang on the same network, and cannot know.
+            heard = max((stream.arrived for stream in silent if stream.steady), default=0.0)
             for stream in streams:
-                stream.look(now)
+                if stream in silent or stream.stop.is_set() or stream.arrived <= heard:
+                    stream.end()

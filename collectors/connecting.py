@@ -62,8 +62,11 @@ def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None
 
 
 def by_path(path: Path, context: str = "", *, programs: bool = False) -> Way:
-    """A kubeconfig that stays where it is, on all machines with workers. Raises credentials.Unusable."""
-    chosen = credentials.kubeconfig_at(path).context(context)
+    """A kubeconfig that stays where it is, on all machines with workers. `programs` that it names may run there.
+
+    Raises credentials.Unusable.
+    """
+    chosen = credentials.kubeconfig_at(path).usable(context, programs=programs)
     reference = {"how": credentials.BY_PATH, "path": str(path), "context": chosen.name, "server": chosen.server}
     return Way({**reference, "programs": True} if programs else reference)
 

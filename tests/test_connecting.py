@@ -166,14 +166,20 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(t
     script = f"touch {ran}; echo '{json.dumps(credential)}'"
     program = {"apiVersion": credential["apiVersion"], "command": "sh", "args": ["-c", script]}
     file = tmp_path / "kubeconfig"
-    file.write_text(config("https://127.0.0.1:1", {"exec": program}))
+    file.write_text(config("https://127.0.0.1:1"))
     refused = connecting.connect("page", connecting.by_path(file), Wanted())
+    file.write_text(config("https://127.0.0.1:1", {"exec": program}))
+    with pytest.raises(Unusable, match="come from a program"):
+        connecting.by_path(file)
     with pytest.raises(Unusable, match="come from a program"):
         credentials.api_of(refused)
     assert not ran.exists()
     allowed = connecting.connect("terminal", connecting.by_path(file, programs=True), Wanted())
     credentials.api_of(allowed)
     assert ran.exists()
+    file.write_text(config("https://127.0.0.1:1", {"token": "t", "as": "system:admin"}))
+    with pytest.raises(Unusable, match="impersonates another"):
+        credentials.api_of(allowed)
 
 
 def test_a_file_that_somebody_uploaded_is_no_kubeconfig(settings: Settings, tmp_path: Path) -> None:

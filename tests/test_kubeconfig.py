@@ -110,3 +110,9 @@ def test_references_that_multiply_cost_nothing() -> None:
         name = chr(97 + number) if number < 26 else f"a{number + 1}"
         bomb += f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n".encode()
     assert Kubeconfig(bomb.split(b"\na27")[0] + b"\n" + config()).reduced()["current-context"] == "prod"
+
+
+def test_a_password_in_the_address_is_used_and_not_shown() -> None:
+    given = Kubeconfig(config(cluster={"server": f"https://me:{SECRET}@10.0.0.1:6443"}))
+    assert given.context().server == "https://10.0.0.1:6443"
+    assert given.reduced()["clusters"][0]["cluster"]["server"] == f"https://me:{SECRET}@10.0.0.1:6443"

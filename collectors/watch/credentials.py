@@ -46,12 +46,8 @@ def api_to(reference: dict[str, Any], secret: bytes | None) -> Api:
                 return Api.in_cluster()
             case "path":
                 path = Path(reference["path"])
-                context = kubeconfig_at(path).context(reference.get("context", ""))
-                if context.programs and not reference.get("programs"):
-                    raise Unusable(
-                        "Its credentials come from a program. Only who connects with `causeline connect --by-path` "
-                        "may have one run."
-                    )
+                may_run = bool(reference.get("programs"))
+                context = kubeconfig_at(path).usable(reference.get("context", ""), programs=may_run)
                 return Api.from_kubeconfig(path, context.name)
             case _ if secret is not None:
                 return Api.from_kubeconfig(orjson.loads(unseal(secret)), "")

@@ -4,6 +4,7 @@ Nothing of its content stands in what is raised: that may be secret.
 """
 
 import base64
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ _FILES = {  # field: the one that holds its content, in base64 or as it is
     "client-key": "client-key-data",
     "tokenFile": "token",
 }
+_USER_OF = re.compile(r"^(\w+://)[^/]*@")  # an address
+_OTHERS = ("as", "as-groups", "as-uid", "as-user-extra")
 _PROGRAMS = ("exec", "auth-provider")
 INSTEAD = "Give Causeline a ServiceAccount and its token instead; `causeline connect --print-rbac` shows how."
 
@@ -72,14 +75,28 @@ class Kubeconfig:
             raise Unusable(f"The context {wanted} names a cluster that is not in it.")
         return self._context(wanted)
 
+    def usable(self, name: str = "", *, programs: bool) -> Context:
+        """The one of this name. Raises Unusable where a program gives its credentials that may not run, or where it
+        speaks for somebody else."""
+        context = self.context(name)
+        user = self._user_of(context.name)
+        if context.programs and not programs:
+            what = "a program (exec)" if "exec" in user else "an auth-provider"
+            raise Unusable(
+                f"The credentials of the context {context.name} come from {what}, which would have to run where the "
+                f"cluster is watched. {INSTEAD} Or connect with `causeline connect --by-path`, which lets it run."
+            )
+        if any(field in user for field in _OTHERS):
+            raise Unusable(f"The user of the context {context.name} impersonates another, which Causeline does not do.")
+        return context
+
     def reduced(self, name: str = "", folder: Path | None = None) -> dict[str, Any]:
         """A kubeconfig with that context alone, of fields that Causeline uses, with the files in `folder` inlined.
 
         Raises Unusable where credentials come from a program, or from files and no folder is given.
         """
-        context = self.context(name)
+        context = self.usable(name, programs=False)
         cluster, user = self._cluster_of(context.name) or {}, self._user_of(context.name)
-        self._refuse(context, user)
         kept = _kept(cluster, _CLUSTER, folder), _kept(user, _USER, folder)
         if not context.server.startswith(("https://", "http://")):
             raise Unusable(f"The server of the context {context.name} has no address such as https://10.0.0.1:6443.")
@@ -92,21 +109,11 @@ class Kubeconfig:
             "users": [{"name": "user", "user": kept[1]}],
         }
 
-    def _refuse(self, context: Context, user: dict[str, Any]) -> None:
-        if context.programs:
-            what = "a program (exec)" if "exec" in user else "an auth-provider"
-            raise Unusable(
-                f"The credentials of the context {context.name} come from {what}, which would have to run where the "
-                f"cluster is watched. {INSTEAD} Or connect with `--by-path`, where that program is there."
-            )
-        if any(field in user for field in ("as", "as-groups", "as-uid", "as-user-extra")):
-            raise Unusable(f"The user of the context {context.name} impersonates another, which Causeline does not do.")
-
     def _context(self, name: str) -> Context:
         cluster, user = self._cluster_of(name) or {}, self._user_of(name)
         return Context(
             name=name,
-            server=str(cluster.get("server") or "").rstrip("/"),
+            server=_USER_OF.sub(r"\1", str(cluster.get("server") or "")).rstrip("/"),
             user=str(self._contexts[name].get("user") or ""),
             current=name == self.current,
             insecure=bool(cluster.get("insecure-skip-tls-verify")),

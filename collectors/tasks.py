@@ -10,7 +10,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from collectors import importing, receiving
-from timeline import push, retention
+from timeline import push, repacking, retention
 from timeline.models import Cluster, Upload
 
 logger = logging.getLogger(__name__)
@@ -61,12 +61,15 @@ def take_up_uploads() -> None:
 
 @shared_task
 def keep() -> None:
-    """Drop of live sources what is too old, or too much. Where somebody is in the way, the next time does it."""
+    """Drop of live sources what is too old, or too much, and pack what is to stay. Where somebody is in the way, the
+    next time does it."""
     for cluster in Cluster.objects.all():
         try:
             dropped = retention.keep(cluster, timezone.now())
+            for source in cluster.sources.all():
+                repacking.repack(source)
         except OperationalError as error:
-            logger.warning("what %s is not to keep stays for now: %s", cluster, error)
+            logger.warning("what %s is not to keep stays for now, or is not packed yet: %s", cluster, error)
         else:
             if any(any(each) for each in dropped):
                 logger.info("%s: dropped %s", cluster, dropped)

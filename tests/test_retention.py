@@ -11,6 +11,7 @@ from tests.stored import entries_in
 from timeline import chunks, live, queries, retention
 from timeline.models import Chunk, Cluster, Finding, Occurrence, Source, Track
 from timeline.pipeline import follow
+from timeline.repacking import repack
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,3 +66,22 @@ def test_a_source_goes_on_after_its_past_has_gone() -> None:
     held = live.open_again(source)
     committed = follow(held, observations(ENGINE / "jobs-watch"))
     assert committed.entries
+
+
+def test_a_closed_table_is_packed_anew_and_tells_the_same() -> None:
+    source = live.begin(Cluster.objects.create(name="prod", keep_days=10_000))
+    held = live.open_again(source)
+    told = observations(ENGINE / "families-watch")
+    for batch in batches(told[:400], 8):
+        follow(held, batch)
+    chunks.renew(source, 1)
+    follow(held, told[400:])
+    before, size = sorted(chunks.lines(source.pk)), chunks.size_of(source)
+    rows = Chunk.objects.filter(source=source).count()
+    keep()
+    assert sorted(chunks.lines(source.pk)) == before
+    assert Chunk.objects.filter(source=source).count() < rows / 4
+    assert chunks.size_of(source) < size
+    assert repack(source) == 0
+    source.refresh_from_db()
+    assert live.open_again(source).world.seen.keys() == held.world.seen.keys()

@@ -23,7 +23,7 @@ from timeline.written import Known, entry_of, line_of, observation_of
 
 ENTRIES = 128  # of a chunk at most
 _BYTES = 512 * 1024  # of its lines, unless one alone has more
-_WINDOW = 4096  # entries that are sorted together
+WINDOW = 4096  # entries that are sorted together
 _WINDOW_BYTES = 16 * 1024**2
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
@@ -86,7 +86,7 @@ def attach(source: Source, *, always: bool = False) -> None:
             return
         if before:
             _close(source, sql.Identifier(*before), first)
-        _attach(source, table, first, sql.SQL("MAXVALUE"))
+        attach_between(source, table, first, sql.SQL("MAXVALUE"))
         cursor.execute(sql.SQL("ANALYZE {}").format(table))
 
 
@@ -99,10 +99,10 @@ def _close(source: Source, table: sql.Identifier, end: int) -> None:
         if first is None:
             cursor.execute(sql.SQL("DROP TABLE {}").format(table))
         else:
-            _attach(source, table, first, sql.Literal(end))
+            attach_between(source, table, first, sql.Literal(end))
 
 
-def _attach(source: Source, table: sql.Identifier, first: int, end: sql.Composable) -> None:
+def attach_between(source: Source, table: sql.Identifier, first: int, end: sql.Composable) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("ALTER TABLE timeline_chunk ATTACH PARTITION {0} FOR VALUES FROM ({1}, {2}) TO ({1}, {3})").format(
@@ -115,6 +115,8 @@ class Table(NamedTuple):
     """One that nothing is written to any more."""
 
     name: str
+    first: int  # sequence of its first entry
+    end: int  # and behind its last one
     last: datetime  # when the latest of its entries was received
     bytes: int  # with its indexes
 
@@ -129,11 +131,13 @@ def closed_tables(source: Source) -> list[Table]:
             [_tables_of(source)],
         )
         for name, size in cursor.fetchall():
-            query = sql.SQL("SELECT max(last), min(sequence) FROM {}").format(sql.Identifier(name))
+            query = sql.SQL("SELECT min(sequence), max(sequence + cardinality(keys)), max(last) FROM {}").format(
+                sql.Identifier(name)
+            )
             cursor.execute(query)
-            last, sequence = cursor.fetchone()
-            found.append((sequence, Table(name, last, size)))
-    return [table for _, table in sorted(found)]
+            first, end, last = cursor.fetchone()
+            found.append(Table(name, first, end, last, size))
+    return sorted(found, key=lambda table: table.first)
 
 
 def drop_older(source: Source, before: datetime) -> None:
@@ -192,15 +196,23 @@ def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
     """Stream what was observed, each with its track's key, into the source's open table; count it in `source.stored`.
 
     The key of a mark is 0."""
+    lines = ((key, each.time if isinstance(each, Mark) else each.received, line_of(each)) for key, each in entries)
+    source.stored = copy(source, _table(source), lines, source.stored + 1) - 1
+
+
+def copy(source: Source, table: sql.Identifier, lines: Iterable[tuple[int, int, bytes]], first: int) -> int:
+    """Pack lines, each with its track's key and its time, into a table, numbered from `first`; the next number."""
     copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
-        _table(source), sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
+        table, sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
     )
     packer = Packer(packing.ENTRIES)
-    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as copy:
-        copy.set_types(_TYPES)
-        for window in _windows(entries):
-            for row in _rows(source, window, packer):
-                copy.write_row(row)
+    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(copying) as into:
+        into.set_types(_TYPES)
+        for window in _windows(lines):
+            for held in _together(window):
+                into.write_row(_row(source, first, held, packer))
+                first += len(held)
+    return first
 
 
 class _Line(NamedTuple):
@@ -209,37 +221,35 @@ class _Line(NamedTuple):
     line: bytes
 
 
-def _windows(entries: Iterable[tuple[int, Observation]]) -> Iterator[list[_Line]]:
+def _windows(lines: Iterable[tuple[int, int, bytes]]) -> Iterator[list[_Line]]:
     """So many at a time, those of one object together."""
     window: list[_Line] = []
     size = 0
-    for key, entry in entries:
-        line = line_of(entry)
-        window.append(_Line(key, entry.time if isinstance(entry, Mark) else entry.received, line))
-        size += len(line)
-        if len(window) == _WINDOW or size > _WINDOW_BYTES:
+    for each in lines:
+        window.append(_Line(*each))
+        size += len(each[2])
+        if len(window) == WINDOW or size > _WINDOW_BYTES:
             yield sorted(window, key=itemgetter(0))
             window, size = [], 0
     yield sorted(window, key=itemgetter(0))
 
 
-def _rows(source: Source, window: list[_Line], packer: Packer) -> Iterator[_Row]:
+def _together(window: list[_Line]) -> Iterator[list[_Line]]:
+    """What becomes one chunk each."""
     held: list[_Line] = []
     size = 0
     for each in window:
         if held and (len(held) == ENTRIES or size + len(each.line) > _BYTES):
-            yield _row(source, held, packer)
+            yield held
             held, size = [], 0
         held.append(each)
         size += len(each.line)
     if held:
-        yield _row(source, held, packer)
+        yield held
 
 
-def _row(source: Source, lines: list[_Line], packer: Packer) -> _Row:
+def _row(source: Source, first: int, lines: list[_Line], packer: Packer) -> _Row:
     times = [each.received for each in lines]
-    first = source.stored + 1
-    source.stored += len(lines)
     packed = packer.pack(b"\n".join(each.line for each in lines))
     keys = [each.key for each in lines]  # in their order
     return source.pk, first, keys, keys[0], keys[-1], moment(min(times)), moment(max(times)), packed
@@ -274,6 +284,18 @@ def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
             if number > after:
                 yield observation_of(line, known, bodies=False)
+
+
+def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+    """The lines of a range of the sequence, each with its track's key and its time."""
+    known: Known = {}
+    for sequence, held, packed in _chunks(source_id, None, first - 1, None, None):
+        for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
+            if number >= first:
+                each = observation_of(line, known, bodies=False)
+                yield key, each.time if isinstance(each, Mark) else each.received, line
+        if sequence + len(held) >= end:
+            return
 
 
 def lines(source_id: int) -> Iterator[bytes]:

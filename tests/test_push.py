@@ -191,6 +191,20 @@ def test_a_recording_that_changed_is_told_without_its_content() -> None:
     run(scenario)
 
 
+def test_the_home_page_hears_of_a_cluster_that_changed_but_not_of_each_commit() -> None:
+    async def scenario() -> None:
+        page = await opened()
+        assert await page.news() == {"type": "refetch"}
+        await notify(source=1, sequence=7)
+        await notify(cluster=3)
+        assert await page.news() == {"type": "sources"}
+        await notify(upload=(await new_upload()).pk)
+        assert (await page.news())["type"] == "upload"
+        await page.leave()
+
+    run(scenario)
+
+
 def test_a_message_that_is_not_ours_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     @sync_to_async
     def send(text: str) -> None:

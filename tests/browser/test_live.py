@@ -108,6 +108,43 @@ def test_the_edge_moves_without_a_window_being_asked_for(live: Page, worker: Wor
     assert live.locator("#figure").get_attribute("data-drawn") == drawn
 
 
+TOLD = """async (path) => {
+  const { Edge } = await import("/static/dashboard/js/live/edge.js");
+  const source = path.match(/sources\\/(\\d+)/)[1];
+  const shown = location.search.slice(1).replace("follow=1", "");
+  const ask = async () => (await fetch(`/api/sources/${source}/window?limit=200&noise=1&${shown}`)).json();
+  const edge = new Edge(), before = await ask();
+  edge.take(before);
+  const socket = new WebSocket(`ws://${location.host}/ws/sources/${source}/?cursor=${before.sequence}`);
+  document.title = "told";
+  await new Promise((done) => socket.addEventListener("message", ({ data }) => {
+    const message = JSON.parse(data);
+    if (message.type !== "delta") return;
+    edge.add(message);
+    if (message.sequence >= (window.until ?? Infinity)) done();
+  }));
+  socket.close();
+  const after = await ask(), whole = edge.whole(after.last);
+  const lasts = ({ bars: { track, end, text, open_end } }) =>
+    new Map(track.map((one, i) => [one, open_end[i] ? [null, text[i]] : [end[i], ""]]));
+  const truth = lasts(after);
+  return [...lasts(whole)].filter(([track]) => truth.has(track)).map(([track, told]) => [told, truth.get(track)]);
+}"""
+
+
+def test_what_is_told_adds_up_to_what_a_window_shows(live: Page, worker: Worker) -> None:
+    live.keyboard.press("l")
+    live.evaluate(f"() => {{ window.told = ({TOLD})(location.pathname); }}")
+    expect(live).to_have_title("told")
+    for step in range(40):
+        worker.do("until", CALM + 0.5 * (step + 1))
+        live.wait_for_timeout(20)
+    live.evaluate("(sequence) => { window.until = sequence; }", worker.do("touch"))
+    pairs = live.evaluate("() => window.told")
+    assert len(pairs) > 20
+    assert [pair for pair in pairs if pair[0] != pair[1]] == []
+
+
 def test_turning_back_pauses_and_a_key_follows_again(live: Page) -> None:
     live.keyboard.press("a")
     button = live.get_by_role("button", name="Follow live")

@@ -18,7 +18,10 @@ export async function request(path, options = {}) {
     throw new ApiError("The server cannot be reached", "It may be restarting; try again in a moment.", 0);
   }
   if (response.status === 204) return null;
-  const body = await response.json().catch(() => null);
+  const body = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error; // it was given up half read
+    return null;
+  });
   if (response.ok && body !== null) return body;
   if (response.redirected || response.ok || response.status === 401) throw new ApiError("You are signed out", "Load the page again to sign in.", 401);
   throw new ApiError(body?.title ?? "The server failed", body?.detail ?? `It answered ${response.status}.`, response.status);

@@ -29,8 +29,9 @@ export class Notices {
 
   /** Says why there is nothing yet; for a source that goes on. */
   nothing(words) {
+    const shown = !this.box.hidden && this.box.textContent === this.empty;
+    if (shown && words !== this.empty) this.#show([words], words);
     this.empty = words;
-    if (!this.box.hidden && this.box.textContent !== words) this.#show([words], words);
   }
 
   /** After an answer: hides itself, or says why there is no lane. */

@@ -196,7 +196,7 @@ function drawGaps(count) {
   pill.textContent = `complete but for ${plural(count, "gap")}`;
 }
 
-let told = "";
+let told = null; // the tone that was announced; nothing is before the first connection stands
 
 function drawStatus() {
   const { words, tone, about } = standing(connection, health, behind);
@@ -204,9 +204,8 @@ function drawStatus() {
   status.title = about;
   status.dataset.tone = tone;
   notices.nothing(nothing(connection, health));
-  if (told !== tone && told && tone !== "good") announce(`${words}. ${about}`);
-  else if (told && told !== "good" && tone === "good") announce("Connected again.");
-  told = tone;
+  if (told !== null && told !== tone) announce(tone === "good" ? "Connected again." : `${words}. ${about}`);
+  if (told !== null || tone === "good") told = tone;
 }
 
 let socket = null;

@@ -7,7 +7,7 @@ const UNAUTHORISED = 4401;
 
 /** `cursor()` → the sequence; `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out")`, `on.woken()`. */
 export function connect(source, cursor, on) {
-  let socket = null, pause = FIRST_PAUSE, heard = 0, seen = performance.now(), timer = 0, over = false;
+  let socket = null, pause = FIRST_PAUSE, heard = 0, seen = performance.now(), timer = 0, refused = 0, over = false;
 
   const open = () => {
     clearTimeout(timer);
@@ -18,12 +18,13 @@ export function connect(source, cursor, on) {
       if (mine !== socket) return; // one that was given up
       heard = performance.now();
       pause = FIRST_PAUSE;
+      refused = 0;
       on.state("connected");
       on.message(JSON.parse(data));
     });
     mine.addEventListener("close", ({ code }) => {
       if (mine !== socket || over) return;
-      if (code === UNAUTHORISED) {
+      if (code === UNAUTHORISED && ++refused > 1) { // the first time, the browser may have signed in anew
         end();
         return on.state("signed out");
       }

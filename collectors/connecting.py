@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from collectors.watch.kubeconfig import Kubeconfig
+    from collectors.watch.kubeconfig import Context, Kubeconfig
 
 NAME_LENGTH = 100  # its sources are called so, with a number
 _RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
@@ -57,8 +57,7 @@ def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None
     """One context of a kubeconfig, encrypted. Raises credentials.Unusable."""
     reduced = kubeconfig.reduced(context, folder)
     chosen = kubeconfig.context(context)
-    reference = {"how": credentials.STORED, "path": "", "context": chosen.name, "server": chosen.server}
-    return Way(reference, credentials.seal(orjson.dumps(reduced)))
+    return Way(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
 
 
 def by_path(path: Path, context: str = "", *, programs: bool = False) -> Way:
@@ -67,8 +66,13 @@ def by_path(path: Path, context: str = "", *, programs: bool = False) -> Way:
     Raises credentials.Unusable.
     """
     chosen = credentials.kubeconfig_at(path).usable(context, programs=programs)
-    reference = {"how": credentials.BY_PATH, "path": str(path), "context": chosen.name, "server": chosen.server}
+    reference = _reference(credentials.BY_PATH, chosen, str(path))
     return Way({**reference, "programs": True} if programs else reference)
+
+
+def _reference(how: str, chosen: Context, path: str = "") -> dict[str, Any]:
+    reference = {"how": how, "path": path, "context": chosen.name, "server": chosen.server}
+    return {**reference, "insecure": True} if chosen.insecure else reference
 
 
 def in_cluster() -> Way:

@@ -1,6 +1,6 @@
 """What pages and the terminal tell of connected clusters, in words; nothing is left to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -224,9 +224,11 @@ def _missed(row: GapPayload) -> Missed:
     )
 
 
-def findings_of(checked: Checked) -> list[str]:
+def findings_of(checked: Checked, reference: Mapping[str, Any]) -> list[str]:
     """What a cluster answered, a sentence each."""
     told = [f"It answers as Kubernetes {checked.version}."] if checked.version else []
+    if reference.get("insecure"):
+        told.append("Its certificate is not checked (insecure-skip-tls-verify): anybody in between can read along.")
     if checked.problem:
         return [*told, checked.problem]
     if checked.unasked:

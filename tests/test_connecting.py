@@ -1,16 +1,25 @@
 """Clusters are connected, tested, changed and let go, and nothing of their credentials is ever seen."""
 
+import base64
 import json
 import logging
+import ssl
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
@@ -241,6 +250,7 @@ def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
         ({"how": "path", "path": "relative"}, "whole path"),
         ({"how": "path", "path": "/nowhere/at/all"}, "/nowhere/at/all"),
         ({"how": "magic"}, "Choose how"),
+        ({"how": "in-cluster"}, "Service host/port is not set"),
         ({"include": "Pods!"}, "pods! is no resource"),
         ({"include": "secrets"}, "Secrets are never watched"),
         ({"keep_days": "many"}, "many is no number of days"),
@@ -276,6 +286,42 @@ def test_a_cluster_that_lets_nobody_ask_can_be_connected(client: Client, server:
     server.answers_reviews = False
     page = client.post("/clusters/", form(server.url)).content.decode()
     assert "It can be reached" in page and "cannot be asked" in page and "403" in page
+
+
+def signed(folder: Path, name: str) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    building = x509.CertificateBuilder().subject_name(called).issuer_name(called).public_key(key.public_key())
+    building = building.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=1))
+    building = building.add_extension(address, False).add_extension(x509.BasicConstraints(True, None), True)
+    certificate, private = folder / f"{name}.crt", folder / f"{name}.key"
+    certificate.write_bytes(building.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return certificate, private
+
+
+@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
+def test_a_server_is_trusted_by_the_authority_that_the_kubeconfig_names(
+    client: Client, server: Server, tmp_path: Path
+) -> None:
+    certificate, private = signed(tmp_path, "cluster")
+    other, _ = signed(tmp_path, "other")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, private)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    url = server.url.replace("http:", "https:")
+    for authority, words in ((certificate, "It answers as Kubernetes v1.34.1."), (other, "is not trusted")):
+        told = yaml.safe_load(config(url))
+        data = base64.b64encode(authority.read_bytes()).decode()
+        told["clusters"][0]["cluster"]["certificate-authority-data"] = data
+        page = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(told)})
+        assert words in page.content.decode()
+    told["clusters"][0]["cluster"] = {"server": url, "insecure-skip-tls-verify": True}
+    answered = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(told)}).content.decode()
+    assert "It answers as Kubernetes v1.34.1." in answered and "Its certificate is not checked" in answered
 
 
 def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from collectors import connecting
-from collectors.connecting import Refused
+from collectors.connecting import Refused, Way
 from collectors.watch import credentials, rbac
 from collectors.watch.access import check
 from dashboard import asking, clusters, shelf
@@ -19,6 +19,8 @@ from timeline import queries
 from timeline.models import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpRequest, HttpResponse
 
 
@@ -27,7 +29,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
     """The list, and the way to connect one: what is asked for, what the cluster answers, and then it is connected."""
     _only_staff(request)
     asked = asking.Asked.of(request)
-    problem, checked = "", None
+    problem, answer = "", {}
     if request.method == "POST":
         try:
             way = asked.way()
@@ -36,7 +38,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
                 cluster = connecting.connect(asked.name, way, asked.wanted())
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
-            checked = _checked(way.reference, way.secret, asked.include, asked.exclude)
+            answer = _asked_cluster(way, asked.include, asked.exclude)
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
     return render(
@@ -47,7 +49,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             "asked": asked,
             **_usual(),
             "problem": problem,
-            **_answer(checked),
+            **answer,
             "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
             "steps": rbac.steps(),
         },
@@ -61,11 +63,11 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     row = Cluster.objects.filter(pk=cluster_id).first()
     if row is None:
         raise Http404("No such cluster is connected.")
-    problem, checked = "", None
+    problem, answer = "", {}
     if request.method == "POST":
         try:
             if request.POST.get("act") == "test":
-                checked = _checked(row.reference, _secret(row), row.include, row.exclude)
+                answer = _asked_cluster(Way(row.reference, _secret(row)), row.include, row.exclude)
             else:
                 return _acted(request, row)
         except (Refused, credentials.Unusable) as error:
@@ -79,7 +81,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "asked": asking.Asked.of_cluster(told) if not problem else asking.Asked.of(request),
         **_usual(),
         "problem": problem,
-        **_answer(checked),
+        **answer,
         "manifest": rbac.manifest(told["include"], told["exclude"]),
         "steps": rbac.steps(),
     }
@@ -101,16 +103,14 @@ def _secret(row: Cluster) -> bytes | None:
     return bytes(row.secret) if row.secret is not None else None
 
 
-def _checked(reference: dict[str, Any], secret: bytes | None, include: Any, exclude: Any) -> Any:
-    api = credentials.api_to(reference, secret)
+def _asked_cluster(way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+    """What it answers, for the page."""
+    api = credentials.api_to(way.reference, way.secret)
     try:
-        return check(api, connecting.resources(include), connecting.resources(exclude))
+        checked = check(api, connecting.resources(include), connecting.resources(exclude))
     finally:
         api.close()
-
-
-def _answer(checked: Any) -> dict[str, Any]:
-    return {"checked": checked, "answers": clusters.findings_of(checked) if checked else []}
+    return {"checked": checked, "answers": clusters.findings_of(checked, way.reference)}
 
 
 def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":

@@ -88,7 +88,7 @@ def _show(checked: Checked, way: Way) -> None:
     terminal = Terminal(sys.stderr)
     context = way.reference["context"]
     terminal.wrapped(plain(f"{way.reference['server']}{f', context {context}' if context else ''}"), "")
-    for line in clusters.findings_of(checked):
+    for line in clusters.findings_of(checked, way.reference):
         terminal.wrapped(plain(line), "  ", "  ")
 
 

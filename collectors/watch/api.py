@@ -67,6 +67,8 @@ class Api:
         load: Any = load_kube_config_from_dict
         if isinstance(kubeconfig, Path):
             load = load_kube_config
+            if not any(Path(each).expanduser().exists() for each in str(kubeconfig).split(os.pathsep)):
+                raise Unusable(f"There is no kubeconfig {kubeconfig}.")
         told = str(kubeconfig.expanduser()) if isinstance(kubeconfig, Path) else kubeconfig
         return cls(lambda to: load(told, context or None, to, persist_config=False), **waits)
 
@@ -100,7 +102,7 @@ class Api:
         return Stream(response, self._watchdog, stop, self._silence)
 
     def close(self) -> None:
-        """Connections that nobody uses are closed."""
+        """Close the connections that nobody uses."""
         self._pool.clear()
 
     def _whole(self, request: _Request) -> bytes:
@@ -188,7 +190,9 @@ class Api:
                 self._load(configuration)
             pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
         except ConfigException as error:
-            raise Unusable(f"The kubeconfig cannot be used: {_first_line(error)}") from None
+            raise Unusable(f"The configuration cannot be used: {_first_line(error)}") from None
+        except OSError as error:
+            raise Unusable(f"The configuration cannot be read: {error.filename}: {error.strerror}.") from None
         except Exception as error:  # a kubeconfig that is no YAML, a certificate that is none: each has its own
             raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
         if complaints.told:

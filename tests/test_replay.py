@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -315,3 +316,14 @@ def test_what_is_no_request_is_refused(paused: Replay) -> None:
         assert wire.recv(1000).startswith(b"HTTP/1.1 400 ")
     with urllib.request.urlopen(f"{paused.url}/livez", timeout=5) as answer:
         assert answer.read() == b"ok"
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+def test_pages_in_a_browser_are_refused(paused: Replay, headers: dict[str, str]) -> None:
+    """By their origin, or, where somebody bent a name to this machine, by that name."""
+    for path, body in (("/api/v1/pods", None), ("/replay/control", b'{"play": true}')):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(paused.url + path, body, headers), timeout=5)
+        with refused.value:
+            assert refused.value.code == 403
+    assert not paused.status()["playing"]

@@ -49,6 +49,8 @@ class Control:
         return self._player.clock.now() / 1e6 + self.ahead
 
     async def answer(self, request: Request) -> Answer | Streaming | None:
+        if _is_loopback(self.server.host) and not _is_local(request):
+            return Refused(403, "this replay answers programs of its own machine, and no pages of others").answer()
         if request.path == "/replay/status":
             return json(self.status())
         if request.path != "/replay/control":
@@ -129,3 +131,13 @@ class Control:
         running = asyncio.ensure_future(later())
         self._later.add(running)
         running.add_done_callback(self._later.discard)
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program of this machine asks, not a page in its browser: that bears its origin, or another host."""
+    host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    return "origin" not in request.headers and _is_loopback(host.strip("[]"))
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -172,6 +172,8 @@ def _request(head: bytes) -> Request | None:
         name, colon, value = line.partition(":")
         if colon:
             headers[name.strip().lower()] = value.strip()
+    if words[2] == "HTTP/1.0":
+        headers["connection"] = "close"
     if not (headers.get("content-length") or "0").isdecimal() or "transfer-encoding" in headers:
         return None
     address = urlsplit(words[1])

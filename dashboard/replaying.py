@@ -45,6 +45,9 @@ def replay(options: argparse.Namespace) -> int:
     from collectors.formats import NotARecording
     from collectors.replay.commits import tape
 
+    if options.loop and options.at is not None:
+        say("--loop plays the whole recording, as if it began now: leave out --at.")
+        return 2
     try:
         played = tape([(Path(name), name) for name in options.files], environment.limits())
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:

@@ -220,7 +220,7 @@ def test_one_reader_that_reads_nothing_does_not_stop_the_others() -> None:
 
 
 def test_an_order_that_is_not_understood_changes_nothing(replay: Replay) -> None:
-    for order in ({"faults": [{"kind": "earthquake"}]}, {"pley": True}, {"restore": 5}):
+    for order in ({"faults": [{"kind": "earthquake"}]}, {"pley": True}, {"restore": 5}, {"step": -1}, {"speed": 0}):
         with pytest.raises(urllib.error.HTTPError) as refused:
             replay.control(**order)
         assert status_of(refused.value) == (400, "BadRequest")

@@ -124,6 +124,10 @@ def test_what_cannot_be_replayed_is_told_with_the_reason(tmp_path: Path) -> None
     _, told = process.communicate(timeout=SECONDS)
     assert process.returncode == 2
     assert "notes.txt" in told
+    process = started(str(SAMPLE), "--loop", "--at", "2026-11-21T07:52:00Z")
+    _, told = process.communicate(timeout=SECONDS)
+    assert process.returncode == 2
+    assert "--at" in told
     process = started(str(SAMPLE), "--at", "yesterday")
     _, told = process.communicate(timeout=SECONDS)
     assert process.returncode == 2

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,24 +14,27 @@ from collectors.replay.http import Answer, Request, Server, Streaming
 from collectors.replay.player import Player
 from timeline.entries import moment
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_More = Annotated[float, msgspec.Meta(gt=0)]
+
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
     play: bool | None = None
-    speed: float | Literal["max"] | None = None
-    step: int = 0  # play so many commits at once
+    speed: _More | Literal["max"] | None = None
+    step: _Count = 0  # play so many commits at once
     bookmark: bool = False  # to every watch, now
-    bookmark_seconds: float | None = None
+    bookmark_seconds: _More | None = None
     faults: list[Fault] = []
     clear: bool = False  # forget the faults that are still to come, before new ones
     deny: list[str] | None = None  # resources that are forbidden from now on
     token: str | None = None  # the only one that is taken from now on; "" lets everybody in
     date: float | None = None  # seconds by which the Date of answers is wrong
     compact: bool = False  # forget what was before now: older revisions are gone
-    restore: int | None = None  # go back to what was after so many commits; connections are reset
+    restore: _Count | None = None  # go back to what was after so many commits; connections are reset
     disconnect: bool = False  # reset all connections
-    away: float | None = None  # refuse connections for so many seconds, from now on
+    away: _More | None = None  # refuse connections for so many seconds, from now on
 
 
 class Control:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from pytest_django.fixtures import Settings
 
 from collectors.formats import Limits, own
@@ -11,10 +12,11 @@ from collectors.imports import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
 from timeline import chunks, live, store
+from timeline.entries import Entry, Mark, ObjectRef, Told
 from timeline.exports import document
 from timeline.models import Cluster, Delta, Memory, Source, Track
 from timeline.payloads import DocumentPayload, FindingPayload
-from timeline.pipeline import follow
+from timeline.pipeline import Mixed, follow
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 FOLDERS = ["families-watch", "jobs-watch"]
@@ -108,3 +110,30 @@ def test_what_is_forgotten_is_not_taken_back(name: str, settings: Settings) -> N
     found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
     assert {each["id"] for each in found} == {each["id"] for each in expected}
     assert Memory.objects.filter(source=source).exists()
+
+
+def test_another_cluster_at_the_same_address_is_noticed() -> None:
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    told = observations(ENGINE / "families-watch")
+    follow(held, told)
+    system = ObjectRef("", "v1", "Namespace", "", "kube-system", "another")
+    (some,) = [each for each in told if isinstance(each, Entry)][:1]
+    known = Source.objects.get(pk=source.pk).stored
+    with pytest.raises(Mixed):
+        follow(held, [replace(some, ref=replace(system, uid=uid), facts=None) for uid in ("one", "another")])
+    assert Source.objects.get(pk=source.pk).stored == known
+
+
+def test_what_compares_afterwards_is_judged_anew() -> None:
+    """Marks alone make an order exact that no whole second tells."""
+    told = observations(ENGINE / "jobs-watch")
+    compared = [each for each in told if isinstance(each, Mark) and each.what is Told.TOGETHER]
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    follow(held, [each for each in told if each not in compared])
+    assert "exact" not in {
+        each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"
+    }
+    follow(held, compared)
+    assert {each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"} == {"exact"}

@@ -256,11 +256,8 @@ class Ledger:
     def mixed(self) -> tuple[Entry, Entry] | None:
         """Two entries that cannot be of one cluster: two lives of the namespace kube-system, or, where it happens again
         and again, one revision of two objects."""
-        system = self._lanes.get(Name("", "Namespace", "", "kube-system"), [])
-        named = [min(each.entries.values(), key=_told) for each in system if each.uid]
-        if len(named) > 1:
-            first, second, *_ = sorted(named, key=_told)
-            return first, second
+        if systems := self.systems():
+            return systems
         told = [
             (entry.resource_version, entry)
             for each in self._objects.values()
@@ -279,6 +276,15 @@ class Ledger:
         first, second, *_ = sorted(writers[min(clashes)].values(), key=_told)
         return first, second
 
+    def systems(self) -> tuple[Entry, Entry] | None:
+        """Two lives of the namespace kube-system, which no cluster has."""
+        system = self._lanes.get(Name("", "Namespace", "", "kube-system"), [])
+        named = [min(each.entries.values(), key=_told) for each in system if each.uid]
+        if len(named) < 2:
+            return None
+        first, second, *_ = sorted(named, key=_told)
+        return first, second
+
     def number(self, name: Name, uid: str) -> int:
         """A short key of (name, UID) within the source; the lives of a name without UIDs share one. 0: never seen."""
         known = self._objects.get((uid, name.name, name.namespace, name.kind, name.group))
@@ -293,7 +299,7 @@ class Ledger:
         if self._keeps:
             for each in self._objects.values():
                 each.fold(self._blind(each.name))
-        if names and not self._grow():
+        if (names or self._respaced()) and not self._grow():
             self._rebuild()
             names = self._lanes
         settled = {name: self._lives(name) for name in sorted(names) if name in self._lanes}
@@ -397,6 +403,10 @@ class Ledger:
             if len(recent) > 2 * _RECENT:
                 del recent[:-_RECENT]
         return True
+
+    def _respaced(self) -> bool:
+        """Whether streams have told since that kinds count otherwise than was known."""
+        return self.live and any(self._live_spaces()[kind] != space for kind, space in self._spaces.items())
 
     def _live_spaces(self) -> dict[GroupKind, str]:
         """A kind that was not seen often enough to count with the others counts for itself."""

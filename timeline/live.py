@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _REMEMBER = 600.0  # seconds between two times that what is known is written down
 _PAGE = 5_000  # lines of it in a row
 KEPT = 1000  # deltas, for browsers that come back
+_EVENTS = 300_000_000  # µs that an Event is remembered when the cluster has dropped it; there are so many
 _PULSE = 1.0  # seconds between two judgements of what only time changes, at least
 _PULSE_SHARE = 40  # and of the time between them, they take at most one part in so many;
 _QUIET_SHARE = 4  # while nothing else is to be done
@@ -234,7 +235,7 @@ class Live:
     def _remember(self) -> None:
         """Forget what is long over, and write down what is known, for whoever takes the source over."""
         before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
-        for track in self.world.over(before):
+        for track in self.world.over(before, self.world.last - _EVENTS):
             self._arrangement.forget(track)
             self._found.pop(track.key, None)
             self.world.forget(track)

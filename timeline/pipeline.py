@@ -49,8 +49,9 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
     """Take in what the streams of a live source told, with all that follows from it.
 
     `renew` is called inside the transaction, and raises where somebody else holds the source now; then, as after any
-    other error, nothing is committed, and `live` is void: it has learned what is not stored. What depends on the mere
-    passing of time is judged now and then, and when a batch is empty: send one when the streams fall silent.
+    other error (Mixed: it is another cluster now), nothing is committed, and `live` is void: it has learned what is not
+    stored. What depends on the mere passing of time is judged now and then, and when a batch is empty: send one when the
+    streams fall silent.
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored
@@ -58,6 +59,8 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         renew()
         store.hold(source, stored)
         chunks.write(source, world.learn(batch))
+        if foreign := world.foreign():
+            raise Mixed(*foreign)
         changed = world.settle()
         with live.pulse(batch) as ends:
             if not batch and ends is None:

@@ -93,6 +93,10 @@ class World:
         """Two entries that cannot be of one cluster, where there are such."""
         return self._ledger.mixed()
 
+    def foreign(self) -> tuple[Entry, Entry] | None:
+        """Two entries that show at once that a live source's cluster is another one now, where there are such."""
+        return self._ledger.systems()
+
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Remember what was observed, and hand on what was not known with its track's number, 0 for marks. Consume it
         to the end."""
@@ -140,10 +144,11 @@ class World:
         """Know what was known; nothing may have been learned before."""
         self._ledger.recall(memory)
 
-    def over(self, before: int) -> list[Track]:
-        """The lives that ended before a drawn time and by which nothing is judged any more: nobody who lives refers to
-        them, and no Job that lives counts them."""
-        return [track for track in self.tracks() if (track.until or before) < before and not self._counts(track)]
+    def over(self, before: int, events: int) -> list[Track]:
+        """The lives that ended before a drawn time (Events: before another one) and by which nothing is judged now: who
+        lives does not refer to them, and no Job that lives counts them."""
+        ended = ((track, events if track.ref.kind == "Event" else before) for track in self.tracks() if track.until)
+        return [track for track, limit in ended if (track.until or limit) < limit and not self._counts(track)]
 
     def _counts(self, track: Track) -> bool:
         owner = self.of_uid(track.owner.uid) if track.owner else None

@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from dashboard import clusters
 from tests import stored
+from tests.recordings import SAMPLE
 from timeline import documents, queries
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream
@@ -178,3 +180,11 @@ def test_gaps_that_overlap_are_told_as_one(client: Client) -> None:
     assert [each.kind for each in older.missed] == ["Pod", "Job.batch"]
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "2 kinds" in page and "revisions 5 – 9" in page
+
+
+def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFixture[str]) -> None:
+    fed()
+    with pytest.raises(SystemExit) as ended:
+        call_command("import_recording", str(SAMPLE), name="prod")
+    assert ended.value.code == 2
+    assert "a cluster feeds prod" in capsys.readouterr().err

@@ -4,16 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
+from collectors import connecting
 from collectors.replay import Replay, serve
 from collectors.watch.follower import Follower
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.recordings import SAMPLE
 from tests.test_leases import let_run_out
 from tests.test_services import eventually
-from timeline import leases
-from timeline.models import Cluster, Gap, Source, Stream
+from timeline import chunks, leases
+from timeline.entries import Entry
+from timeline.models import Cluster, Finding, Gap, Source, Stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPE = taped(SAMPLE)
@@ -182,3 +185,23 @@ def test_what_cannot_be_reached_is_said(replay: Replay, followers: list[Follower
     follower.start()
     eventually(lambda: Cluster.objects.get().state == "failing")
     assert Cluster.objects.get().error
+
+
+def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_recording(
+    replay: Replay, followers: list[Follower], tmp_path: Path
+) -> None:
+    cluster = connected(replay, tmp_path)
+    follower = follow(followers)
+    eventually_stored(0, play(replay, 10_000))
+    source = current()
+    connecting.disconnect(cluster)
+    follower.join(10)
+    assert not follower.is_alive()
+    watched_entries = changes_of(source).total()
+    call_command("import_recording", str(SAMPLE), name=source.name)
+    source.refresh_from_db()
+    assert source.ended.startswith("The cluster was disconnected")
+    assert changes_of(source).total() > watched_entries
+    assert Finding.objects.filter(source=source, rule="service-gap").exists()
+    actors = [each.actor for each in chunks.observations(source.pk) if isinstance(each, Entry)]
+    assert "" in actors and any(actors)

@@ -14,7 +14,7 @@ from collectors.imports import Count, import_into, title
 from dashboard.printing import show_skipped
 from dashboard.terminal import Progress, Terminal, plain, say
 from timeline import store
-from timeline.models import Finding, Source
+from timeline.models import Cluster, Finding, Source
 
 
 class Command(BaseCommand):
@@ -27,6 +27,8 @@ class Command(BaseCommand):
 
     def handle(self, *, files: list[str], name: str, once: bool, **options: object) -> None:
         source = Source.objects.filter(name=name, ready=True).order_by("pk").last() if name else None
+        if source and Cluster.objects.filter(source=source).exists():
+            _give_up(f"a cluster feeds {name}: disconnect that first, or import under another name", 2)
         if source is None or not once:
             source = self._import(files, name, source)
         self.stdout.write(f"timeline: /sources/{source.pk}/")

@@ -50,8 +50,8 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
 
     `renew` is called inside the transaction, and raises where somebody else holds the source now; then, as after any
     other error (Mixed: it is another cluster now), nothing is committed, and `live` is void: it has learned what is not
-    stored. What depends on the mere passing of time is judged now and then, and when a batch is empty: send one when the
-    streams fall silent.
+    stored. What depends on the mere passing of time is judged now and then, and when a batch is empty: send one when
+    the streams fall silent.
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored

@@ -88,6 +88,20 @@ class Worker:
         push.notify(cluster=self._live.cluster.pk)
         return 0
 
+    def end(self, why: str) -> int:
+        """Another source takes its place."""
+        from timeline import live
+        from timeline.models import Cluster
+
+        return int(live.begin(Cluster.objects.get(pk=self._live.cluster.pk), why).pk)
+
+    def sign_out(self) -> int:
+        """Nobody is signed in any more."""
+        from django.contrib.sessions.models import Session
+
+        Session.objects.all().delete()
+        return 0
+
     def gap(self, kind: str, since: float, until: float) -> int:
         """A kind was not observed between two moments, seconds after the beginning; the sequence."""
         from timeline.entries import Mark, Told

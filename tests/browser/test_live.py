@@ -242,6 +242,37 @@ def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker,
     expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
 
 
+def test_who_is_signed_out_is_told(
+    page: Page, tmp_path_factory: pytest.TempPathFactory, complaints: Complaints
+) -> None:
+    complaints.expect("WebSocket connection to", "Failed to load resource")
+    with running(tmp_path_factory.mktemp("login"), "web", CAUSELINE_LOGIN="on") as site:
+        user = ["--username", "sre", "--email", "", "--noinput"]
+        site.manage("createsuperuser", *user, DJANGO_SUPERUSER_PASSWORD="s3cret!")
+        worker = Worker(site)
+        address = worker.begin()
+        worker.do("until", CALM)
+        page.goto(address)
+        page.get_by_label("User name").fill("sre")
+        page.get_by_label("Password").fill("s3cret!")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#live")).to_have_text(re.compile("^connected"))
+        worker.do("sign_out")
+        expect(page.locator("#live")).to_have_text("signed out", timeout=10_000)
+        expect(page.locator("#announce")).to_contain_text("Load the page again to sign in")
+        worker.end()
+
+
+def test_the_source_that_ends_says_why(live: Page, worker: Worker) -> None:
+    worker.do("end", "The revisions of the cluster went back: it was restored.")
+    expect(live.locator("#live")).to_have_text("ended")
+    expect(live.locator("#live")).to_have_attribute("title", re.compile("it was restored"))
+    live.reload()
+    expect(live.locator(".toolbar")).to_contain_text("it was restored")
+    expect(live.locator("#follow")).to_have_count(0)
+    expect(live.locator("#plot .scatterlayer")).to_be_visible()
+
+
 def test_a_hidden_page_fetches_what_it_missed_when_it_is_shown(live: Page, worker: Worker) -> None:
     hide = """(hidden) => {
       Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });

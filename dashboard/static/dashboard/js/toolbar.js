@@ -51,11 +51,12 @@ export class Toolbar {
       button.textContent = `+${this.#chips.length - shown}`;
       button.setAttribute("aria-label", `${this.#chips.length - shown} more kinds`);
     };
-    const bar = byId("toolbar");
+    const bars = [byId("toolbar"), chips.parentNode]; // of a live source the second may be a row of its own
+    const over = () => bars.some((bar) => bar.scrollWidth > bar.clientWidth);
     let shown = Math.min(MOST, this.#chips.length);
     place(shown);
     if (chips.closest("#sheet")) return place(this.#chips.length);
-    while (shown > 1 && bar.scrollWidth > bar.clientWidth) place(--shown);
+    while (shown > 1 && over()) place(--shown);
   }
 
   draw() {

@@ -1,6 +1,7 @@
 """`causeline record`: a cluster becomes a file with no server and no database, and the file tells what happened."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -134,6 +135,22 @@ def test_a_history_that_is_restored_ends_it(replay: Replay, tmp_path: Path) -> N
     until(lambda: not recording.thread.is_alive())
     assert "restored" in recording.recorder.ended
     assert told(recording.path)
+
+
+def test_a_disk_that_is_full_ends_it(replay: Replay, tmp_path: Path) -> None:
+    replay.control(step=300)
+    full = tmp_path / "prod.jsonl"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+    try:
+        recording = Recording(replay, full)
+        until(lambda: not recording.thread.is_alive())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "cannot be written" in recording.recorder.ended
+    assert any(isinstance(each, Entry) for each in read([(full, full.name)], bodies=False))
 
 
 class Command:

@@ -44,10 +44,11 @@ class Scout(threading.Thread):
         wanted: tuple[list[str], list[str]],
         deliver: Callable[[Sequence[Mark | Sight]], None],
         over: threading.Event,
+        namespace: str = "",
     ) -> None:
         super().__init__(name="scout", daemon=True)
         self._api, self._wanted = api, wanted
-        self._deliver, self._over = deliver, over
+        self._deliver, self._over, self._namespace = deliver, over, namespace
         self._found: list[Resource] = []
         self._compared: Counter[tuple[str, str]] = Counter()  # how often each kind was
         self._tries = 0
@@ -62,8 +63,8 @@ class Scout(threading.Thread):
                         compare = self._tries = 0
                     look = time.monotonic() + LOOK_EVERY
                 if time.monotonic() >= compare:
-                    self._compare()
-                    compare = time.monotonic() + (COMPARE_FIRST if self._unsure() else COMPARE_EVERY)
+                    self.compare()
+                    compare = time.monotonic() + (COMPARE_FIRST if self.unsure else COMPARE_EVERY)
                 pause = PAUSES[0]
                 self._over.wait(min(look, compare) - time.monotonic())
             except Exception as error:  # whatever the network does, or an answer says
@@ -80,12 +81,15 @@ class Scout(threading.Thread):
         self._deliver([sight])
         return bool(new)
 
-    def _compare(self) -> None:
-        marks = list(calibrate(self._api, self._found))
+    def compare(self) -> None:
+        """One round of calibration."""
+        marks = list(calibrate(self._api, self._found, self._namespace))
         self._compared.update((mark.group, mark.kind) for mark in marks)
         self._tries += 1
         self._deliver(marks)
 
-    def _unsure(self) -> bool:
+    @property
+    def unsure(self) -> bool:
+        """Whether some kind was not compared as often as it takes, and may yet be."""
         kinds = {(each.group, each.kind) for each in self._found}
         return self._tries < TRIES and any(self._compared[kind] < PASSES for kind in kinds)

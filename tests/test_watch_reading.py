@@ -6,8 +6,8 @@ import msgspec
 import orjson
 import pytest
 
-from collectors.watch.failures import Ahead, Forbidden, Gone, Refused, refused
-from collectors.watch.reading import Bookmark, Malformed, Reading, page_of
+from collectors.watch.failures import Forbidden, Gone, Refused, refused
+from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, page_of
 from collectors.watch.resources import Resource
 from timeline.entries import FOREVER, Change, Clock, Entry
 from timeline.kinds import seconds
@@ -160,5 +160,12 @@ def test_what_a_server_says_of_an_error_is_told_without_credentials() -> None:
     assert refused(b"<html>", 502).status == 502
     assert type(refused(b"", 500)) is Refused
     assert refused(b"", 429, "7").retry_after == 7
-    ahead = {"code": 504, "message": "Too large resource version: 9, current: 3"}
-    assert isinstance(refused(orjson.dumps(ahead)), Ahead)
+
+
+def test_an_object_that_cannot_be_used_still_stands() -> None:
+    odd = msgspec.Raw(b'{"metadata":{"name":"a","namespace":"n","uid":"u1","finalizers":"odd"}}')
+    reading = Reading(PODS, {})
+    told(reading, "ADDED", pod(7))
+    assert reading.listed(odd, AT) is None
+    assert not list(reading.vanished({key_in(odd)}, AT, AT))
+    assert key_in(msgspec.Raw(b"[]")) == ""

@@ -49,21 +49,12 @@ class Gone(Refused):
     """410: it no longer knows what has changed since that revision."""
 
 
-class Ahead(Refused):
-    """It does not know a revision yet, or not any more: "Too large resource version"."""
-
-
 class RevisionsWentBack(Exception):
     """The server's revisions are lower than they were: its etcd was restored. The message says what shows it."""
 
 
-class _Cause(msgspec.Struct):
-    reason: str = ""
-
-
 class _Details(msgspec.Struct):
     retryAfterSeconds: float = 0
-    causes: tuple[_Cause, ...] | None = None
 
 
 class _Status(msgspec.Struct):
@@ -90,7 +81,4 @@ def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Ref
     wait = float(retry_after) if retry_after and retry_after.isdecimal() else details.retryAfterSeconds or None
     said = redact(told.message or "")[:_LONGEST]
     message = f"The API server answered {code}{': ' + said if said else ' ' + (told.reason or '')}".rstrip(" .") + "."
-    causes = [cause.reason for cause in details.causes or ()]
-    too_large = "ResourceVersionTooLarge" in causes or "too large resource version" in said.lower()
-    kind = Ahead if too_large else _TYPES.get(code, Refused)
-    return kind(message, code, told.reason or "", wait)
+    return _TYPES.get(code, Refused)(message, code, told.reason or "", wait)

@@ -63,6 +63,17 @@ class _Bookmark(msgspec.Struct, gc=False):
     metadata: _Marked
 
 
+class _Name(msgspec.Struct, gc=False):
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _Named(msgspec.Struct, gc=False):
+    metadata: _Name
+
+
+_named = msgspec.json.Decoder(_Named)
 _list = msgspec.json.Decoder(_List)
 _event = msgspec.json.Decoder(_Event)
 _bookmark = msgspec.json.Decoder(_Bookmark)
@@ -159,6 +170,15 @@ class Reading:
 def key_of(entry: Entry) -> str:
     """By what an object is known when it comes again."""
     return entry.ref.uid or f"{entry.ref.namespace}/{entry.ref.name}"
+
+
+def key_in(item: msgspec.Raw) -> str:
+    """The same of an object that cannot be used; "" where it has no name."""
+    try:
+        told = _named.decode(item).metadata
+    except (ValueError, RecursionError):
+        return ""
+    return told.uid or f"{told.namespace}/{told.name}"
 
 
 def _hash(managers: bytes) -> int:

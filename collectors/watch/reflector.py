@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from collectors.watch.api import Api
-from collectors.watch.failures import Ahead, ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack
-from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_of, page_of
+from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack
+from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
 from timeline.entries import Entry, Mark, Observation, Told
@@ -150,7 +150,10 @@ class Reflector:
         arrived = self._api.now()
         entries: list[Observation] = []
         for item in page.items:
-            if entry := self.reading.listed(item, arrived):
+            entry = self.reading.listed(item, arrived)
+            if entry is None:
+                seen.add(key_in(item))  # it stands all the same
+            else:
                 entries.append(entry)
                 seen.add(key := key_of(entry))
                 if (entry.resource_version or 0) < (before := self.reading.living[key].revision):
@@ -176,19 +179,15 @@ class Reflector:
             self._check(page_of(self._api.get(self.path, limit=1)).revision)
             self._doubtful = False
         accept = {"accept": _METADATA} if self.resource.metadata_only else {}
-        try:
-            stream = self._api.stream(
-                self.path,
-                stop,
-                watch="true",
-                allowWatchBookmarks="true",
-                resourceVersion=self.revision,
-                timeoutSeconds=random.randint(*_LASTS),
-                **accept,
-            )
-        except Ahead:
-            self._doubtful = True
-            raise
+        stream = self._api.stream(
+            self.path,
+            stop,
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=self.revision,
+            timeoutSeconds=random.randint(*_LASTS),
+            **accept,
+        )
         self._say("watching", self._complaint())
         with stream:
             opened = stream.arrived
@@ -226,7 +225,7 @@ class Reflector:
         if told:
             self._heard, self._tries = arrived, 0
             self._deliver(told)
-        if self.reading.unusable != before:
+        if self.reading.unusable.bit_length() != before.bit_length():  # not for each one, where all are
             self._say("watching", self._complaint())
         if isinstance(failure, Malformed):
             self._unreadable()

@@ -153,6 +153,17 @@ def test_a_disk_that_is_full_ends_it(replay: Replay, tmp_path: Path) -> None:
     assert any(isinstance(each, Entry) for each in read([(full, full.name)], bodies=False))
 
 
+COMMANDS: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def no_command_outlives_its_test() -> Iterator[None]:
+    yield
+    while COMMANDS:
+        with COMMANDS.pop() as process:
+            process.kill()
+
+
 class Command:
     """`causeline record` as a person runs it."""
 
@@ -162,6 +173,7 @@ class Command:
         self.path = folder / "prod.jsonl.zst"
         command = [sys.executable, "-m", "dashboard.cli", "record", "--kubeconfig", str(config), "-o", str(self.path)]
         self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True)
+        COMMANDS.append(self.process)
 
     def ended(self) -> tuple[int, str]:
         _, errors = self.process.communicate(timeout=30)

@@ -68,7 +68,7 @@ class Server:
         version = path.removeprefix("/apis/").removeprefix("/api/")
         if version in self.versions:
             return orjson.dumps({"resources": [self._told(*each) for each in self.versions[version]]})
-        at = next(self.revisions[path.rpartition("/")[2]])
+        at = next(self.revisions[path.rpartition("/")[2]], None)
         if at is None:
             raise Forbidden("No.", 403)
         return orjson.dumps({"metadata": {"resourceVersion": str(at)}, "items": []})
@@ -229,3 +229,11 @@ def test_what_cannot_be_asked_or_goes_back_tells_nothing() -> None:
     ]
     assert told(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", Told.APART, "Pod")]
     assert told(pods=[None, None, None], events=[4], jobs=[20]) == []
+
+
+def test_where_pods_are_the_odd_ones_another_kind_is_the_reference() -> None:
+    assert told(pods=[10, 10, 10, 11], events=[100, 102, 104, 105], jobs=[101, 103]) == [
+        ("Job", Told.TOGETHER, "Event"),
+        ("Pod", Told.APART, "Event"),
+        ("Event", Told.TOGETHER, "Job.batch.volcano.sh"),
+    ]

@@ -14,7 +14,7 @@ from collectors.redact import clean_fields, redact_here
 
 _SHORT = 1024  # bytes of an object that is not worth being taken apart
 _LONGEST = 16_384  # bytes of what is remembered, and how many
-_MANY = 2048
+_MANY = 1024
 _CHANGING = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
 _SORTED = orjson.OPT_SORT_KEYS
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -66,7 +66,12 @@ def _lasting(raw: bytes, under: str) -> dict[str, Any] | None:
     if str(fields.get("kind")).startswith("Secret"):
         return None
     clean_fields(fields, under)
-    return {name: orjson.Fragment(orjson.dumps(value, option=_SORTED)) for name, value in fields.items()}
+    return {name: _packed(value) if isinstance(value, dict | list) else value for name, value in fields.items()}
+
+
+def _packed(value: Any) -> orjson.Fragment:
+    """Copied: what orjson gives lies at the beginning of a larger piece of memory, which would be kept with it."""
+    return orjson.Fragment(bytes(memoryview(orjson.dumps(value, option=_SORTED))))
 
 
 _remembered = lru_cache(_MANY)(_lasting)

@@ -15,10 +15,12 @@ from dashboard.hub import QUEUE, Hub, Queue
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from tests.test_push import Page, Scenario, listeners, next_in, nobody_listens, terminate
-from timeline import push, queries, store
-from timeline.entries import Entry, moment
+from timeline import pipeline, push, queries, store
+from timeline.entries import Entry, Mark, Told, moment
+from timeline.excerpt import excerpt
 from timeline.models import Delta, Gap, Stream
 from timeline.queries import deltas
+from timeline.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENTRIES = sorted(entries_of(SAMPLE), key=lambda entry: entry.received)
@@ -316,3 +318,30 @@ def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.Monk
         assert tail["bars"][0][0] is None
         assert all((start or 0) >= since for start, *_ in tail["bars"][1:])
         assert all(mark[0] >= since for mark in tail["marks"])
+
+
+def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
+    middle = ENTRIES[HALF].received
+    gap = Mark("", "v1", "Pod", Told.GAP, middle + 1_000_000, since=middle, reason="The watch was away.")
+    source, world = store.open_source("recorded"), World()
+    pipeline.ingest(source, world, [*ENTRIES, gap])
+    store.show_source(source)
+    told = {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["The watch was away."]}
+    assert queries.window(source.pk)["gaps"] == told
+    assert queries.window(source.pk, middle + 60_000_000, middle + 60_001_000)["gaps"]["kind"] == []
+    assert excerpt(world, []).window["gaps"] == told
+
+
+def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:
+    """What was summed up before does not hide it, and is brought up to date when nothing more comes."""
+    live.commit(ENTRIES[HALF:])
+    last = queries.window(live.source.pk)["last"]
+    shown = queries.window(live.source.pk, last - 12_000_000, last - 10_000_000, limit=200)
+    everything = queries.window(live.source.pk, limit=200)
+    bars = everything["bars"]
+    lived = {
+        everything["lanes"][lane]["key"]
+        for lane, start, end in zip(bars["lane"], bars["start"], bars["end"], strict=True)
+        if start <= last - 10_000_000 and end >= last - 12_000_000
+    }
+    assert {lane["key"] for lane in shown["lanes"]} == lived

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from timeline import documents, outline
 from timeline.entries import ObjectRef
 from timeline.kinds import NOISE
-from timeline.lanes import Drawing, Heading, LaneRow, group_payload
+from timeline.lanes import Drawing, Heading, LaneRow, full, gaps, group_payload
 from timeline.lifelines import Key, Name, Track, name_of
-from timeline.payloads import FindingGroupPayload, GroupPayload, OverviewPayload, Severity, WindowPayload
+from timeline.payloads import FindingGroupPayload, Gaps, GroupPayload, OverviewPayload, Severity, WindowPayload
 from timeline.rulebook import Finding
 from timeline.world import World
 
@@ -76,7 +76,7 @@ class _Excerpt:
         window: WindowPayload = {
             "source": 0,
             "sequence": 0,
-            "gaps": {"kind": [], "start": [], "end": [], "text": []},
+            "gaps": self._gaps(),
             "start": span[0],
             "end": span[1],
             "first": span[0],
@@ -90,6 +90,11 @@ class _Excerpt:
             **drawing.columns(),
         }
         return Excerpt(window, findings, self._overview(rows, findings, span), len(self._order))
+
+    def _gaps(self) -> Gaps:
+        streams = self._world.streams.items()
+        unseen = ((full(*kind), gap.since, gap.time, gap.reason) for kind, stream in streams for gap in stream.gaps)
+        return gaps(unseen, 0)
 
     def _told(self, found: Finding) -> documents.Told:
         subject = self._subject(found)

@@ -11,6 +11,7 @@ from timeline.payloads import (
     Bars,
     Births,
     Columns,
+    Gaps,
     GroupPayload,
     Holes,
     LanePayload,
@@ -115,6 +116,20 @@ def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
     gone = set(before.finalizers) - set(after.finalizers)
     if gone:
         yield Mark("finalizer", f"finalizer removed: {', '.join(sorted(gone))}")
+
+
+def gaps(unseen: Iterable[tuple[str, int, int, str]], pixel: int) -> Gaps:
+    """`unseen`: full kind, since, until, why. Of one kind, those that lie closer together than a pixel are one."""
+    found = Gaps(kind=[], start=[], end=[], text=[])
+    for kind, since, until, why in sorted(unseen):
+        if found["kind"][-1:] == [kind] and since - found["end"][-1] <= pixel:
+            found["end"][-1] = max(found["end"][-1], until)
+        else:
+            found["kind"].append(kind)
+            found["start"].append(since)
+            found["end"].append(until)
+            found["text"].append(why)
+    return found
 
 
 class Drawing:

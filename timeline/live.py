@@ -21,12 +21,12 @@ from psycopg import sql
 
 from timeline import chunks, documents, outline, push, retention, store
 from timeline.arrangement import Arrangement, Known
-from timeline.entries import FOREVER, Entry, Mark, ObjectRef, Observation, Owner, Told, microseconds, moment
+from timeline.entries import FOREVER, Entry, ObjectRef, Observation, Owner, Told, microseconds, moment
 from timeline.judge import horizons, judged, rulebook, settled
 from timeline.lifelines import Key, public_uid
 from timeline.lifelines import Track as Life
 from timeline.memory import lines_of, memory_of
-from timeline.models import Cluster, Delta, Finding, Gap, Memory, Source, Stream, Track
+from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track
 from timeline.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.rulebook import Finding as Found
 from timeline.rulebook import Status
@@ -70,8 +70,14 @@ class Live:
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
         self._pulsed = self._pulse_took = 0.0  # when by a monotonic clock, and how long that took; seconds
         self._sums_due = 0.0
+        self._sums_owed = False  # something was written since
         self._horizon = 0  # what lies before is not judged any more, microseconds
         self._memory_due = time.monotonic() + _REMEMBER
+
+    @property
+    def owes(self) -> bool:
+        """Whether the sums over all of it are to be written, also where nothing more comes."""
+        return self._sums_owed and time.monotonic() >= self._sums_due
 
     def standing(self, group: str, kind: str) -> dict[str, Standing]:
         """All objects of a kind that are taken to stand, by UID."""
@@ -193,10 +199,10 @@ class Live:
                 counts[each.ref.group, each.ref.kind] += 1
                 continue
             if each.what is Told.GAP:
-                gaps.append(_gap(self.source, each))
+                gaps.append(each)
             elif each.what is Told.LISTED:
                 listed[each.group, each.kind] = moment(each.time)
-        Gap.objects.bulk_create(gaps, ignore_conflicts=True)
+        store.write_gaps(self.source, gaps)
         rows = []
         for kind, stream in self.world.streams.items():
             reached = stream.reached, stream.reached_at
@@ -217,11 +223,13 @@ class Live:
         source, world = self.source, self.world
         if time.monotonic() >= self._sums_due:
             began = time.monotonic()
+            self._sums_owed = False
             source.census, source.tide = self._census()
             store.write_source(source, world, documents.told(world, rulebook()))
             took = time.monotonic() - began
             self._sums_due = time.monotonic() + max(_SUMS_EVERY, took * _SUMS_SHARE)
         else:
+            self._sums_owed = True
             store.write_reach(source, world)
 
     def _census(self) -> tuple[list[tuple[str, str, int]], dict[str, list[int]]]:
@@ -252,19 +260,6 @@ class Live:
             page = packer.pack(b"\n".join(lines[first : first + _PAGE]))
             Memory.objects.create(source=self.source, number=number, after=self.source.stored, lines=page)
         self._memory_due = time.monotonic() + _REMEMBER
-
-
-def _gap(source: Source, mark: Mark) -> Gap:
-    return Gap(
-        source=source,
-        group=mark.group,
-        kind=mark.kind,
-        since=moment(mark.since),
-        until=moment(mark.time),
-        since_revision=mark.since_revision,
-        revision=mark.revision,
-        reason=mark.reason,
-    )
 
 
 def begin(cluster: Cluster, ended: str = "") -> Source:

@@ -138,6 +138,8 @@ class Tide(NamedTuple):
     reach: list[int]  # the place behind which nothing had begun by the slice's end
     begun: list[int]  # lanes that had begun by then
     living: list[int]  # lanes of which something lived in it
+    since: int = 0  # what the slices cover, microseconds; 0 where that is all of the source
+    until: int = 0
 
 
 def tide(world: World, rows: list[Lane]) -> Tide:
@@ -152,7 +154,7 @@ def tide(world: World, rows: list[Lane]) -> Tide:
             ended[max(0, min(SLICES, int((last - world.first) / width) + 1))] += 1
     begun = list(itertools.accumulate(begun))
     living = [up - down for up, down in zip(begun, itertools.accumulate(ended), strict=False)]
-    return Tide(list(itertools.accumulate(highest, max)), begun, living)
+    return Tide(list(itertools.accumulate(highest, max)), begun, living, world.first, world.last)
 
 
 def histogram(world: World) -> list[int]:

@@ -33,6 +33,7 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
         subjects = touched(world, changed)
         store.write_tracks(source, world)
         store.write_findings(source, world, subjects, judge(world, subjects))
+        store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
         store.write_source(source, world, documents.told(world, rulebook()))
         push.notify(source=source.pk)
     return source.entries - known
@@ -63,7 +64,7 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
             raise Mixed(*foreign)
         changed = world.settle()
         with live.pulse(batch) as ends:
-            if not batch and ends is None:
+            if not batch and ends is None and not live.owes:
                 return Committed(0, source.sequence)
             found = judged(world, touched(world, changed, ends))
         live.write(batch, changed, found)

@@ -10,10 +10,10 @@ from django.db import DatabaseError, connection, transaction
 from psycopg import sql
 
 from timeline import chunks, documents, outline
-from timeline.entries import ObjectRef, moment
+from timeline.entries import Mark, ObjectRef, moment
 from timeline.kinds import kind_of
 from timeline.lifelines import Track, name_of
-from timeline.models import Finding, Occurrence, Source, Strip
+from timeline.models import Finding, Gap, Occurrence, Source, Strip
 from timeline.packing import LIFELINES, Packer
 from timeline.payloads import ToldPayload
 from timeline.rulebook import Finding as Found
@@ -299,6 +299,24 @@ def write_source(source: Source, world: World, told: ToldPayload) -> None:
     source.told = told
     source.save(update_fields=["histogram", "census", "tide", "told"])
     write_reach(source, world)
+
+
+def write_gaps(source: Source, gaps: Iterable[Mark]) -> None:
+    """When kinds were not observed; those that are known already stay as they are."""
+    rows = [
+        Gap(
+            source=source,
+            group=gap.group,
+            kind=gap.kind,
+            since=moment(gap.since),
+            until=moment(gap.time),
+            since_revision=gap.since_revision,
+            revision=gap.revision,
+            reason=gap.reason,
+        )
+        for gap in gaps
+    ]
+    Gap.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def upsert(

@@ -22,6 +22,7 @@ SPARSE = 0.05  # part of the lanes that live; where it is less, they are looked 
 # where a walk meets them first.
 _OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
 _LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
+_LATE = 60_000_000  # microseconds; so long after its beginning a live source may hear of a life
 COUNTED = 2000  # rows; that there are more is said without counting them
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
@@ -192,13 +193,14 @@ def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
     """The place behind which nothing had begun by the end, and which part of the lanes before it lived meanwhile."""
     if not source.tide:
         return LAST, 1.0
-    first, last = extent(source)
     tide = outline.Tide(**source.tide)
+    first, last = (tide.since, tide.until) if tide.until else extent(source)
     begin, over = ((time - first) * outline.SLICES // max(1, last - first) for time in (start, end))
     begin = max(0, min(outline.SLICES, begin) - 1)  # rounding may have put either into the neighbouring slice
     over = max(0, min(outline.SLICES - 2, over) + 1)
     living = tide.living[begin] + tide.begun[over] - tide.begun[begin]
-    return (LAST if end >= last else tide.reach[over]), living / max(1, tide.begun[over])
+    known = end < last - (_LATE if source.sequence else 0)
+    return (tide.reach[over] if known else LAST), living / max(1, tide.begun[over])
 
 
 def _numbers(words: Any) -> list[int]:

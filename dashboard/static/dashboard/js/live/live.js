@@ -83,6 +83,7 @@ setInterval(() => {
 
 // -- windows, findings, outline: as often as is cheap --------------------------------------------------------------------
 
+let anew = {}; // what is fetched with the next window: findings, outline
 let reloading = 0, loaded = -Infinity, took = 0, outlined = performance.now();
 
 function reloadSoon() {
@@ -92,6 +93,12 @@ function reloadSoon() {
 
 async function reload() {
   const began = performance.now();
+  if (anew.outline) outlineAnew();
+  if (anew.findings) {
+    found.forget();
+    choosing.reload();
+  }
+  anew = {};
   try {
     if (store.bounds && store.bounds.last > 1) await loader.load();
     else await start();
@@ -100,11 +107,6 @@ async function reload() {
     took = loaded - began;
     reloading = 0;
   }
-}
-
-function findingsAnew() {
-  found.forget();
-  choosing.reload();
 }
 
 async function outlineAnew() {
@@ -116,10 +118,9 @@ async function outlineAnew() {
 
 /** All of it, where something was missed. */
 function refetch() {
-  missed = false;
+  missed = document.hidden;
+  anew = { findings: true, outline: true };
   reloadSoon();
-  findingsAnew();
-  outlineAnew();
 }
 
 // -- what is told -------------------------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ function takeFindings({ findings, gone }) {
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
   if (!findings.length && !gone.length) return;
   minimap.extend(clock.now() ?? 0, fresh);
-  if (store.filtered().length) findingsAnew();
+  if (store.filtered().length) anew.findings = true;
   else {
     for (const group of findings) found.put(group);
     for (const key of gone) found.drop(key, key === store.finding);

@@ -90,6 +90,10 @@ def test_what_the_streams_tell_is_stored_once_and_the_streams_say_how_far(
     assert set(told.values()) == {1}
     assert current().entries >= end / 2
     eventually(lambda: Stream.objects.get(resource="pods").watermark is not None)
+    pods = Stream.objects.get(resource="pods")
+    assert pods.entries == sum(commit.resource.name == "pods" for commit in TAPE.commits)
+    assert pods.listed_at
+    assert not Stream.objects.filter(state="watching", listed_at=None).exists()
 
 
 def test_a_worker_that_takes_over_goes_on_where_the_last_commit_was(

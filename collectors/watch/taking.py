@@ -85,6 +85,7 @@ class Taking:
         kind = resource.group, resource.kind
         stream = self._live.world.streams.get(kind)
         resume, heard = (stream.reached or None, stream.reached_at) if stream else (None, 0)
+        self._tell(Said(resource, Stream.State.WAITING, ""))  # its row has to be there before its first commit
         self._streams.start(resource, self._live.standing(*kind), resume, heard)
 
     def _tell(self, said: Said) -> None:

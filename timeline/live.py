@@ -30,6 +30,7 @@ from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Tra
 from timeline.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.rulebook import Finding as Found
 from timeline.rulebook import Status
+from timeline.streams import Stream as Watch
 from timeline.world import World
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ class Live:
                 listed[each.group, each.kind] = moment(each.time)
         store.write_gaps(self.source, gaps)
         rows = []
-        for kind, stream in self.world.streams.items():
+        for kind in {*self.world.streams, *counts}:  # a long list is told before the mark that ends it
+            stream = self.world.streams.get(kind) or Watch()
             reached = stream.reached, stream.reached_at
             if counts[kind] or kind in listed or (stream.reached and self._reached.get(kind) != reached):
                 self._reached[kind] = reached

@@ -17,6 +17,7 @@ from kubernetes.client.rest import RESTClientObject
 from kubernetes.config import load_incluster_config, load_kube_config, load_kube_config_from_dict
 from kubernetes.config.config_exception import ConfigException
 from urllib3.connection import HTTPConnection
+from urllib3.exceptions import InsecureRequestWarning
 
 from collectors.redact import redact
 from collectors.watch.clock import ServerClock
@@ -198,6 +199,8 @@ class Api:
         if complaints.told:
             raise Unusable(f"There are no credentials: {_first_line(complaints.told[0])}")
         self._loaded = time.monotonic()
+        if not configuration.verify_ssl:
+            urllib3.disable_warnings(InsecureRequestWarning)  # whoever connects is told once, not with each request
         return configuration, pool
 
 

@@ -191,3 +191,18 @@ def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> No
         pass
     (track,) = world.settle()
     assert track.first.time == T + 1_400_100
+
+
+def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
+    """Pods were not observed while the Service came; the list after that shows the Pod as it was."""
+    gap = mark("Pod", Told.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away")
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", Told.LISTED, 30, 32)]
+    (finding,) = found_in(*told)
+    assert (finding.verdict.value, finding.status) == ("exact", Status.CONFIRMED)
+
+
+def test_who_changed_in_a_gap_may_have_done_so_at_any_time_of_it() -> None:
+    gap = mark("Pod", Told.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away")
+    seen = pod(31, 29, Change.OBSERVED, phase="Succeeded")
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", Told.LISTED, 30, 32)]
+    assert {each.verdict.value for each in found_in(*told)} <= {"inconclusive"}

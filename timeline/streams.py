@@ -63,5 +63,5 @@ class Stream:
         return [*told, Mark(group, "", name, Told.REACHED, self.reached_at, self.reached)]
 
     def blind(self, start: int, end: int) -> bool:
-        """Whether a gap lies between two times, or touches them."""
-        return any(gap.since <= end and start <= gap.time for gap in self.gaps)
+        """Whether a gap lies between two times; what happened at its beginning was still told."""
+        return any(gap.since < end and start < gap.time for gap in self.gaps)

@@ -19,6 +19,9 @@ from timeline.streams import Stream
 _MARGIN = 5_000_000  # µs by which what was watched beside an audit log may begin or end apart from it
 
 
+_LISTED = -1  # instead of a time from which on: of one object, which lists show when a gap is over
+
+
 class World:
     """The tracks of one source and their indexes; complete after `settle`. `keeps` says what is worth a track.
 
@@ -290,7 +293,7 @@ class World:
             return False  # nothing of it was followed; a list shows one moment alone
         streamed = seen.streamed and self._known_losses.follows((group, kind))
         if self._ledger.live:
-            blind = self._ledger.streams[group, kind].blind(start, end)
+            blind = start != _LISTED and self._ledger.streams[group, kind].blind(start, end)
             return streamed and not blind and end <= self._ledger.reached((group, kind))
         if streamed and end <= seen.streamed_until:
             return True
@@ -330,7 +333,9 @@ class World:
                 return False
             at += 1
         over = track.last.time >= end or bool(track.ended)
-        return over or self.complete(track.ref.group, track.ref.kind, track.last.time, end)
+        # The list that ends a gap tells what changed in it: who is not told anew stood there as before.
+        since = _LISTED if self.live else track.last.time
+        return over or self.complete(track.ref.group, track.ref.kind, since, end)
 
     def strays(self, track: Track, start: int, end: int) -> bool:
         """Whether writes that name no UID, from one drawn time until before another, may be of this track."""

@@ -28,6 +28,7 @@ _AGENT = "causeline"
 _JSON = "application/json"
 _ERROR_BYTES = 1 << 16
 _AGAIN = 3.0  # seconds before credentials that were refused are loaded once more
+_LISTS = 3  # resources that are listed at the same time
 _CONNECTIONS = 128  # that are kept open
 _ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}  # a dead peer shows in 14 s
 
@@ -58,6 +59,7 @@ class Api:
         self._long = urllib3.Timeout(connect=connect, read=silence[1] + 30)
         self._lock = threading.Lock()
         self._watchdog = Watchdog()
+        self.lists = threading.Semaphore(_LISTS)  # to be held while a resource is listed: pages take memory
         self._loaded = 0.0  # when, time.monotonic
         self.clock = ServerClock()
         self._configuration, self._pool = self._configured()

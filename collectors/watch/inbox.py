@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-ROOM = 4000  # that wait before those who tell do
+ROOM = 2000  # that wait before those who tell do
 
 
 class Inbox(Generic[T]):

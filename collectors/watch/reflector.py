@@ -22,6 +22,7 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 _FIRST, _LONGEST = 0.2, 5.0  # seconds before the next try, at first and after many
 _AT_MOST = 60.0  # seconds that a server may ask us to wait
 _LASTS = (240, 480)  # seconds after which the server is to end a watch
+_TURN = 0.5  # seconds, after which who waits to list looks whether to go on
 _PAGINGS = 5  # times that a list is begun anew because its pages were too slow, before that is a failure
 
 Deliver = Callable[[list[Observation]], None]
@@ -112,10 +113,15 @@ class Reflector:
         """Everything that stands, and where it stood."""
         self._say("listing")
         for _ in range(_PAGINGS):
+            while not self._api.lists.acquire(timeout=_TURN):
+                if stop.is_set():
+                    raise Stopped
             try:
                 return self._list_once(stop)
             except Gone:  # its pages were asked for too slowly
                 continue
+            finally:
+                self._api.lists.release()
         raise ApiError("The list took so long that the server forgot its beginning, again and again.")
 
     def _list_once(self, stop: threading.Event) -> None:

@@ -45,12 +45,13 @@ if only:
     )
 with serve(played, speed="max", paused=True) as replay:
     print(json.dumps({"url": replay.url, "kubeconfig": replay.kubeconfig}), flush=True)
-    watched = set(json.loads(sys.stdin.readline() or "[]"))
-    commits = [each for each in played.commits if each.resource.name in watched]
-    with open(lines, "wb") as file:
-        for each in commits:
-            file.write(b'{"type":"%s","object":%s}\\n' % (each.change.encode(), each.body))
-    print(len(commits), flush=True)
+    if watched := sys.stdin.readline():
+        names = set(json.loads(watched))
+        commits = [each for each in played.commits if each.resource.name in names]
+        with open(lines, "wb") as file:
+            for each in commits:
+                file.write(b'{"type":"%s","object":%s}\\n' % (each.change.encode(), each.body))
+        print(len(commits), flush=True)
     sys.stdin.read()
 """
 _FOLLOW = """

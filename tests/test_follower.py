@@ -11,6 +11,7 @@ from collectors import connecting
 from collectors.replay import Replay, serve
 from collectors.watch.follower import Follower
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
+from tests.load import busy
 from tests.recordings import SAMPLE
 from tests.test_leases import let_run_out
 from tests.test_services import eventually
@@ -209,3 +210,34 @@ def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_r
     assert Finding.objects.filter(source=source, rule="service-gap").exists()
     actors = [each.actor for each in chunks.observations(source.pk) if isinstance(each, Entry)]
     assert "" in actors and any(actors)
+
+
+def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
+    followers: list[Follower], tmp_path: Path
+) -> None:
+    """5000 objects in pages that each take a while, and changes from before the first page until after the last."""
+    tape = busy(5000, 600, a_second=200)
+    with serve(tape, paused=True, bookmark_seconds=0.5) as replay:
+        replay.control(faults=[{"kind": "slow-list", "resource": "pods", "seconds": 0.2, "count": 20}])
+        connected(replay, tmp_path)
+        (lease,) = leases.take("here", 1)
+        followers.append(follower := Follower(lease, by_path))
+        follower.start()
+        eventually(lambda: "list pods" in replay.status()["requests"])
+        replay.control(play=True)
+        last = {commit.uid: commit.revision for commit in (*tape.standing, *tape.commits)}
+        eventually(lambda: bool(replay.status()["ended"]), 30)
+        eventually(lambda: stored_last() == last)
+        assert max(changes_of(current()).values()) == 1
+        assert not Gap.objects.exists()
+
+
+def stored_last() -> dict[str, int]:
+    """The last revision of each object that is stored."""
+    if not (source := Cluster.objects.get().source):
+        return {}
+    last: dict[str, int] = {}
+    for each in chunks.observations(source.pk):
+        if isinstance(each, Entry) and each.resource_version:
+            last[each.ref.uid] = max(each.resource_version, last.get(each.ref.uid, 0))
+    return last

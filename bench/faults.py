@@ -135,7 +135,7 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
                 told.append(machine.disturb(chance))
             elif chance.random() < 0.3:
                 told.append(str(order := chance.choice(_ORDERS)))
-                _until(lambda order=order: bool(replay.control(**order)))  # type: ignore[misc]
+                _until(lambda order=order: bool(replay.control(**order)))
         _until(lambda: bool(replay.control(clear=True)))
         began = time.monotonic()
         wanted = expected(tape, resources)

@@ -169,8 +169,6 @@ def _judgement(user: Track, name: Name, absence: Absence, world: World) -> Judge
 
 def _words(user: Track, name: Name, start: int, end: int, world: World) -> tuple[list[tuple[Track, Moment]], bool]:
     """The Events that say that it was not found, in order, and whether a later one says that something else lacks."""
-    kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
-    missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
     told = [
         (event, moment)
         for event in world.referrers(user.name)
@@ -178,6 +176,10 @@ def _words(user: Track, name: Name, start: int, end: int, world: World) -> tuple
         for moment in event.moments
         if start <= moment.time <= end and moment.facts.message
     ]
+    if not told:
+        return [], False
+    kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
+    missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
     told.sort(key=lambda each: each[1].at)
     words = [each for each in told if missing.search(each[1].facts.message)]
     return words, bool(words) and told[-1][1].facts.message != words[-1][1].facts.message

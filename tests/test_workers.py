@@ -71,6 +71,8 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
+    with connection.cursor() as cursor:
+        cursor.execute("CHECKPOINT")  # else a killed PostgreSQL first does again what all tests before have done
     with ExitStack() as stack:
         workers = Workers(tmp_path)
         stack.callback(workers.stop_all)

@@ -17,6 +17,11 @@ def admitted(user: Any) -> bool:
     return not settings.LOGIN_REQUIRED or bool(user and user.is_authenticated)
 
 
+def is_admin(user: Any) -> bool:
+    """Whether somebody administers this instance: staff, or whoever is admitted where there are no accounts."""
+    return bool(user and user.is_staff) if settings.LOGIN_REQUIRED else admitted(user)
+
+
 @sync_to_async
 def withdrawn(sessions: Iterable[str]) -> set[str]:
     """Keys of those sessions that are no longer anybody's: signed out, run out, or of a user who may not sign in or has

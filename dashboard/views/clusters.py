@@ -14,7 +14,7 @@ from collectors.connecting import Refused, Way
 from collectors.watch import credentials, rbac
 from collectors.watch.access import check
 from dashboard import asking, clusters, shelf
-from dashboard.views.home import may_connect
+from dashboard.guard import is_admin
 from timeline import queries
 from timeline.models import Cluster
 
@@ -95,7 +95,7 @@ def _usual() -> dict[str, Any]:
 
 
 def _only_staff(request: "HttpRequest") -> None:
-    if not may_connect(request):
+    if not is_admin(request.user):
         raise PermissionDenied("Clusters are connected by administrators.")
 
 

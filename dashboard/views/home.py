@@ -9,6 +9,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from dashboard import clusters, shelf
+from dashboard.guard import is_admin
 from timeline import queries
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
 
 RECORDINGS = 100
 FINDINGS = 12
-
-
-def may_connect(request: "HttpRequest") -> bool:
-    """Clusters are for staff, where anybody has to sign in."""
-    return not settings.LOGIN_REQUIRED or request.user.is_staff
 
 
 def _live() -> list[tuple[clusters.Card, shelf.Recording | None]]:
@@ -38,7 +34,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
     context = {
         "section": "recordings",
         "live": _live(),
-        "may_connect": may_connect(request),
+        "may_connect": is_admin(request.user),
         "recordings": [shelf.recording(row) for row in rows[:RECORDINGS]],
         "more": len(rows) > RECORDINGS,
         "findings": [shelf.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],

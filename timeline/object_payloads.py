@@ -66,10 +66,11 @@ class TrackPayload(TypedDict):
     findings: list[TrackFindingPayload]
 
 
-class RevisionPayload(TypedDict):
+class ChangePayload(TypedDict):
     """One observed change of one object."""
 
     sequence: int  # in the order of reading
+    uid: str | None  # as the observation names it; an audit log of level Metadata names none
     time: str  # drawn: ISO 8601 UTC
     earliest: str
     latest: str | None  # where a clock bounds it
@@ -86,15 +87,28 @@ class RevisionPayload(TypedDict):
     body: dict[str, Any] | None  # the redacted object, where it was observed and asked for
 
 
+Attribution = Literal["uid", "time", "possible"]
+
+
+class RevisionPayload(ChangePayload):
+    """One change of the object that was asked for.
+
+    `attribution` says how it is known to be of this object: "uid" by the UID, or because no observation of the object
+    told any; "time" because no other object bore the name then; "possible" where another one of that name may be meant.
+    """
+
+    attribution: Attribution
+
+
 class RevisionsPayload(TypedDict):
     revisions: list[RevisionPayload]  # in commit order
     next: str | None
     total: int
 
 
-class EntryPayload(RevisionPayload):
-    track: int
-    object: ObjectPayload
+class EntryPayload(ChangePayload):
+    track: int | None  # the life on whose bar the timeline draws it; null where that is not kept any more
+    object: ObjectPayload  # as the observation names it
 
 
 class EntriesPayload(TypedDict):

@@ -51,7 +51,11 @@ def revisions(
     following = page.offset + len(page.revisions)
     payload: RevisionsPayload = {
         "revisions": [
-            queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies) for each in page.revisions
+            {
+                **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
+                "attribution": each.attribution,
+            }
+            for each in page.revisions
         ],
         "next": str(following) if following < page.total else None,
         "total": page.total,

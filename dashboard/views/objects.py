@@ -137,7 +137,24 @@ def _revision(each: "Revision", managed: bool) -> dict[str, Any]:
         "added": sum(line.kind == "+" for line in lines),
         "removed": sum(line.kind == "-" for line in lines),
         "nothing": "" if lines else _nothing(each),
+        "compared": _compared(each) if lines else "",
+        "unnamed": _UNNAMED[each.attribution],
     }
+
+
+_UNNAMED = {
+    "uid": "",
+    "time": "The log line names no UID. It is a change of this object, because no other one bore the name then.",
+    "possible": "The log line names no UID. Another object bore the name at about that time, and may be meant.",
+}
+
+
+def _compared(each: "Revision") -> str:
+    """Which changes a difference may be made of besides this one."""
+    if not each.between:
+        return ""
+    told = "1 change" if each.between == 1 else f"{each.between} changes"
+    return f"Compared with the last state that was observed. {told} in between did not include the object."
 
 
 def _line(line: bodies.Line) -> dict[str, str]:
@@ -148,10 +165,14 @@ def _line(line: bodies.Line) -> dict[str, str]:
 def _nothing(each: "Revision") -> str:
     """Why no difference is told."""
     if not each.entry.body:
-        return "The observation tells of no body: what was changed is not known."
+        return "The observation does not include the object: what was changed is not known."
     if not each.before:
         first = each.entry.change in (Change.CREATED, Change.OBSERVED)
         return (
-            "The first state that was seen." if first else "No body from before it was seen: nothing to compare with."
+            "The first state that was seen."
+            if first
+            else "No earlier observation includes the object: there is nothing to compare with."
         )
+    if each.between:
+        return f"Nothing but the revision and managedFields differs. {_compared(each)}"
     return "Nothing but the revision and managedFields changed."

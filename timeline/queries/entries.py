@@ -4,10 +4,11 @@ from itertools import islice
 
 from timeline import chunks
 from timeline.chunks import Stored
+from timeline.documents import object_payload
 from timeline.models import Source, Track
 from timeline.object_payloads import EntriesPayload, EntryPayload
-from timeline.queries.objects import object_of
-from timeline.queries.revisions import key_of, payload
+from timeline.queries.attribution import key_of, life_of, lives_by_key
+from timeline.queries.revisions import payload
 
 
 def entries(
@@ -32,13 +33,13 @@ def entries(
     chosen = {field: value for field, value in wanted.items() if value}
     keys = {key_of(number) for number in tracks.filter(**chosen).values_list("id", flat=True)} if chosen else None
     rows = list(islice(chunks.entries(source_id, keys, after=after, start=start, end=end, bodies=bodies), limit + 1))
-    named = {row.id: row for row in tracks.defer("lifeline").filter(id__in={row.key for row in rows})}
+    lives = lives_by_key(source_id, {row.key for row in rows})
     return {
-        "entries": [_entry(each, named[each.key], bodies) for each in rows[:limit]],
+        "entries": [_entry(each, life_of(each.entry, lives.get(each.key, [])), bodies) for each in rows[:limit]],
         "next": str(rows[limit - 1].sequence) if len(rows) > limit else None,
     }
 
 
-def _entry(each: Stored, track: Track, bodies: bool) -> EntryPayload:
+def _entry(each: Stored, life: Track | None, bodies: bool) -> EntryPayload:
     told = payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
-    return {**told, "track": track.id, "object": object_of(track)}
+    return {**told, "track": life.id if life else None, "object": object_payload(each.entry.ref)}

@@ -1,6 +1,6 @@
 """The changes of one object in commit order."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ import msgspec
 from timeline import chunks
 from timeline.chunks import Stored
 from timeline.documents import timestamp
-from timeline.entries import FOREVER, Change, Clock, Entry, microseconds
-from timeline.lifelines import ANONYMOUS
+from timeline.entries import FOREVER, Change, Clock, Entry
 from timeline.models import Track
-from timeline.object_payloads import RevisionPayload
+from timeline.object_payloads import Attribution, ChangePayload
+from timeline.queries.attribution import anonymous, key_of, life_of, unnamed_entries
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a life is created once and deleted once, whatever the clocks say
@@ -20,13 +20,15 @@ _BEFORE = 100  # changes before a page that are looked through for a body
 
 
 class Revision(NamedTuple):
-    """One change, and the object before it, where an observation of it told that."""
+    """One change, and the last state before it that an observation told."""
 
     sequence: int
     time: int  # drawn
     entry: Entry
     before: bytes
+    between: int  # changes without a body between that state and this change
     seen: int  # how many observations told it
+    attribution: Attribution
 
 
 class Page(NamedTuple):
@@ -40,40 +42,60 @@ class _Change(NamedTuple):
     seen: list[Stored]  # what was observed of it
 
 
+class _Belonging(NamedTuple):
+    """The stored entries of one life, and which of them belong to it only by their time: whether that is sure."""
+
+    entries: list[Stored]
+    by_time: dict[int, bool]
+
+    def attribution(self, change: _Change) -> Attribution:
+        told = [self.by_time.get(each.sequence) for each in change.seen]
+        return "uid" if None in told else "time" if all(told) else "possible"
+
+
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
     """A page of changes; the one that holds a drawn time, where that is asked for. Raises Track.DoesNotExist."""
     row = Track.objects.get(source=source_id, id=track_id)
-    changes = _in_order(_of(row, chunks.entries(source_id, [key_of(track_id)], bodies=False)), _drawn(row))
+    belonging = _belonging(row)
+    changes = _in_order(belonging.entries, _drawn(row))
     if at is not None:
         place = sum(each.time <= at for each in changes)
         offset = max(0, place - 1) // limit * limit
     offset = min(offset, max(0, len(changes) - 1))
     shown = changes[offset : offset + limit]
-    bodies = _bodies(source_id, track_id, [*changes[max(0, offset - _BEFORE) : offset], *shown])
-    before = next((told for each in reversed(changes[:offset]) if (told := _body(each, bodies))), b"")
+    earlier = changes[max(0, offset - _BEFORE) : offset]
+    bodies = _bodies(row, [*earlier, *shown])
+    known = next((at for at in reversed(range(len(earlier))) if _body(earlier[at], bodies)), None)
+    before = b"" if known is None else _body(earlier[known], bodies)
+    between = 0 if known is None else len(earlier) - known - 1
     found = []
-    for time, seen in shown:
-        best = max(seen, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
+    for change in shown:
+        best = max(change.seen, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
         body = bodies.get(best.sequence, b"")
-        found.append(Revision(best.sequence, time, msgspec.structs.replace(best.entry, body=body), before, len(seen)))
-        before = body or before
+        entry = msgspec.structs.replace(best.entry, body=body)
+        attribution = belonging.attribution(change)
+        found.append(Revision(best.sequence, change.time, entry, before, between, len(change.seen), attribution))
+        before, between = (body, 0) if body else (before, between + bool(before))
     return Page(found, offset, len(changes))
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
-    """The change that was read at this place, with its body; None where the object has none of that number."""
-    found = chunks.entries(source_id, [key_of(track_id)], after=sequence - 1)
-    return next((each.entry for each in islice(found, 1) if each.sequence == sequence), None)
+    """The change that was read at this place, with its body; None where the object has none of that number.
+
+    Raises Track.DoesNotExist.
+    """
+    row = Track.objects.get(source=source_id, id=track_id)
+    keys = {key_of(each.id) for each in _of_name(row)}
+    found = next(iter(islice(chunks.entries(source_id, keys, after=sequence - 1), 1)), None)
+    if found is None or found.sequence != sequence:
+        return None
+    return found.entry if any(each.sequence == sequence for each in _belonging(row).entries) else None
 
 
-def key_of(track_id: int) -> int:
-    """What the entries of a life carry; those lives of a name that tell no UID share one (see `World.id_of`)."""
-    return track_id & (2**40 - 1)
-
-
-def payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> RevisionPayload:
+def payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> ChangePayload:
     return {
         "sequence": sequence,
+        "uid": entry.ref.uid or None,
         "time": timestamp(time),
         "earliest": timestamp(entry.received),
         "latest": None if entry.staged == FOREVER else timestamp(entry.staged),
@@ -101,11 +123,26 @@ def controller(actor: str, user_agent: str) -> str:
     return user_agent.partition("/")[0].partition(" ")[0]
 
 
-def _of(row: Track, entries: Iterable[Stored]) -> list[Stored]:
-    if not row.uid.startswith(ANONYMOUS):
-        return list(entries)
-    start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
-    return [each for each in entries if start <= each.entry.received and (end is None or each.entry.received <= end)]
+def _of_name(row: Track) -> list[Track]:
+    """All lives of its name, in the order in which they began."""
+    return list(Track.objects.filter(source=row.source_id, lane=row.lane).order_by("life", "id"))
+
+
+def _belonging(row: Track) -> _Belonging:
+    """The entries of a life: those with its UID, and those without any that may be of it.
+
+    Where no observation of the life told a UID, the entries of its key that stood in no other such life.
+    """
+    lives = _of_name(row)
+    unnamed = [each for each in lives if anonymous(each)]
+    keys = {key_of(each.id) for each in (row, *unnamed)}
+    entries = list(chunks.entries(row.source_id, keys, bodies=False))
+    if anonymous(row):
+        return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {})
+    own = [each for each in entries if each.key == key_of(row.id)]
+    others = [each for each in lives if each.id != row.id and not anonymous(each)]
+    by_time = unnamed_entries(row, (each for each in entries if each.key != key_of(row.id)), others)
+    return _Belonging([*own, *(each for each in entries if each.sequence in by_time)], by_time)
 
 
 def _drawn(row: Track) -> dict[str, int]:
@@ -128,7 +165,8 @@ def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
         return times.get(each.sequence, known or each.entry.received)
 
     def place(each: Stored) -> tuple[int, int, int, int, int]:
-        return _ENDS.get(each.entry.change, 0), time(each), _revision(each), each.entry.staged, each.sequence
+        end = _ENDS.get(each.entry.change, 0) if each.entry.ref.uid else 0
+        return end, time(each), _revision(each), each.entry.staged, each.sequence
 
     changes: list[_Change] = []
     for each in sorted(entries, key=place):
@@ -144,13 +182,14 @@ def _revision(each: Stored) -> int:
     return each.entry.resource_version or 0
 
 
-def _bodies(source_id: int, track_id: int, changes: Sequence[_Change]) -> dict[int, bytes]:
+def _bodies(row: Track, changes: Sequence[_Change]) -> dict[int, bytes]:
     """The bodies that these changes tell, by the place of their entry in the sequence."""
     wanted = {each.sequence for change in changes for each in change.seen}
     if not wanted:
         return {}
     found = {}
-    for each in chunks.entries(source_id, [key_of(track_id)], after=min(wanted) - 1):
+    keys = {each.key for change in changes for each in change.seen}
+    for each in chunks.entries(row.source_id, keys, after=min(wanted) - 1):
         if each.sequence > max(wanted):
             break
         if each.sequence in wanted and each.entry.body:

@@ -1,0 +1,130 @@
+"""Changes of one object that an audit log tells at different levels: none is hidden, and none is an error."""
+
+import json
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import events
+from timeline import store
+from timeline.models import Source, Track
+from timeline.pipeline import ingest
+from timeline.world import World
+
+pytestmark = pytest.mark.django_db
+LEVELS = ("Metadata", "Request", "RequestResponse")
+VERBS = ("create", "patch", "delete")
+CREATED = "2026-11-21T07:52:01Z"
+
+
+def line(verb: str, level: str, second: int, revision: int, uid: str = "u1") -> dict[str, Any]:
+    """What is logged of one request at this level: the answer, or what was asked for, or neither."""
+    seen = events.pod(uid=uid, resourceVersion=str(revision), creationTimestamp=CREATED)
+    seen["metadata"]["annotations"] = {"revision": str(revision)}
+    asked = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "n"}} if verb == "create" else {}
+    return events.event(
+        verb=verb,
+        level=level,
+        auditID=f"a{revision}",
+        responseStatus={"code": 201 if verb == "create" else 200},
+        responseObject=seen if level == "RequestResponse" else None,
+        requestObject=asked if level != "Metadata" else None,
+        requestReceivedTimestamp=f"2026-11-21T07:52:{second:02}.100001Z",
+        stageTimestamp=f"2026-11-21T07:52:{second:02}.200002Z",
+    )
+
+
+def recorded(*lines: dict[str, Any]) -> Source:
+    source = store.open_source("mixed")
+    ingest(source, World(), events.entries_of(*lines, bodies=True))
+    store.show_source(source)
+    return source
+
+
+def asked(client: Client, source: Source, path: str, **query: str) -> Any:
+    answer = client.get(f"/api/sources/{source.pk}/{path}", query)
+    assert answer.status_code == 200, answer.content
+    return json.loads(answer.content)
+
+
+def changes_of(client: Client, source: Source, uid: str) -> list[str]:
+    """What is told of the life with this UID: each as `change attribution`."""
+    life = Track.objects.get(source=source, uid=uid)
+    told = asked(client, source, f"tracks/{life.id}/revisions", bodies="true")["revisions"]
+    return [f"{each['change']} {each['attribution']}" for each in told]
+
+
+def check_all_shown(client: Client, source: Source, count: int) -> None:
+    """Every entry is listed, with a life that lists it in turn; and every page opens."""
+    entries = asked(client, source, "entries", bodies="true")["entries"]
+    assert [each["sequence"] for each in entries] == list(range(1, count + 1))
+    listed = {}
+    for life in Track.objects.filter(source=source):
+        told = asked(client, source, f"tracks/{life.id}/revisions")["revisions"]
+        listed[life.id] = {each["sequence"] for each in told}
+        assert client.get(f"/sources/{source.pk}/objects/{life.id}/").status_code == 200
+        for each in told:
+            has_body = next(entry["body"] for entry in entries if entry["sequence"] == each["sequence"]) is not None
+            page = client.get(f"/sources/{source.pk}/objects/{life.id}/{each['sequence']}/")
+            assert page.status_code == (200 if has_body else 404)
+    for each in entries:
+        assert each["sequence"] in listed[each["track"]]
+    assert client.get(f"/sources/{source.pk}/report").status_code == 200
+    assert client.get(f"/api/sources/{source.pk}/recording").status_code == 200
+
+
+@pytest.mark.parametrize("levels", list(product(LEVELS, repeat=3)), ids="-".join)
+def test_changes_of_any_levels_are_all_shown(client: Client, levels: tuple[str, str, str]) -> None:
+    lines = [line(verb, level, at, 100 + at) for at, (verb, level) in enumerate(zip(VERBS, levels, strict=True), 1)]
+    orders = list(permutations(lines))
+    if levels != ("RequestResponse", "Metadata", "Request"):
+        orders = [orders[sum(map(len, levels)) % len(orders)]]
+    for order in orders:
+        source = recorded(*order)
+        check_all_shown(client, source, 3)
+        if "RequestResponse" in levels:
+            told = changes_of(client, source, "u1")
+            assert [each.split()[0] for each in told] == ["created", "modified", "deleted"], order
+            expected = ["uid" if level == "RequestResponse" else "time" for level in levels]
+            assert [each.split()[1] for each in told] == expected
+
+
+def test_a_patch_of_level_metadata_is_a_change_of_the_object_that_bore_the_name(client: Client) -> None:
+    source = recorded(
+        line("create", "RequestResponse", 1, 101),
+        line("patch", "Metadata", 2, 102),
+        line("patch", "RequestResponse", 3, 103),
+    )
+    life = Track.objects.get(source=source, uid="u1")
+    page = client.get(f"/sources/{source.pk}/objects/{life.id}/").content.decode()
+    assert "The log line names no UID. It is a change of this object" in page
+    assert "Compared with the last state that was observed. 1 change in between did not include the object." in page
+    assert page.count("Compared with") == 1
+
+
+def test_what_may_be_of_two_objects_says_so(client: Client) -> None:
+    later = line("create", "RequestResponse", 4, 104, uid="u2")
+    between = line("patch", "Metadata", 4, 0) | {"requestReceivedTimestamp": "2026-11-21T07:52:03.900000Z"}
+    source = recorded(line("create", "RequestResponse", 1, 101), between, later)
+    assert changes_of(client, source, "u1") == ["created uid", "modified possible"]
+    assert changes_of(client, source, "u2") == ["created uid", "modified possible"]
+
+
+def test_lives_without_uid_each_have_their_own_changes(client: Client) -> None:
+    verbs = ("create", "patch", "delete", "create", "patch", "delete", "create")
+    source = recorded(*(line(verb, "Metadata", at, 100 + at) for at, verb in enumerate(verbs, 1)))
+    check_all_shown(client, source, len(verbs))
+    lives = Track.objects.filter(source=source).order_by("life")
+    told = [asked(client, source, f"tracks/{life.id}/revisions")["revisions"] for life in lives]
+    assert [[each["sequence"] for each in life] for life in told] == [[1, 2, 3], [4, 5, 6], [7]]
+    listed = asked(client, source, "entries", kind="Pod", name="p", namespace="n")["entries"]
+    assert [each["track"] for each in listed] == [life.id for life in lives for _ in range(3)][:7]
+
+
+def test_entries_of_an_object_whose_lane_retention_removed_are_told(client: Client) -> None:
+    source = recorded(line("create", "RequestResponse", 1, 101))
+    Track.objects.filter(source=source).delete()
+    (entry,) = asked(client, source, "entries")["entries"]
+    assert entry["track"] is None and entry["object"]["uid"] == "u1"

@@ -1,0 +1,78 @@
+"""Which life a stored entry belongs to: entries without a UID share one key, however many lives their name had."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from django.db.models import F, Q
+
+from timeline.chunks import Stored
+from timeline.entries import FOREVER, Change, Entry, microseconds
+from timeline.lifelines import ANONYMOUS
+from timeline.models import Track
+from timeline.order import SECOND
+
+_KEY = 2**40 - 1  # the bits of Track.id that entries carry (see `World.number`)
+
+
+def key_of(track_id: int) -> int:
+    """What the entries of a life carry as their key."""
+    return track_id & _KEY
+
+
+def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Track]]:
+    """The lives that entries with these keys may belong to, in the order in which they began; without lifelines."""
+    rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(_KEY)).defer("lifeline")
+    found: dict[int, list[Track]] = {}
+    for row in rows.filter(Q(id__in=keys) | Q(id__gt=_KEY), key__in=keys).order_by("life", "id"):
+        found.setdefault(key_of(row.id), []).append(row)
+    return found
+
+
+def life_of(entry: Entry, lives: Sequence[Track]) -> Track | None:
+    """The life of its key that an entry belongs to: the one that stood at its time, else the nearest one.
+
+    At a moment that ends one life and begins the next, a creation belongs to the later one. None where no life is left
+    because retention has removed the row.
+    """
+    if not lives:
+        return None
+    ordered = reversed(lives) if entry.change is Change.CREATED else lives
+    return min(ordered, key=lambda life: _away(life, entry.received))
+
+
+def unnamed_entries(row: Track, entries: Iterable[Stored], others: Sequence[Track]) -> dict[int, bool]:
+    """Those entries without a UID that may be changes of a life with one, by their sequence; whether that is sure.
+
+    It is sure where no other life of the name, of those that tell a UID, can have stood at the time.
+    """
+    found = {}
+    for each in entries:
+        if _may_be(each.entry, row):
+            found[each.sequence] = not any(_may_be(each.entry, other) for other in others)
+    return found
+
+
+def anonymous(row: Track) -> bool:
+    """Whether no observation of this life told a UID."""
+    return row.uid.startswith(ANONYMOUS)
+
+
+def _away(life: Track, time: int) -> int:
+    start, end = microseconds(life.life.lower), life.life.upper and microseconds(life.life.upper)
+    return max(start - time, time - end if end is not None else 0, 0)
+
+
+def _may_be(entry: Entry, row: Track) -> bool:
+    """Whether the interval in which an entry was committed touches a life, as far back as its creationTimestamp."""
+    start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
+    created, observed = _creation(row)
+    until = entry.received + SECOND if entry.staged == FOREVER else entry.staged
+    if entry.change is Change.CREATED:
+        return not observed and 0 < created <= until and entry.received < created + SECOND
+    return min(start, created or start) <= until and (end is None or entry.received <= end)
+
+
+def _creation(row: Track) -> tuple[int, bool]:
+    """The creationTimestamp, microseconds, or 0; and whether the creation itself was observed."""
+    facts = [told for *_, told in row.lifeline if told is not None]
+    created = next((int(told["created"]) for told in facts if told.get("created")), 0)
+    return created, bool(row.lifeline) and row.lifeline[0][2] == "created"

@@ -6,7 +6,7 @@
 BIN := .venv/bin
 
 # mypy's Django plugin loads the settings, which insist on these; nothing connects to them.
-CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=check DATABASE_URL=postgresql:///check REDIS_URL=redis://check
+CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=only-to-check-types-never-to-serve DATABASE_URL=postgresql:///check REDIS_URL=redis://check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 

@@ -78,7 +78,7 @@ def served(data_dir: Path) -> Iterator[dict[str, str]]:
         assert services.stdin and services.stdout
         told = json.loads(services.stdout.readline())
         yield os.environ | {
-            "CAUSELINE_SECRET_KEY": "only for this bench",
+            "CAUSELINE_SECRET_KEY": "only for this bench, which signs nothing",
             "CAUSELINE_DATA_DIR": told["data_dir"],
             "DATABASE_URL": told["database_url"],
             "REDIS_URL": told["redis_url"],

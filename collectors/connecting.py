@@ -12,7 +12,7 @@ from django.db import transaction
 
 from collectors.watch import credentials
 from timeline import push, store
-from timeline.models import Cluster, Source
+from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,9 +48,10 @@ class Wanted:
     keep_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        for number, most in ((self.keep_days, 100_000), (self.keep_bytes, 10**18)):
-            if number is not None and not 1 <= number <= most:
-                raise Refused("What is kept is a number of days, or of bytes, of at least 1.")
+        if self.keep_days is not None and not 1 <= self.keep_days <= KEEP_DAYS_AT_MOST:
+            raise Refused(f"A cluster keeps at least 1 and at most {KEEP_DAYS_AT_MOST} days, not {self.keep_days}.")
+        if self.keep_bytes is not None and not 1 <= self.keep_bytes <= KEEP_BYTES_AT_MOST:
+            raise Refused(f"A cluster keeps at least 1 and at most {KEEP_BYTES_AT_MOST} bytes, not {self.keep_bytes}.")
 
 
 def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None) -> Way:

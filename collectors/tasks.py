@@ -62,14 +62,16 @@ def take_up_uploads() -> None:
 @shared_task
 def keep() -> None:
     """Drop of live sources what is too old, or too much, and pack what is to stay. Where somebody is in the way, the
-    next time does it."""
-    for cluster in Cluster.objects.all():
+    next time does it. Whatever is wrong with one cluster, the others have their turn."""
+    for cluster in Cluster.objects.order_by("pk"):
         try:
             dropped = retention.keep(cluster, timezone.now())
             for source in cluster.sources.all():
                 repacking.repack(source)
         except OperationalError as error:
             logger.warning("what %s is not to keep stays for now, or is not packed yet: %s", cluster, error)
+        except Exception:
+            logger.exception("what %s is not to keep could not be dropped or packed", cluster)
         else:
             if any(any(each) for each in dropped):
                 logger.info("%s: dropped %s", cluster, dropped)

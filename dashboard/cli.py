@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve = argparse.ArgumentParser(add_help=False, parents=[shared])
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    serve.add_argument("--port", type=int, help=f"port to listen on (the first free one from {PORTS.start})")
-    serve.add_argument("--workers", type=int, default=2, help="processes that import recordings (%(default)s)")
+    serve.add_argument("--port", type=_port, help=f"port to listen on (the first free one from {PORTS.start})")
+    serve.add_argument("--workers", type=_workers, default=2, help="processes that import recordings (%(default)s)")
     judge = argparse.ArgumentParser(add_help=False)
     judge.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     judge.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
@@ -141,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    command.add_argument("--port", type=int, default=0, help="port to listen on (any that is free)")
+    command.add_argument("--port", type=_port, default=0, help="port to listen on (any that is free)")
     command.add_argument("--speed", type=replaying.pace, default="1", help=f"{replaying.SPEEDS} (%(default)s)")
     command.add_argument("--at", type=replaying.instant, metavar="TIME", help="begin then (the recording's beginning)")
     command.add_argument("--loop", action="store_true", help="again and again, each time as if it happened now")
@@ -180,6 +181,22 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
     command.set_defaults(run=judging.schema)
     return parser
+
+
+def _port(told: str) -> int:
+    return _number(told, 0, 65_535)
+
+
+def _workers(told: str) -> int:
+    return _number(told, 1, 256)
+
+
+def _number(told: str, least: int, most: int) -> int:
+    """For argparse, which tells what was wrong."""
+    with suppress(ValueError):
+        if least <= (number := int(told)) <= most:
+            return number
+    raise argparse.ArgumentTypeError(f"{told[:40]!r}; write a whole number from {least} to {most}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Reads the process's environment strictly: a typing error stops the start and says which variable and why."""
 
 import os
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from collectors.formats.stream import Limits
 from timeline.judge import rulebook
@@ -10,6 +12,13 @@ from timeline.rulebook import settings
 
 KEY_AT_LEAST = 32  # characters
 DEPTH_AT_MOST = 250  # deeper JSON cannot be written back
+KEEP_DAYS_AT_MOST = 36_500  # a hundred years; a few thousand years more and dates before year 1 would be asked for
+KEEP_BYTES_AT_MOST = 10**18
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_HOURS_AT_MOST = 87_600  # ten years
+
+ranges: dict[str, tuple[int, int]] = {}
+"""The least and the most of each number that was read, by variable: what docs/settings.md has to say."""
 
 
 class SettingError(Exception):
@@ -22,9 +31,12 @@ def text(name: str, default: str | None = None) -> str:
         return value
     if path := os.environ.get(f"{name}_FILE"):
         try:
-            return Path(path).read_text(encoding="utf-8").strip()
+            if value := Path(path).read_text(encoding="utf-8").strip():
+                return value
         except OSError as error:
             raise SettingError(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from None
+        except ValueError:
+            raise SettingError(f"{name}_FILE names {path}, which is no text in UTF-8.") from None
     if default is None:
         raise SettingError(f"{name} is not set. Set it, or {name}_FILE to a file that holds it.")
     return default
@@ -40,18 +52,41 @@ def flag(name: str, default: bool) -> bool:
     raise SettingError(f"{name} is {value!r}; write on or off.")
 
 
-def number(name: str, default: int) -> int:
-    """A whole number; underscores may group its digits."""
+def number(name: str, default: int, least: int, most: int) -> int:
+    """A whole number from `least` to `most`; underscores may group its digits."""
+    ranges[name] = least, most
     value = text(name, str(default))
     try:
-        return int(value)
+        given = int(value)
     except ValueError:
-        raise SettingError(f"{name} is {value!r}; write a whole number.") from None
+        raise SettingError(f"{name} is {value[:40]!r}; write a whole number from {least} to {most}.") from None
+    if not least <= given <= most:
+        raise SettingError(f"{name} is {value[:40]}; write a whole number from {least} to {most}.")
+    return given
+
+
+def choice(name: str, default: str, choices: Sequence[str]) -> str:
+    """One of these words, in capitals or not."""
+    value = text(name, default)
+    if value.upper() not in choices:
+        raise SettingError(f"{name} is {value[:40]!r}; write one of {', '.join(choices)}.")
+    return value.upper()
 
 
 def words(name: str, default: str) -> list[str]:
     """A list whose items are separated by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def secret_key() -> str:
+    """What sessions are signed with: whoever guesses it is anybody."""
+    key = text("CAUSELINE_SECRET_KEY")
+    if len(key) < KEY_AT_LEAST:
+        raise SettingError(
+            f"CAUSELINE_SECRET_KEY has {len(key)} characters; it needs at least {KEY_AT_LEAST}. "
+            "`openssl rand -hex 32` makes a good one."
+        )
+    return key
 
 
 def credentials_keys() -> list[str]:
@@ -66,29 +101,31 @@ def credentials_keys() -> list[str]:
 
 
 def limits() -> Limits:
-    """How much of a recording is read; each is at least 1."""
+    """How much of a recording is read."""
     usual = Limits()
-    given = Limits(
-        line_bytes=number("CAUSELINE_LINE_LIMIT_BYTES", usual.line_bytes),
-        content_bytes=number("CAUSELINE_CONTENT_LIMIT_BYTES", usual.content_bytes),
-        ratio=number("CAUSELINE_RATIO_LIMIT", usual.ratio),
-        members=number("CAUSELINE_MEMBER_LIMIT", usual.members),
-        depth=number("CAUSELINE_DEPTH_LIMIT", usual.depth),
-        objects=number("CAUSELINE_OBJECT_LIMIT", usual.objects),
+    return Limits(
+        line_bytes=number("CAUSELINE_LINE_LIMIT_BYTES", usual.line_bytes, 1, 1024**3),
+        content_bytes=number("CAUSELINE_CONTENT_LIMIT_BYTES", usual.content_bytes, 1, 10**18),
+        ratio=number("CAUSELINE_RATIO_LIMIT", usual.ratio, 1, 10**9),
+        members=number("CAUSELINE_MEMBER_LIMIT", usual.members, 1, 10**9),
+        depth=number("CAUSELINE_DEPTH_LIMIT", usual.depth, 1, DEPTH_AT_MOST),
+        objects=number("CAUSELINE_OBJECT_LIMIT", usual.objects, 1, 10**9),
     )
-    if min(given) < 1:
-        raise SettingError("A CAUSELINE_…_LIMIT is less than 1; to be without a limit, write a large number.")
-    if given.depth > DEPTH_AT_MOST:
-        raise SettingError(f"CAUSELINE_DEPTH_LIMIT is {given.depth}; it can be {DEPTH_AT_MOST} at most.")
-    return given
 
 
-def lease_seconds() -> int:
-    """How long a cluster is a worker's after its last sign of life."""
-    seconds = number("CAUSELINE_LEASE_SECONDS", 8)
-    if not 3 <= seconds <= 60:
-        raise SettingError(f"CAUSELINE_LEASE_SECONDS is {seconds}; write a number from 3 to 60.")
-    return seconds
+def keep_days() -> int:
+    """How long what live sources observe is kept."""
+    return number("CAUSELINE_KEEP_DAYS", 14, 1, KEEP_DAYS_AT_MOST)
+
+
+def keep_bytes() -> int:
+    """How much of it is kept; 0 sets no limit."""
+    return number("CAUSELINE_KEEP_BYTES", 0, 0, KEEP_BYTES_AT_MOST)
+
+
+def hours(name: str, default: int) -> timedelta:
+    """A time of at least an hour."""
+    return timedelta(hours=number(name, default, 1, _HOURS_AT_MOST))
 
 
 def rule_settings() -> None:
@@ -109,10 +146,11 @@ def database(url: str) -> dict[str, object]:
 
     `postgresql://user:password@host:5432/name?sslmode=require`; a socket folder goes into `?host=/folder`.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"postgres", "postgresql"}:
-        raise SettingError(f"DATABASE_URL begins with {parts.scheme!r}; Causeline needs postgresql://.")
+    parts = _address("DATABASE_URL", url, ("postgresql", "postgres"))
     options = dict(parse_qsl(parts.query))
+    if set("/@") & set(parts.path[1:]) or (parts.query and not options):
+        raise SettingError(_UNREADABLE.format("DATABASE_URL"))
+    _check_port("DATABASE_URL", options.get("port", ""))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "causeline",
@@ -123,3 +161,34 @@ def database(url: str) -> dict[str, object]:
         "OPTIONS": options,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def broker(url: str) -> str:
+    """The address of Valkey or Redis, looked at."""
+    _address("REDIS_URL", url, ("redis", "rediss", "redis+socket", "sentinel"))
+    return url
+
+
+_UNREADABLE = (
+    "{} cannot be read as an address, user:password@host:port. A port is a number from 1 to 65535; in a password, "
+    "write / as %2F, ? as %3F, # as %23, @ as %40, [ as %5B and % as %25."
+)
+
+
+def _address(name: str, url: str, schemes: Sequence[str]) -> SplitResult:
+    """Its parts. What is said of a bad one shows nothing of it, for any part may be a piece of the password."""
+    try:
+        parts = urlsplit(url)
+        unreadable = parts.port == 0 or "#" in url
+    except ValueError:
+        unreadable = True
+    if unreadable:
+        raise SettingError(_UNREADABLE.format(name))
+    if parts.scheme not in schemes:
+        raise SettingError(f"{name} does not begin with {schemes[0]}://, as it has to.")
+    return parts
+
+
+def _check_port(name: str, given: str) -> None:
+    if given and not (given.isascii() and given.isdecimal() and 1 <= int(given[:6]) <= 65_535):
+        raise SettingError(f"{name} names a port that is no number from 1 to 65535.")

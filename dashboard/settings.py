@@ -1,6 +1,5 @@
 """Django's settings. Every variable read here stands in docs/settings.md; a test holds the two together."""
 
-from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
@@ -10,7 +9,7 @@ from dashboard import environment
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 DEBUG = environment.flag("CAUSELINE_DEBUG", False)
-SECRET_KEY = environment.text("CAUSELINE_SECRET_KEY")
+SECRET_KEY = environment.secret_key()
 CREDENTIALS_KEYS = environment.credentials_keys()
 ALLOWED_HOSTS = environment.words("CAUSELINE_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.words("CAUSELINE_ORIGINS", "")
@@ -18,15 +17,15 @@ LOGIN_REQUIRED = environment.flag("CAUSELINE_LOGIN", True)
 HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
-UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3)
-UPLOAD_PATIENCE = timedelta(hours=environment.number("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24))
+UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3, 1, 10**15)
+UPLOAD_PATIENCE = environment.hours("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24)
 LIMITS = environment.limits()
-KEEP_DAYS = environment.number("CAUSELINE_KEEP_DAYS", 14)
-KEEP_BYTES = environment.number("CAUSELINE_KEEP_BYTES", 0)
-LIVE_MEMORY = timedelta(hours=environment.number("CAUSELINE_LIVE_MEMORY_HOURS", 6))
+KEEP_DAYS = environment.keep_days()
+KEEP_BYTES = environment.keep_bytes()
+LIVE_MEMORY = environment.hours("CAUSELINE_LIVE_MEMORY_HOURS", 6)
 environment.rule_settings()
-LEASE_SECONDS = environment.lease_seconds()
-LOG_LEVEL = environment.text("CAUSELINE_LOG_LEVEL", "INFO").upper()
+LEASE_SECONDS = environment.number("CAUSELINE_LEASE_SECONDS", 8, 3, 60)
+LOG_LEVEL = environment.choice("CAUSELINE_LOG_LEVEL", "INFO", environment.LOG_LEVELS)
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -79,7 +78,7 @@ LOGOUT_REDIRECT_URL = "home"
 DATABASES = {"default": environment.database(environment.text("DATABASE_URL"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CELERY_BROKER_URL = environment.text("REDIS_URL")
+CELERY_BROKER_URL = environment.broker(environment.text("REDIS_URL"))
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

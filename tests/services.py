@@ -15,7 +15,7 @@ import pytest
 
 STOP_SECONDS = 30
 VARIABLES = {
-    "CAUSELINE_SECRET_KEY": "only for tests",
+    "CAUSELINE_SECRET_KEY": "only for the tests of Causeline, which sign nothing",
     "CAUSELINE_CREDENTIALS_KEY": "only for the tests of Causeline!",
     "CAUSELINE_LOGIN": "off",
 }

@@ -21,7 +21,7 @@ from tests import variables
 from tests.variables import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"
-SECRETS = {"CAUSELINE_SECRET_KEY": "s3cret", "POSTGRES_PASSWORD": "p0stgres", "VALKEY_PASSWORD": "va1key"}
+SECRETS = {"CAUSELINE_SECRET_KEY": "s3cret" * 6, "POSTGRES_PASSWORD": "p0stgres", "VALKEY_PASSWORD": "va1key"}
 OWN = ["migrate", "web", "worker", "beat"]
 KEYS = {
     "build", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init", "networks", "ports",

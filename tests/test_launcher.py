@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OWN_SERVERS = {"DATABASE_URL": "", "REDIS_URL": "", "CAUSELINE_SECRET_KEY": "", "CAUSELINE_LOGIN": ""}
-PUBLIC = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SECRET_KEY": "a secret", "CAUSELINE_HOSTS": "causeline.example"}
+PUBLIC = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SECRET_KEY": "a secret" * 4, "CAUSELINE_HOSTS": "causeline.example"}
 
 
 @pytest.fixture

@@ -58,3 +58,20 @@ def test_recordings_of_the_first_version_go_and_their_uploads_stay(empty_databas
         assert connection.execute("SELECT name, source_id FROM timeline_upload").fetchall() == [("u", None)]
         old = connection.execute("SELECT relname FROM pg_class WHERE relname LIKE 'timeline_entry%'").fetchall()
         assert old == []
+
+
+def test_clusters_that_kept_nothing_or_for_ever_keep_as_is_usual_or_as_long_as_can_be(empty_database: str) -> None:
+    migrate(empty_database, "timeline", "0011")
+    rows = [("a", 0, 0), ("b", -5, -1), ("c", 10**9, 2 * 10**18), ("d", 30, 10**9)]
+    with psycopg.connect(empty_database) as connection:
+        for name, days, size in rows:
+            connection.execute(
+                "INSERT INTO timeline_cluster (name, created, reference, include, exclude, keep_days, keep_bytes,"
+                " paused, holder, epoch, state, error)"
+                " VALUES (%s, now(), '{}', '[]', '[]', %s, %s, false, '', 0, 'waiting', '')",
+                [name, days, size],
+            )
+    migrate(empty_database)
+    with psycopg.connect(empty_database) as connection:
+        kept = connection.execute("SELECT name, keep_days, keep_bytes FROM timeline_cluster ORDER BY name").fetchall()
+    assert kept == [("a", None, None), ("b", None, None), ("c", 36_500, 10**18), ("d", 30, 10**9)]

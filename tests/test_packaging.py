@@ -69,7 +69,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def in_installed(programs: Path, code: str) -> str:
     """What the code prints there, once Django is set up."""
-    settings = {"CAUSELINE_SECRET_KEY": "x", "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
+    settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     result = run(
         [programs / "python", "-c", f"import django\ndjango.setup()\n{code}"],
         programs.parent.parent,

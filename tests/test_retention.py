@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import IntegrityError, connection
 
 from collectors.tasks import keep
 from tests.live import batches, observations
@@ -85,3 +86,25 @@ def test_a_closed_table_is_packed_anew_and_tells_the_same() -> None:
     assert repack(source) == 0
     source.refresh_from_db()
     assert live.open_again(source).world.seen.keys() == held.world.seen.keys()
+
+
+@pytest.mark.parametrize("kept", [{"keep_days": 0}, {"keep_days": -3}, {"keep_days": 10**9}, {"keep_bytes": -1}])
+def test_the_database_holds_no_cluster_that_keeps_nothing_or_for_ever(kept: dict[str, int]) -> None:
+    with pytest.raises(IntegrityError):
+        Cluster.objects.create(name="prod", **kept)
+
+
+def test_one_bad_cluster_does_not_keep_the_others_from_their_turn(caplog: pytest.LogCaptureFixture) -> None:
+    bad = Cluster.objects.create(name="bad", keep_days=10_000)
+    broken = live.begin(bad)
+    with connection.cursor() as cursor:  # as a disk that lost it would have it
+        cursor.execute("ALTER TABLE timeline_track_%s RENAME TO elsewhere", [broken.pk])
+    source = watched(keep_bytes=1)
+    before = chunks.size_of(source)
+    try:
+        keep()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO timeline_track_%s", [broken.pk])
+    assert chunks.size_of(source) < before
+    assert "what bad is not to keep could not be dropped or packed" in caplog.text

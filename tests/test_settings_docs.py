@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import dashboard.settings  # noqa: F401 (what it reads has a range then)
+from dashboard import environment
 from tests import variables
 from tests.variables import ROOT, Variable
 from timeline.judge import rulebook
@@ -44,6 +46,17 @@ def test_the_documented_default_is_the_one_in_the_code(variable: Variable) -> No
         assert default not in {"required", "empty"}
 
 
+@pytest.mark.parametrize("name", sorted(environment.ranges))
+def test_the_range_of_each_number_is_documented(name: str) -> None:
+    least, most = environment.ranges[name]
+    assert f"From {least} to {most}" in table("Causeline")[name][1]
+
+
+def test_each_number_has_a_range() -> None:
+    numbers = {name for name, each in variables.settings().items() if re.fullmatch(r"\d+", each.default or "")}
+    assert numbers and numbers <= set(environment.ranges)
+
+
 def test_what_compose_asks_for_is_documented_with_its_default() -> None:
     own = {name: given for name, given in interpolated().items() if name not in variables.settings()}
     documented = table("docker-compose.yml")
@@ -72,7 +85,7 @@ def test_every_threshold_of_a_rule_is_documented_with_its_default_and_meaning() 
 def test_the_servers_take_thresholds_from_the_environment(given: str, told: str) -> None:
     code = "import dashboard.settings, timeline.rulebook as r\nprint(r.settings[%r].microseconds)"
     variable = "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
-    required = {"CAUSELINE_SECRET_KEY": "x", "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
+    required = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     environment = {"PATH": "/usr/bin:/bin", variable: given, **required}
     command = [sys.executable, "-c", code % variable]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

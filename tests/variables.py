@@ -7,7 +7,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"CAUSELINE_\w+|DATABASE_URL|REDIS_URL")
-READERS = {"text", "flag", "number", "words", "get", "getenv"}  # of dashboard.environment, os.environ and os
+READERS = {
+    "text",
+    "flag",
+    "number",
+    "choice",
+    "hours",
+    "words",
+    "get",
+    "getenv",
+}  # of dashboard.environment, os.environ and os
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from django.db import models
 
 from timeline.packing import unpack
 
+KEEP_DAYS_AT_MOST = 36_500  # a hundred years
+KEEP_BYTES_AT_MOST = 10**18
+
 
 class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes none at run time
     """JSON, packed with zstd (see `timeline.packing`)."""
@@ -50,6 +53,16 @@ class Cluster(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     error = models.TextField(default="")
     error_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(keep_days__range=(1, KEEP_DAYS_AT_MOST)), name="cluster_keeps_days_in_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(keep_bytes__range=(1, KEEP_BYTES_AT_MOST)), name="cluster_keeps_bytes_in_range"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -25,13 +25,13 @@ class Dropped(NamedTuple):
 
 
 def days(cluster: Cluster) -> int:
-    """How long its entries are kept."""
-    return cluster.keep_days or settings.KEEP_DAYS
+    """How long its entries are kept. The columns of a cluster hold nothing out of range, which PostgreSQL checks."""
+    return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
 
 
 def limit(cluster: Cluster) -> int:
     """How many bytes its entries may have; 0: no limit."""
-    return cluster.keep_bytes or settings.KEEP_BYTES
+    return settings.KEEP_BYTES if cluster.keep_bytes is None else cluster.keep_bytes
 
 
 def keep(cluster: Cluster, now: datetime) -> list[Dropped]:

@@ -14,7 +14,7 @@ from tests.stored import findings_of, told_tracks
 from timeline import chunks, live, store
 from timeline.entries import Entry, Mark, ObjectRef, Told
 from timeline.exports import document
-from timeline.models import Cluster, Delta, Memory, Source, Track
+from timeline.models import Cluster, Delta, Source, Track
 from timeline.payloads import DocumentPayload, FindingPayload
 from timeline.pipeline import Mixed, follow
 
@@ -104,12 +104,31 @@ def test_each_commit_tells_what_it_changed() -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_what_is_forgotten_is_not_taken_back(name: str, settings: Settings) -> None:
+@pytest.mark.parametrize("takeovers", [True, False])
+def test_what_is_forgotten_is_not_taken_back(name: str, takeovers: bool, settings: Settings) -> None:
     settings.LIVE_MEMORY = timedelta(seconds=5)
-    source = watched(ENGINE / name, 20, takeovers=True, remembers=True)
+    source = watched(ENGINE / name, 20, takeovers=takeovers, remembers=True)
     found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
     assert {each["id"] for each in found} == {each["id"] for each in expected}
-    assert Memory.objects.filter(source=source).exists()
+
+
+def test_who_takes_over_reads_what_was_written_down(settings: Settings) -> None:
+    settings.LIVE_MEMORY = timedelta(seconds=5)
+    source = watched(ENGINE / "families-watch", 20, remembers=True)
+    known = {track.key for track in live.open_again(Source.objects.get(pk=source.pk)).world.tracks()}
+    assert len(known) < Track.objects.filter(source=source).count()
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, settings: Settings) -> None:
+    """A stream that begins anew asks for what stands; once Events had expired, this raised KeyError."""
+    settings.LIVE_MEMORY = timedelta(seconds=2)
+    held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
+    for batch in batches(observations(ENGINE / name), 40):
+        held.remember_at_once()
+        follow(held, batch)
+        for kind in held.world.seen:
+            assert all(held.world.of_uid(uid) for uid in held.standing(*kind))
 
 
 def test_another_cluster_at_the_same_address_is_noticed() -> None:

@@ -60,6 +60,8 @@ class Arrangement:
         self._crowds: dict[_Crowd, dict[_LaneKey, None]] = defaultdict(dict)
         self._crowd_of: dict[_LaneKey, _Crowd] = {}
         self._strips: dict[_Crowd, int] = {}  # their places
+        self._dissolved: list[int] = []  # places of strips that lost their last lane, until that is told
+        self._orphaned: dict[Key, None] = {}  # whose root may be another one since some were forgotten
 
     def root(self, track: Track) -> Track:
         """The first life of the name that its chain of owners ends at."""
@@ -73,7 +75,9 @@ class Arrangement:
     def arrange(self, changed: Iterable[Track]) -> Arranged:
         """Put tracks that are new or changed into their places; all lanes that this moves, or changes otherwise."""
         moved: dict[_LaneKey, None] = {}
-        waiting = list(changed)
+        orphaned = filter(None, map(self._world.track, self._orphaned))
+        waiting = [*changed, *orphaned]
+        self._orphaned = {}
         for track in waiting:  # it grows
             root = self._world.root(track).name
             before = self._places.get(track.key)
@@ -101,7 +105,8 @@ class Arrangement:
         return self._strips.get(crowd, 0) if crowd else 0
 
     def forget(self, track: Track) -> None:
-        """It is not remembered any more; what was written of it stays."""
+        """It is not remembered any more, and the world is about to forget it; what was written of it stays."""
+        self._orphaned.update((each.key, None) for each in self._dependent(track))
         name, born = self._places.pop(track.key)
         group = self._groups[name]
         del group.members[bisect_left(group.members, (born, track.key))]
@@ -110,11 +115,21 @@ class Arrangement:
         self._lanes[lane].pop(track.key)
         if not self._lanes[lane]:
             del self._lanes[lane]
-            if crowd := self._crowd_of.pop(lane, None):
-                self._crowds[crowd].pop(lane)
+            self._leave_crowd(lane)
         if not group.members:
             del self._groups[name]
             self._ranks.remove((group.head, group.rank))
+
+    def _leave_crowd(self, lane: _LaneKey) -> int | None:
+        """The place of the strip that is none any more, if this lane was the last one in it."""
+        crowd = self._crowd_of.pop(lane, None)
+        if crowd is None:
+            return None
+        self._crowds[crowd].pop(lane)
+        if self._crowds[crowd]:
+            return None
+        del self._crowds[crowd]
+        return self._strips.pop(crowd, None)
 
     def _dependent(self, track: Track) -> Iterator[Track]:
         """Those whose root may be another one when this track's is."""
@@ -135,8 +150,8 @@ class Arrangement:
         if not self._lanes[lane]:
             del self._lanes[lane]
             moved.pop(lane, None)
-            if crowd := self._crowd_of.pop(lane, None):
-                self._crowds[crowd].pop(lane)
+            if (strip := self._leave_crowd(lane)) is not None:
+                self._dissolved.append(strip)
         if not group.members:
             del self._groups[root]
             self._ranks.remove((group.head, group.rank))
@@ -196,9 +211,11 @@ class Arrangement:
             touched[crowd] = None
 
     def _arranged(self, moved: dict[_LaneKey, None], crowds: Iterable[_Crowd]) -> Arranged:
-        strips, dissolved = [], []
+        strips, dissolved, self._dissolved = [], self._dissolved, []
         for crowd in crowds:
             lanes, before = self._crowds[crowd], self._strips.get(crowd)
+            if not lanes:
+                del self._crowds[crowd]
             now = min(map(self._place, lanes)) - 1 if len(lanes) > CROWD else None
             if before != now:
                 moved.update(dict.fromkeys(lanes))

@@ -136,7 +136,7 @@ class Election:
             return True if answers and surely_live(workload, at.time, self.world) else None
         if pod:
             return False if pod_left else (pod.last.time > at.time and surely_live(pod, at.time, self.world)) or None
-        return self.world.complete("", "Pod", self.write(term.taken).time, at.time) or None
+        return self._known_without(term, at) or None
 
     def stopped(self, start: int, until: int) -> bool:
         """Whether the holder as of a write was stopped by a drawn time: its Pod asked to end, its workload deleted or
@@ -185,7 +185,12 @@ class Election:
         at = self.write(new.taken)
         if pod := self.pod(old):
             return stays(pod, at, self.world)
-        return self.world.complete("", "Pod", self.write(old.taken).time, at.time)
+        return self._known_without(old, at)
+
+    def _known_without(self, term: Term, at: Moment) -> bool:
+        """Whether its holder was no Pod: by a moment, none of that name was missed or is forgotten."""
+        since = self.write(term.taken).time
+        return at.time >= self.world.remembered and self.world.complete("", "Pod", since, at.time)
 
     def _lasted(self, first: tuple[Term, Term], last: tuple[Term, Term]) -> float:
         """Seconds from one take-over to another, at most."""

@@ -50,6 +50,14 @@ class Folded:
             for revision, received, staged in zip(*stamps, strict=True):
                 yield file, revision, received, staged
 
+    def drop(self, before: int) -> None:
+        """Leave out those that were received before a time, microseconds."""
+        for file, stamps in self._files.items():
+            kept = [row for row in zip(*stamps, strict=True) if row[1] >= before]
+            if len(kept) < len(stamps.revisions):
+                columns = zip(*kept, strict=True) if kept else ((), (), ())
+                self._files[file] = Stamps(*(array("q", column) for column in columns))
+
     def add(self, entries: list[Entry]) -> None:
         told: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for entry in entries:

@@ -9,22 +9,24 @@ from timeline.order import At
 
 
 class Index:
-    """The lives that were entered and not forgotten since, as they were then."""
+    """The lives that were entered and not forgotten since, as they were then. Of those that were, nothing is left."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Track] = {}
-        self._names: dict[tuple[str, str], set[Name]] = defaultdict(set)
+        self._names: dict[tuple[str, str], dict[Name, int]] = defaultdict(dict)  # how many lives each has
         self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
         self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
 
     def enter(self, track: Track) -> None:
-        self._names[track.name[:2]].add(track.name)
-        if track.ref.uid:
-            self._by_uid[track.ref.uid] = track
+        names = self._names[track.name[:2]]
+        names[track.name] = names.get(track.name, 0) + 1
+        if uid := public_uid(track.ref):
+            self._by_uid[uid] = track
         if track.owner:
             insort(self._children[track.owner.uid], (track.first.at, track.key))
-        for starts, ends, start, end in self._spells_of(track):
+        for key, start, end in _spells_of(track):
+            starts, ends = self._spells.setdefault(key, ([], []))
             insort(starts, start)
             if end is not None:
                 insort(ends, end)
@@ -33,27 +35,34 @@ class Index:
 
     def forget(self, track: Track) -> None:
         """Take a life out, as it was when it was entered."""
-        self._by_uid.pop(track.ref.uid, None)
+        names = self._names[track.name[:2]]
+        names[track.name] -= 1
+        if not names[track.name]:
+            del names[track.name]
+        if (known := self._by_uid.get(public_uid(track.ref))) and known.key == track.key:
+            del self._by_uid[track.ref.uid]
         if track.owner:
             children = self._children[track.owner.uid]
             del children[bisect_left(children, (track.first.at, track.key))]
-        for starts, ends, start, end in self._spells_of(track):
+            if not children:
+                del self._children[track.owner.uid]
+        for key, start, end in _spells_of(track):
+            starts, ends = self._spells[key]
             del starts[bisect_left(starts, start)]
             if end is not None:
                 del ends[bisect_left(ends, end)]
+            if not starts:
+                del self._spells[key]
         for name in track.references():
             self._referrers[name].discard(track.key)
-
-    def _spells_of(self, track: Track) -> Iterator[tuple[list[At], list[At], At, At | None]]:
-        if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
-            for spell, start, end in track.kind.spells(track):
-                yield *self._spells.setdefault((track.owner.uid, spell), ([], [])), start, end
+            if not self._referrers[name]:
+                del self._referrers[name]
 
     def of_uid(self, uid: str) -> Track | None:
         return self._by_uid.get(uid)
 
     def names(self, group: str, kind: str) -> list[Name]:
-        """Those of one kind, in order, also of lives that were forgotten."""
+        """Those of one kind, in order."""
         return sorted(self._names.get((group, kind), ()))
 
     def children(self, owner_uid: str) -> list[Key]:
@@ -68,3 +77,10 @@ class Index:
         """How many children of an owner were in a spell right after a place in commit order, in logarithmic time."""
         starts, ends = self._spells.get((owner_uid, spell), ((), ()))
         return bisect_right(starts, at) - bisect_right(ends, at)
+
+
+def _spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
+    """Each with the key that it is counted under: the owner's UID and the name of the spell."""
+    if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
+        for spell, start, end in track.kind.spells(track):
+            yield (track.owner.uid, spell), start, end

@@ -40,10 +40,12 @@ class Memory(NamedTuple):
 
     first: int
     last: int
+    remembered: int
     numbers: int
     lanes: int
     seen: list[tuple[str, str, list[int]]]
     marks: list[Mark]
+    steps: list[tuple[str, int, int]]  # of the clocks, by changes that are not known any more: space, revision, time
     objects: list[Remembered]
 
 
@@ -109,6 +111,8 @@ class Ledger:
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.first = 0  # what the source covers, microseconds
         self.last = 0
+        self.remembered = 0  # of what ended before, microseconds, some was forgotten
+        self._steps: dict[str, dict[int, int]] = defaultdict(dict)  # of the clocks, by changes that were forgotten
         self.answered = FOREVER  # when an audit log begins to be whole: its first answer
         self.logged = (FOREVER, 0)  # from when until when audit logs tell anything
 
@@ -342,11 +346,29 @@ class Ledger:
         return all(self.clocks[space].extend(commits) for space, commits in stamps.items())
 
     def forget(self, name: Name, uid: str) -> None:
-        """An object is over, and so long ago that nothing is judged by it any more."""
-        known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group))
+        """An object is over, and so long ago that nothing is judged by it any more. The lives of a name that carry no
+        UID are one object, and go together."""
+        known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group), None)
+        if known is None:
+            return
         self._lanes[name].remove(known)
         if not self._lanes[name]:
             del self._lanes[name], self._lane_numbers[name]
+
+    def forgotten(self, before: int) -> None:
+        """What was over before a drawn time has been forgotten: keep of the clocks what draws the changes that are
+        still known, so that these stay where they are."""
+        self.remembered = max(self.remembered, before)
+        told: dict[str, set[int]] = defaultdict(set)
+        for each in self._objects.values():
+            told[self._spaces.get(each.name[:2], "")] |= {
+                entry.resource_version for entry in each.entries.values() if entry.resource_version is not None
+            }
+            if each.folded:
+                each.folded.drop(before)
+        for space, clock in self.clocks.items():
+            clock.thin(sorted(told[space]))
+            self._steps[space] = {revision: time for revision, time in clock.steps() if revision not in told[space]}
 
     def memory(self) -> Memory:
         """All that is known, in a form that can be written down."""
@@ -356,11 +378,16 @@ class Ledger:
         ]
         marks = [mark for kind, stream in self.streams.items() for mark in stream.marks(kind)]
         seen = [(*kind, seen.state()) for kind, seen in self.seen.items()]
-        return Memory(self.first, self.last, self._numbers, self._lanes_numbered, seen, marks, objects)
+        steps = [(space, *step) for space, steps in self._steps.items() for step in steps.items()]
+        return Memory(
+            self.first, self.last, self.remembered, self._numbers, self._lanes_numbered, seen, marks, steps, objects
+        )
 
     def recall(self, memory: Memory) -> None:
         """Know what was known; nothing may have been learned before."""
-        self.first, self.last = memory.first, memory.last
+        self.first, self.last, self.remembered = memory.first, memory.last, memory.remembered
+        for space, revision, time in memory.steps:
+            self._steps[space][revision] = time
         for group, kind, state in memory.seen:
             self.seen[group, kind].restore(state)
         for mark in memory.marks:
@@ -387,6 +414,7 @@ class Ledger:
         known = self._spaces
         self._spaces = self._live_spaces()
         if any(self._spaces[kind] != space for kind, space in known.items()):
+            self._steps.clear()  # they may be of kinds that count otherwise
             return False
         for entry in self._fresh:
             if entry.resource_version is None:
@@ -456,6 +484,8 @@ class Ledger:
         for each in self._objects.values():
             if each.folded:
                 stamps[self._spaces[each.name[:2]]] += self._folded([each])
+        for space, steps in self._steps.items():
+            stamps[space] += [(revision, time, FOREVER) for revision, time in steps.items()]
         self.clocks = defaultdict(CommitClock)
         for space, commits in stamps.items():
             self.clocks[space] = CommitClock(commits)

@@ -23,7 +23,7 @@ from timeline import chunks, documents, outline, push, retention, store
 from timeline.arrangement import Arrangement, Known
 from timeline.entries import FOREVER, Entry, ObjectRef, Observation, Owner, Told, microseconds, moment
 from timeline.judge import horizons, judged, rulebook, settled
-from timeline.lifelines import Key, public_uid
+from timeline.lifelines import Key, name_of, public_uid
 from timeline.lifelines import Track as Life
 from timeline.memory import lines_of, memory_of
 from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track
@@ -72,7 +72,6 @@ class Live:
         self._pulsed = self._pulse_took = 0.0  # when by a monotonic clock, and how long that took; seconds
         self._sums_due = 0.0
         self._sums_owed = False  # something was written since
-        self._horizon = 0  # what lies before is not judged any more, microseconds
         self._memory_due = time.monotonic() + _REMEMBER
 
     @property
@@ -163,12 +162,12 @@ class Live:
         lost: dict[str, Found] = {}
         for key, of_track in found.items():
             before = self._found.pop(key, {})
-            now = {each.id: each for each in of_track}
+            now = {each.id: each for each in of_track if each.id in before or self._is_judged(each)}
             fresh.update((id, each) for id, each in now.items() if each != before.get(id))
             lost.update((id, each) for id, each in before.items() if id not in now)
             if now:
                 self._found[key] = now
-        lost = {id: each for id, each in lost.items() if each.occurrences[-1].last >= self._horizon}
+        lost = {id: each for id, each in lost.items() if self._is_remembered(each)}
         for key, known in self._found.items():
             for id, each in known.items():
                 lost.pop(id, None)  # another subject tells it, too
@@ -177,6 +176,18 @@ class Live:
                     if again != each:
                         fresh[id] = known[id] = again
         return fresh, lost
+
+    def _is_judged(self, found: Found) -> bool:
+        """Whether all is known that could explain it; or nothing had been forgotten when it was found."""
+        if found.occurrences[-1].last >= self.world.remembered:
+            return True
+        return Finding.objects.filter(source=self.source, identity=found.id, withdrawn=False).exists()
+
+    def _is_remembered(self, found: Found) -> bool:
+        """Whether it would still be found, had nothing been explained: what proves it is known."""
+        proofs = (proof.ref for each in found.occurrences for proof in each.proof)
+        known = all(self.world.track((name_of(ref), ref.uid)) for ref in proofs)
+        return known and found.occurrences[-1].last >= self.world.remembered
 
     def _withdraw(self, lost: Iterable[Found]) -> None:
         """They stay for whoever has their address, with the reason."""
@@ -245,11 +256,11 @@ class Live:
     def _remember(self) -> None:
         """Forget what is long over, and write down what is known, for whoever takes the source over."""
         before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
-        for track in self.world.over(before, self.world.last - _EVENTS):
+        over = self.world.over(before, self.world.last - _EVENTS)
+        for track in over:
             self._arrangement.forget(track)
             self._found.pop(track.key, None)
-            self.world.forget(track)
-        self._horizon = before
+        self.world.forget(over, before)
         if self.source.cluster:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])
             chunks.renew(self.source, retention.limit(self.source.cluster))

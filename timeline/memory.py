@@ -18,6 +18,8 @@ class _Head(msgspec.Struct):
     numbers: int
     lanes: int
     seen: list[tuple[str, str, list[int]]]
+    remembered: int = 0
+    steps: list[tuple[str, str, int]] = []  # revisions as text: they may exceed 64 bits
 
 
 class _Object(msgspec.Struct):
@@ -33,7 +35,8 @@ _object = msgspec.json.Decoder(_Object).decode
 
 def lines_of(memory: Memory) -> Iterator[bytes]:
     """The head, the marks, an empty line, and a line for each object."""
-    yield _encode(_Head(VERSION, memory.first, memory.last, memory.numbers, memory.lanes, memory.seen))
+    head = memory.first, memory.last, memory.numbers, memory.lanes, memory.seen, memory.remembered
+    yield _encode(_Head(VERSION, *head, [(space, str(revision), time) for space, revision, time in memory.steps]))
     yield from map(line_of, memory.marks)
     yield b""
     for number, lane, entries in memory.objects:
@@ -56,7 +59,8 @@ def memory_of(lines: Iterable[bytes]) -> Memory | None:
         assert isinstance(mark, Mark)
         marks.append(mark)
     objects = [_remembered(line, known) for line in rest]
-    return Memory(head.first, head.last, head.numbers, head.lanes, head.seen, marks, objects)
+    steps = [(space, int(revision), time) for space, revision, time in head.steps]
+    return Memory(head.first, head.last, head.remembered, head.numbers, head.lanes, head.seen, marks, steps, objects)
 
 
 def _remembered(line: bytes, known: Known) -> Remembered:

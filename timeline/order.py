@@ -6,7 +6,7 @@ times in revision order: it never leaves a bracket and never shows a later revis
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -85,6 +85,20 @@ class CommitClock:
             end += 1
         revisions[step:end], times[step:end] = [resource_version], [time]
         return before, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """The revisions, in order, at which the drawn time goes on, each with that time."""
+        return zip(self._revisions, self._times, strict=True)
+
+    def thin(self, revisions: list[int]) -> None:
+        """Leave out the steps by which none of these revisions, in order, is drawn; the last one stays."""
+        needed = {len(self._revisions) - 1}
+        for revision in revisions:
+            step = bisect_right(self._revisions, revision)
+            needed |= {step - 1, step}  # one that came under somebody's eyes is drawn before the following one
+        kept = sorted(step for step in needed if 0 <= step < len(self._revisions))
+        self._revisions = [self._revisions[step] for step in kept]
+        self._times = [self._times[step] for step in kept]
 
     def drawn(self, resource_version: int | None, received: int, staged: int, arrived: int = 0) -> int:
         """The time to draw; within [received, staged] always. A change that does not tell when it was made itself, and

@@ -33,9 +33,13 @@ class Reads:
         self._subject = subject
         for what in self._read.pop(subject, ()):
             self._readers[what].discard(subject)
+            if not self._readers[what]:
+                del self._readers[what]
         for uid, at in self._tallied.pop(subject, ()):
             counters = self._counters[uid]
             del counters[bisect_left(counters, (at, subject))]
+            if not counters:
+                del self._counters[uid]
         self._answers.pop(subject, None)
 
     def end(self) -> None:

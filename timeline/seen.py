@@ -46,7 +46,7 @@ class Seen:
 
     def state(self) -> list[int]:
         """Of a live source, in a form that can be written down."""
-        return [self.changes, self.listed, self.streamed, self.streamed_since, self.streamed_until]
+        return [self.changes, int(self.listed), int(self.streamed), self.streamed_since, self.streamed_until]
 
     def restore(self, state: list[int]) -> None:
         changes, listed, streamed, since, until = state

@@ -148,28 +148,68 @@ class World:
         self._ledger.recall(memory)
 
     def over(self, before: int, events: int) -> list[Track]:
-        """The lives that ended before a drawn time (Events: before another one) and by which nothing is judged now: who
-        lives does not refer to them, and no Job that lives counts them."""
-        ended = ((track, events if track.ref.kind == "Event" else before) for track in self.tracks() if track.until)
-        return [track for track, limit in ended if (track.until or limit) < limit and not self._counts(track)]
+        """The lives that ended before a drawn time (an Event that explains nobody who lives: before another one), and
+        by which nothing that stays is judged or placed."""
+        ended = ((track, before if self._explains(track) else events) for track in self.tracks() if track.until)
+        over = {track.key: track for track, limit in ended if (track.until or limit) < limit}
+        waiting = list(over.values())
+        while waiting:
+            track = waiting.pop()
+            if track.key in over and any(key not in over for key in self._holders(track)):
+                del over[track.key]
+                waiting += self._held(track)
+        return list(over.values())
 
-    def _counts(self, track: Track) -> bool:
-        owner = self.of_uid(track.owner.uid) if track.owner else None
-        if owner and owner.until is None and owner.ref.kind == "Job":
-            return True
-        return any(self._by_key[key].until is None for key in self._index.referrers(track.name))
+    def _explains(self, track: Track) -> bool:
+        """Whether it is no Event, or one about somebody who lives."""
+        about = (life for name in track.references() for life in self._lanes.get(name, ()))
+        return track.ref.kind != "Event" or any(life.until is None for life in about)
 
-    def forget(self, track: Track) -> None:
-        """Nothing is known of this life any more."""
-        self._lanes[track.name].remove(track)
-        if not self._lanes[track.name]:
-            del self._lanes[track.name]
-        self._forget(track)
+    def _holders(self, track: Track) -> Iterator[Key]:
+        """Those for whose sake a life is known that is over: its children, whoever refers to it, a Job that counts it,
+        and lives of its name or of its Service's that it, by its own life, tells to have gone."""
+        yield from self._index.children(public_uid(track.ref))
+        yield from self._index.referrers(track.name)
+        if track.owner and (owner := self._index.of_uid(track.owner.uid)) and owner.ref.kind == "Job":
+            yield owner.key
+        alike = [*self._lanes[track.name]]
+        if track.name[:2] == ("", "Service"):
+            alike += self._lanes.get(track.name._replace(kind="Endpoints"), ())
+        yield from (life.key for life in alike if life.gone_by or not public_uid(life.ref))
+
+    def _held(self, track: Track) -> Iterator[Track]:
+        """Those that may have to stay because this one does."""
+        if track.owner and (owner := self._index.of_uid(track.owner.uid)):
+            yield owner
+        if track.ref.kind == "Job":
+            yield from self._resolve(self._index.children(track.ref.uid))
+        names = {track.name, *track.references()}
+        if track.name[:2] == ("", "Endpoints"):
+            names.add(track.name._replace(kind="Service"))
+        for name in names:
+            yield from self._lanes.get(name, ())
+
+    def forget(self, tracks: Iterable[Track], before: int) -> None:
+        """Nothing is known any more of these lives, which were over before a drawn time."""
+        for track in tracks:
+            self._lanes[track.name].remove(track)
+            if not self._lanes[track.name]:
+                del self._lanes[track.name]
+            self._forget(track)
+            self._ledger.forget(track.name, public_uid(track.ref))
+            if self.reads:
+                self.reads.changed(track, 0)
+                self.reads.begin(track.key)
+                self.reads.end()
         self._names = None
-        self._ledger.forget(track.name, public_uid(track.ref))
-        if self.reads:
-            self.reads.begin(track.key)
-            self.reads.end()
+        self._owners = {}
+        self._completeness = None
+        self._ledger.forgotten(before)
+
+    @property
+    def remembered(self) -> int:
+        """The drawn time from which on every life is known; of those that ended before, some were forgotten."""
+        return self._ledger.remembered
 
     def passed(self, horizons: Mapping[str, int]) -> bool:
         """Whether time has passed for any rule since what depends on it was judged last."""

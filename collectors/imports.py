@@ -97,9 +97,21 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     return new
 
 
+def database_folder(host: str, data_dir: Path) -> Path | None:
+    """The folder of the PostgreSQL that Causeline itself runs in its data directory, by a socket; None for any other."""
+    folder = data_dir / "postgres"
+    return folder if host.startswith("/") and folder.is_dir() else None
+
+
 def _check_room(entries: int) -> None:
-    """Raises NoRoom before there is none: a PostgreSQL beside this that cannot write its log any more has to stop."""
-    folder = next(each for each in (settings.DATA_DIR, *settings.DATA_DIR.parents) if each.exists())
+    """Raises NoRoom before there is none: a PostgreSQL beside this that cannot write its log any more has to stop.
+
+    Where PostgreSQL runs elsewhere, an import takes nothing of this machine's disk: PostgreSQL says by itself when its
+    own is full.
+    """
+    folder = database_folder(str(settings.DATABASES["default"]["HOST"]), settings.DATA_DIR)
+    if folder is None:
+        return
     free = shutil.disk_usage(folder).free
     if free < _RESERVE + entries * _TO_COME:
         raise NoRoom(_NO_ROOM.format(f"The disk is nearly full, {free >> 20} MiB are free"))

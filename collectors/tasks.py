@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from importlib import import_module
 
 from celery import shared_task
 from django.conf import settings
@@ -22,6 +23,8 @@ ENDED = [State.DONE, State.FAILED, State.CANCELLED]
 
 @shared_task
 def import_upload(upload_id: int) -> None:
+    if type(upload_id) is not int or not 0 < upload_id < 2**63:
+        raise ValueError("An import's message names no upload by its number.")
     if upload := importing.take_up(upload_id):
         importing.run(upload)
 
@@ -57,6 +60,12 @@ def take_up_uploads() -> None:
     Upload.objects.filter(state__in=ENDED, seen__lt=timezone.now() - FORGOTTEN).delete()
     importing.discard_abandoned()
     receiving.discard_leftovers()
+
+
+@shared_task
+def clear_sessions() -> None:
+    """Remove the sessions that have run out; Django leaves them in the database."""
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
 
 
 @shared_task

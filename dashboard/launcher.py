@@ -32,6 +32,7 @@ PORTS = range(8000, 8100)
 START_SECONDS = 60
 STOP_SECONDS = 3
 _KEYS = ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY")
+PERIODIC = ("--queues", "periodic", "--pool", "threads", "--concurrency", "3")  # one thread for each periodic task
 PYTHON = (sys.executable, "-P")  # the working folder is data, not a place to import from
 
 
@@ -132,7 +133,6 @@ def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -
 def programs(host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path) -> list[Program]:
     """The processes that compose and the chart run too; here they share one machine and one log folder."""
     celery = ("-m", "celery", "-A", "dashboard.celery")
-    schedule = str(data_dir / "beat-schedule")
     commands = {
         "web": (
             *("-m", "uvicorn", "dashboard.asgi:application", "--host", host, "--port", str(port)),
@@ -140,8 +140,9 @@ def programs(host: str, port: int, workers: int, variables: dict[str, str], data
             *("--timeout-graceful-shutdown", "2", "--no-server-header"),
             *("--ws-per-message-deflate", "false"),  # each socket would pack the same message for itself
         ),
-        "worker": (*celery, "worker", "--concurrency", str(workers), "--loglevel", "INFO"),
-        "beat": (*celery, "beat", "--schedule", schedule, "--pidfile", "", "--loglevel", "INFO"),
+        "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
+        "periodic": (*celery, "worker", *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
+        "beat": (*celery, "beat", "--pidfile", "", "--loglevel", "INFO"),
     }
     return [
         Program(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
+from kombu import Queue
 
 from dashboard import environment
 
@@ -84,9 +85,20 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # whoever can write to the broker sends data, never code
+# Imports take hours where many come, and have a queue of their own: what is done again and again never waits for them.
+CELERY_TASK_QUEUES = [Queue("periodic"), Queue("imports")]
+CELERY_TASK_DEFAULT_QUEUE = "periodic"
+CELERY_TASK_ROUTES = {"collectors.tasks.import_upload": {"queue": "imports"}}
+CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
+# A message that no worker took in time has expired: the next one does the same.
 CELERY_BEAT_SCHEDULE = {
-    "drop what live sources are not to keep": {"task": "collectors.tasks.keep", "schedule": 600.0},
-    "take up uploads whose worker is gone": {"task": "collectors.tasks.take_up_uploads", "schedule": 10.0},
+    name: {"task": f"collectors.tasks.{task}", "schedule": seconds, "options": {"expires": seconds}}
+    for name, task, seconds in (
+        ("drop what live sources are not to keep", "keep", 600.0),
+        ("take up uploads whose worker is gone", "take_up_uploads", 10.0),
+        ("remove sessions that have run out", "clear_sessions", 3600.0),
+    )
 }
 
 USE_TZ = True

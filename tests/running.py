@@ -16,6 +16,8 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
+from dashboard.launcher import PERIODIC
+
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 _STOP_SECONDS = 15
@@ -29,7 +31,7 @@ class Running:
         port = _free_port()
         self.address = f"http://127.0.0.1:{port}"
         self.data = folder / "data"
-        self.database = database
+        self.database, self.broker = database, broker
         self._folder = folder
         self._environment = {
             **os.environ,
@@ -39,14 +41,16 @@ class Running:
             "CAUSELINE_LOGIN": "off",
             **settings,
         }
-        schedule = str(folder / "beat-schedule")
+        worker = ("celery", "-A", "dashboard.celery", "worker", "--loglevel", "info")
         self._commands = {
             "web": [
                 *("uvicorn", "dashboard.asgi:application", "--port", str(port)),
                 *("--timeout-graceful-shutdown", "2", "--ws-per-message-deflate", "false"),
             ],
-            "worker": ["celery", "-A", "dashboard.celery", "worker", "--pool", "solo", "--loglevel", "info"],
-            "beat": ["celery", "-A", "dashboard.celery", "beat", "--schedule", schedule, "--pidfile", ""],
+            "worker": [*worker, "--pool", "solo"],  # both queues
+            "imports": [*worker, "--pool", "solo", "--queues", "imports"],
+            "periodic": [*worker, *PERIODIC, "--hostname", "periodic@%h"],
+            "beat": ["celery", "-A", "dashboard.celery", "beat", "--pidfile", ""],
         }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 

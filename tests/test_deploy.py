@@ -16,13 +16,16 @@ from typing import Any
 import pytest
 import yaml
 from celery import Celery
+from celery.beat import PersistentScheduler
 
+from dashboard.celery import MemoryScheduler, app
+from dashboard.launcher import PERIODIC, programs
 from tests import variables
 from tests.variables import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"
 SECRETS = {"CAUSELINE_SECRET_KEY": "s3cret" * 6, "POSTGRES_PASSWORD": "p0stgres", "VALKEY_PASSWORD": "va1key"}
-OWN = ["migrate", "web", "worker", "beat"]
+OWN = ["migrate", "web", "worker", "periodic", "beat"]
 KEYS = {
     "build", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init", "networks", "ports",
     "read_only", "restart", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
@@ -167,7 +170,7 @@ def test_each_command_is_one_that_the_image_has() -> None:
         elif program == "celery":
             application = importlib.import_module(arguments[arguments.index("--app") + 1]).app
             assert isinstance(application, Celery)
-            assert {"worker", "beat"} & set(arguments) == {service}
+            assert ("beat" in arguments, "worker" in arguments) == (service == "beat", service != "beat")
         else:
             assert arguments[:2] == ["manage", "migrate"]
             module, attribute = scripts[program].split(":")
@@ -189,17 +192,36 @@ def test_every_service_tells_whether_it_is_well() -> None:
             assert all(shlex.split(part) for part in test)
 
 
-def test_the_check_of_beat_looks_where_beat_writes_and_a_disk_keeps_times() -> None:
-    command, (_, check) = command_of("beat"), services()["beat"]["healthcheck"]["test"]
-    schedule = command[command.index("--schedule") + 1]
-    assert schedule.startswith(services()["beat"]["environment"]["CAUSELINE_DATA_DIR"] + "/")
-    assert f"find {schedule}*" in check
+def test_the_check_of_beat_looks_at_what_beat_touches() -> None:
+    _, check = services()["beat"]["healthcheck"]["test"]
+    assert f"find {services()['beat']['environment']['CAUSELINE_DATA_DIR']}/beat-ticked " in check
+
+
+def test_each_queue_has_a_worker_and_imports_have_theirs_alone() -> None:
+    commands = [command_of("worker"), command_of("periodic")]
+    queues = [command[command.index("--queues") + 1] for command in commands]
+    assert queues == ["imports", "periodic"]
+    assert {queue.name for queue in app.conf.task_queues} == set(queues)
+    assert " ".join(PERIODIC) in " ".join(commands[1])
+    variables = {"PATH": "/usr/bin"}
+    launched = {each.name: each.command for each in programs("127.0.0.1", 1, 4, variables, Path("/tmp"))}
+    assert [launched[name][launched[name].index("--queues") + 1] for name in ("worker", "periodic")] == queues
+
+
+def test_no_process_keeps_its_schedule_in_a_file_of_pickles() -> None:
+    assert app.conf.beat_scheduler == "dashboard.celery:MemoryScheduler"
+    assert not issubclass(MemoryScheduler, PersistentScheduler)
+    started = [command_of("beat"), *(each.command for each in programs("127.0.0.1", 1, 1, {}, Path("/tmp")))]
+    assert not any(option in command for command in started for option in ("--schedule", "-s", "--scheduler", "-S"))
+    for entry in app.conf.beat_schedule.values():
+        assert entry["options"]["expires"] <= entry["schedule"]
+        assert app.tasks[entry["task"]].name == entry["task"]
 
 
 def test_ours_wait_for_healthy_servers_and_the_migrations() -> None:
     healthy, done = "service_healthy", "service_completed_successfully"
     assert services()["migrate"]["depends_on"] == {"postgres": {"condition": healthy}}
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "worker", "periodic", "beat"):
         waits = {server: wait["condition"] for server, wait in services()[name]["depends_on"].items()}
         assert waits == {"migrate": done, "postgres": healthy, "valkey": healthy}
 

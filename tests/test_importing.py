@@ -402,8 +402,27 @@ CREATE TRIGGER full_disk BEFORE UPDATE OF histogram ON timeline_source FOR EACH 
 """
 
 
+def test_where_the_database_lies_is_known_of_our_own_alone(tmp_path: Path) -> None:
+    assert imports.database_folder("/tmp/sockets", tmp_path) is None  # a PostgreSQL of the machine's
+    (tmp_path / "postgres").mkdir()
+    assert imports.database_folder("/tmp/sockets", tmp_path) == tmp_path / "postgres"
+    assert imports.database_folder("db.example", tmp_path) is None  # which it once was: that folder is left over
+    assert imports.database_folder("", tmp_path) is None
+
+
+def test_an_import_goes_on_with_a_full_disk_where_the_database_is_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "_EVERY", 100)
+    monkeypatch.setattr(imports, "database_folder", lambda host, data_dir: None)
+    upload = received()
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    importing.run(taken_up(upload))
+    upload.refresh_from_db()
+    assert (upload.state, upload.error) == ("done", "")
+
+
 def test_an_import_ends_before_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imports, "_EVERY", 100)
+    monkeypatch.setattr(imports, "database_folder", lambda host, data_dir: data_dir)
     room = [1 << 40, 1 << 26]
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=room.pop(0)))
     upload = imported()

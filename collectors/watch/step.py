@@ -24,13 +24,19 @@ _ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt
 
 
 class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
-    """Begins after the pool has forked its processes, and ends as soon as the worker is asked to stop."""
+    """Begins after the pool has forked its processes, and ends as soon as the worker is asked to stop.
+
+    A worker that only does what is periodic watches nothing.
+    """
 
     requires = ("celery.worker.components:Pool",)
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         self._keeper: Keeper | None = None
+
+    def include_if(self, parent: Any) -> bool:
+        return "imports" in parent.app.amqp.queues.consume_from
 
     def start(self, parent: Any) -> None:
         with suppress(OSError, AttributeError):  # glibc alone keeps memory apart for each thread: a third more of it

@@ -96,7 +96,7 @@ def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> N
         receiving.discard(upload)
     try:
         store.discard_source(source)
-    except DatabaseError:  # beat does it later
+    except DatabaseError:  # a periodic task does it later
         logger.warning("source %s could not be discarded", source.pk, exc_info=True)
 
 

@@ -98,7 +98,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
 
 
 def database_folder(host: str, data_dir: Path) -> Path | None:
-    """The folder of the PostgreSQL that Causeline itself runs in its data directory, by a socket; None for any other."""
+    """The folder of the PostgreSQL that Causeline runs itself, which is asked by a socket; None for any other."""
     folder = data_dir / "postgres"
     return folder if host.startswith("/") and folder.is_dir() else None
 

@@ -213,7 +213,7 @@ def fail(upload: Upload, error: str) -> None:
 
 
 def discard(upload: Upload) -> None:
-    """Remove the files of an upload. A disk that takes nothing may give nothing up either; then beat does it later."""
+    """Remove the files of an upload. A full disk may give nothing up either: a periodic task does it then."""
     shutil.rmtree(folder_of(upload), ignore_errors=True)
 
 

@@ -30,7 +30,7 @@ def import_upload(upload_id: int) -> None:
 
 
 def queue(upload: Upload) -> None:
-    """All has arrived: hand it to a worker. Should the broker lose or refuse the message, beat queues it again."""
+    """All has arrived: hand it to a worker. Where the broker loses it, `take_up_uploads` does it again."""
     arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
     waits = arrived.update(state=State.WAITING, seen=timezone.now())
     upload.refresh_from_db()

@@ -1,4 +1,4 @@
-"""What one machine runs of Causeline: the servers, the environment of its processes, web, worker and beat.
+"""What one machine runs of Causeline: the servers, the environment of its processes, web, workers and beat.
 
 Django is never imported here: what needs it runs in a process of its own, so that a failing part cannot take the
 supervisor with it.

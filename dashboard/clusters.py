@@ -15,7 +15,7 @@ from timeline.cluster_payloads import (
     StreamPayload,
     StreamState,
 )
-from timeline.verdicts import duration
+from timeline.lengths import duration
 
 WORDS: dict[SourceState, str] = {
     "waiting": "waiting for a worker",

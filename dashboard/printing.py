@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 from collectors.analysis import Analysis, alike
 from collectors.formats import Skipped
@@ -10,9 +11,10 @@ from dashboard.terminal import KEPT, Terminal, plain
 from timeline import documents
 from timeline.coverage import CoverageRow, RuleCoverage, coverage, judgeable
 from timeline.judge import rulebook
+from timeline.lengths import Length
 from timeline.payloads import FindingGroupPayload, ProofPayload
 from timeline.rulebook import Finding, Occurrence, Rule, digest, settings
-from timeline.verdicts import DELAY, duration
+from timeline.verdicts import DELAY
 
 _SKIPPED = 5  # reasons shown; JSON has them all
 _EVENTS = 6  # of a row's proof shown, and the last; JSON has them all
@@ -75,11 +77,11 @@ def _groups(
         rows.append(documents.Told(0, 0, documents.finding(found), told))
     for group, _ in documents.rows(rows):
         alike_ones = members[group["key"]]
-        lengths = sorted(each.length for each in alike_ones)
-        if lengths[0] == lengths[-1]:
+        intervals = {each.interval for each in alike_ones if each.interval}
+        if len({each.length for each in alike_ones}) == 1 or not intervals:
             yield group, group["proof"]
             continue
-        group["summary"] += f", by {duration(lengths[0])} to {duration(lengths[-1])}"
+        group["summary"] += f", by {reduce(Length.within, intervals).certain}"
         group["why"] = group["why"].partition(DELAY)[0]
         yield group, _proof_of_all(alike_ones)
 

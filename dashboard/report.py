@@ -19,6 +19,7 @@ from dashboard.turning import shown
 from timeline import documents
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
+from timeline.lengths import duration
 from timeline.payloads import (
     AcknowledgementPayload,
     FindingGroupPayload,
@@ -27,7 +28,6 @@ from timeline.payloads import (
     WindowPayload,
 )
 from timeline.rulebook import Finding, settings
-from timeline.verdicts import duration
 
 _HOME = Path(__file__).resolve().parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")

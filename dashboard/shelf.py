@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from timeline.entries import microseconds
+from timeline.lengths import duration
 from timeline.queries import NewFinding, ShelfRow, SourceRow
-from timeline.verdicts import duration
 
 _BARS = 80  # of the histogram
 _WIDTH, _HEIGHT = 240, 30

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
 _COMMAND = re.compile(r"`[^`]*`")
+_ASCII = str.maketrans({"≈": "~", "≤": "<=", "–": "-", "→": "->"})  # what a length must not lose
 KEPT = "\0"  # stands for a space at which no line is broken
 
 
@@ -28,13 +29,14 @@ class Terminal:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.width = min(120, max(40, shutil.get_terminal_size((100, 24)).columns))
+        self._plain = {} if "utf" in (stream.encoding or "utf-8").lower() else _ASCII
         self._colours = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def paint(self, text: str, colour: str) -> str:
         return f"\033[{_COLOURS[colour]}m{text}\033[0m" if self._colours else text
 
     def line(self, text: str = "") -> None:
-        print(text, file=self._stream)
+        print(text.translate(self._plain), file=self._stream)
 
     def wrapped(self, text: str, indent: str, hanging: str = "", colour: str = "") -> None:
         """In lines of the terminal's width; a command in backticks stays in one line, so that it can be copied."""

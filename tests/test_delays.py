@@ -30,8 +30,8 @@ def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_c
     gaps = [found for found in findings(WATCH) if found.rule == "service-gap"]
     assert gaps
     assert {found.bounds for found in gaps} == {(0.0, 1.0)}
-    assert all("for less than 1 s, under Pod" in found.summary for found in gaps)
-    assert all("The delay is at most 1 s." in found.worst.why for found in gaps)
+    assert all("for ≤ 1 s each, under Pod" in found.summary for found in gaps)
+    assert all("The delay is ≤ 1 s." in found.worst.why for found in gaps)
 
 
 def test_nothing_took_no_time() -> None:

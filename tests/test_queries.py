@@ -112,11 +112,11 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
     first = next(row for row in listed(sample) if row["rule"] == "service-gap")
     assert (first["rule"], first["severity"]) == ("service-gap", "warning")
     assert (first["start"], first["end"]) == GAP
-    assert first["summary"] == "Service ring was away for 53 ms under 3 running Pods"
+    assert first["summary"] == "Service ring was away for ≈ 50 ms under 3 running Pods"
     lanes = shown["lanes"]
     holes, shades, arrows = shown["holes"], shown["shades"], shown["arrows"]
     assert [(lanes[lane]["kind"], lanes[lane]["name"]) for lane in holes["lane"]] == [("Service", "ring")] * 2
-    assert (holes["start"][0], holes["end"][0], holes["text"][0]) == (*GAP, "none · 53 ms")
+    assert (holes["start"][0], holes["end"][0], holes["text"][0]) == (*GAP, "none · ≈ 50 ms")
     assert holes["finding"][0] == first["key"]
     shaded = {
         lanes[lane]["name"] for lane, key in zip(shades["lane"], shades["finding"], strict=True) if key == first["key"]
@@ -124,7 +124,7 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
     assert shaded == {"ring-steady-0", "ring-steady-1", "ring-steady-2"}
     assert lanes[arrows["from_lane"][0]]["name"] == "ring-weak-0"
     assert lanes[arrows["to_lane"][0]]["kind"] == "Service"
-    assert (arrows["to_time"][0], arrows["text"][0]) == (GAP[1], "Service 31 ms late")
+    assert (arrows["to_time"][0], arrows["text"][0]) == (GAP[1], "Service ≈ 30 ms late")
 
 
 def test_a_window_is_padded_by_its_width_within_the_recording(sample: Source) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
 from timeline.judge import rulebook
+from timeline.lengths import duration
 from timeline.rulebook import Effect, Finding
-from timeline.verdicts import Verdict, duration
+from timeline.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"
 HEADINGS = ["What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"]
@@ -80,7 +81,7 @@ def test_pod_before_service_on_a_restarted_pod() -> None:
 def test_service_gap_counts_the_gaps_of_a_pod() -> None:
     found = check_fires("service-gap/fires-volcano-restart-pod", *(f"Pod/ring-steady-{n}" for n in range(3)))
     for finding in found:
-        assert [each.hole for each in finding.occurrences] == ["none · 53 ms", "none · 52 ms"]
+        assert [each.hole for each in finding.occurrences] == ["none · ≈ 50 ms", "none · 43–58 ms"]
         assert finding.bounds == (0.045054, 0.055354)
         assert finding.severity == "warning"
 

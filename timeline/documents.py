@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from timeline.coverage import coverage, judgeable
-from timeline.entries import FOREVER, ObjectRef, moment
+from timeline.entries import ObjectRef, moment
+from timeline.lengths import duration
 from timeline.lifelines import public_uid
 from timeline.payloads import (
     DocumentPayload,
@@ -15,7 +16,6 @@ from timeline.payloads import (
     ToldPayload,
 )
 from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
-from timeline.verdicts import bounds, duration
 from timeline.world import World
 
 _SEVERITIES = ("error", "warning", "info")
@@ -40,12 +40,13 @@ def object_payload(ref: ObjectRef) -> ObjectPayload:
 def proof_payload(proof: Proof) -> ProofPayload:
     at = proof.moment
     revision = at.stamp.resource_version
+    earliest, latest = at.committed
     return {
         "role": proof.role,
         "resource_version": None if revision is None else str(revision),
         "time": timestamp(at.time),
-        "earliest": timestamp(at.stamp.received),
-        "latest": None if at.stamp.staged == FOREVER else timestamp(at.stamp.staged),
+        "earliest": timestamp(earliest),
+        "latest": None if latest is None else timestamp(latest),
         "actor": at.actor or None,
         "user_agent": at.user_agent or None,
         "audit_id": at.identity or None,
@@ -161,7 +162,6 @@ def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], i
     """What a timeline draws of an occurrence; `number` gives a track's. `group` is the same for all whom it befell
     alike."""
     proof = [{**proof_payload(one), "at": one.moment.time, "track": number(one.ref)} for one in each.proof]
-    ends = each.proof[0].moment, each.proof[-1].moment
     return {
         "group": digest(found.rule, found.other, found.subject.namespace, f"{each.first} {each.last} {found.severity}"),
         "first": each.first,
@@ -173,7 +173,7 @@ def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], i
         "effect_text": each.effect_text,
         "arrow": each.arrow,
         "hole": each.hole,
-        "bounds": bounds(ends[0], ends[1]) if len(each.proof) > 1 else None,
+        "bounds": [each.interval.least, each.interval.most] if each.interval else None,
         "proof": proof,
     }
 

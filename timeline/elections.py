@@ -14,7 +14,7 @@ from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.deployment import Lock
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import setting
-from timeline.verdicts import Verdict, bounds, surely_live
+from timeline.verdicts import Verdict, between, dated, surely_live
 from timeline.world import World
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")
@@ -248,8 +248,8 @@ def renews(before: Moment, after: Moment) -> bool:
 
 def at_most(a: Moment, b: Moment) -> float:
     """Seconds between two writes of one Lease; infinite where nothing tells when the second came."""
-    known = bounds(a, b)
-    return known[1] if known else inf
+    most = between(a, b).most
+    return inf if most is None or not dated(b) else most / 1e6
 
 
 def sureness(*moments: Moment) -> Verdict:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from timeline.entries import Change, Clock, Entry, Facts, ObjectRef, Owner, Place
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Owner, Place
 from timeline.kinds import Kind, Reference, kind_of
 from timeline.order import SECOND, At, CommitClock, Stamp
 
@@ -32,6 +32,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     entry: Entry
     at: At  # its place in commit order, also among moments that are drawn at one time
     space: str = ""  # which counter its revision is of
+    following: int = 0  # when it was committed at the soonest, by the revisions before it, where its entry is undated
 
     @property
     def stamp(self) -> Stamp:
@@ -40,6 +41,20 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     @property
     def change(self) -> Change:
         return self.entry.change
+
+    @property
+    def committed(self) -> tuple[int, int | None]:
+        """When it was committed at the soonest and at the latest, microseconds; None where nothing bounds it."""
+        entry = self.entry
+        if entry.clock is Clock.AUDIT:
+            return entry.received, None if entry.staged == FOREVER else entry.staged
+        if entry.dated:
+            return entry.received, max(entry.received + SECOND, self.time)  # it tells a whole second
+        if not entry.undated:
+            return self.time, None  # nobody was watching who could tell when it came
+        if entry.resource_version is None:
+            return entry.received, max(entry.received, min(entry.arrived, entry.staged))
+        return max(entry.received, min(self.following, self.time)), self.time
 
     @property
     def clock(self) -> Clock:
@@ -184,7 +199,7 @@ def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: s
                 lives[-1].append(each)
     if len(lives) > 1:
         lives.sort(key=lambda timed: (timed[0][0], timed[0][1].resource_version or 0, timed[0][1].ref.uid))
-    return [_track(name, number, timed, space) for number, timed in enumerate(lives, 1)]
+    return [_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)]
 
 
 ANONYMOUS = "life-"  # begins the UID of a track whose observations carry none
@@ -224,7 +239,7 @@ def _end(entry: Entry) -> int:
     return int(entry.change is Change.DELETED)
 
 
-def _track(name: Name, number: int, timed: list[tuple[int, Entry]], space: str) -> Track:
+def _track(name: Name, number: int, timed: list[tuple[int, Entry]], space: str, clock: CommitClock) -> Track:
     moments: list[Moment] = []
     facts: Facts | None = None
     owner: Owner | None = None
@@ -240,7 +255,8 @@ def _track(name: Name, number: int, timed: list[tuple[int, Entry]], space: str) 
         owner = owner or entry.owner
         if time > latest:
             latest = time
-        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space))
+        before = clock.drawn(entry.resource_version, entry.received, entry.staged) - SECOND if entry.undated else 0
+        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space, before))
     ref = timed[0][1].ref
     if not ref.uid:  # a stable stand-in, so that each life has a key of its own
         ref = replace(ref, uid=f"{ANONYMOUS}{number}")

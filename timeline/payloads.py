@@ -118,7 +118,7 @@ class FindingGroupPayload(TypedDict):
     """One occurrence, for all whom it befell alike: one row of the list, which opens."""
 
     key: str
-    summary: str  # "Service ring was away for 53 ms under 3 running Pods"
+    summary: str  # "Service ring was away for ≈ 50 ms under 3 running Pods"
     severity: Severity
     verdict: Literal["exact", "bounded", "inconclusive"]
     status: Literal["suspected", "confirmed", "withdrawn"]
@@ -214,7 +214,7 @@ class Holes(TypedDict):
     lane: list[int]
     start: list[int]
     end: list[int]
-    text: list[str]  # "none · 53 ms"
+    text: list[str]  # "none · ≈ 50 ms"
     finding: list[str]  # FindingGroupPayload.key
 
 

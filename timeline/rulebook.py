@@ -12,6 +12,7 @@ from types import ModuleType
 import msgspec
 
 from timeline.entries import ObjectRef
+from timeline.lengths import Length
 from timeline.lifelines import Moment, Track
 from timeline.payloads import Severity
 from timeline.verdicts import Verdict
@@ -60,6 +61,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     proof: tuple[Proof, ...]
     arrow: str = ""  # drawn from the first proof to the last, with these words
     hole: str = ""  # drawn between the two, on the lane of the first
+    interval: Length | None = None  # how long it lasted, or how late the last came, as far as that is known
 
     @property
     def length(self) -> int:
@@ -82,7 +84,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     occurrences: tuple[Occurrence, ...]  # at least one, in order
     advice: tuple[str, ...]
     delay: int | None  # microseconds, drawn
-    bounds: tuple[float, float] | None = None  # seconds
+    interval: Length | None = None  # within which the delay is known to lie
     affects: tuple[ObjectRef, ...] = ()
     count: int | None = None  # of what was found too many; None: of the occurrences
     status: Status = Status.CONFIRMED
@@ -92,6 +94,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def worst(self) -> Occurrence:
         """The occurrence with the most harm; the longest of them."""
         return max(self.occurrences, key=lambda each: (*each.weight, -each.first))
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Of the delay, in seconds; None where nothing bounds it."""
+        if self.interval is None or self.interval.most is None:
+            return None
+        return self.interval.least / 1e6, self.interval.most / 1e6
 
     @property
     def severity(self) -> Severity:

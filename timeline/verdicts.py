@@ -7,11 +7,13 @@ from enum import StrEnum
 from itertools import pairwise
 
 from timeline.entries import Change, Clock
+from timeline.lengths import Length, duration
 from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND, by_revision, delay_bounds, precedes
+from timeline.order import SECOND, by_revision, precedes
 from timeline.world import World
 
 IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which a write may have been asked for and not yet answered
+_STEP = 5 * SECOND  # µs between two times at which a finding of a live source says for how long nothing failed
 FAILURE_WITHIN = 60 * SECOND  # µs after something came, in which a failure is laid to its absence
 
 
@@ -60,6 +62,48 @@ def failure(pod: Track, since: int, until: int) -> Moment | None:
     return None
 
 
+def unfailed(pod: Track, since: Moment, until: Moment | int, world: World) -> str:
+    """That no failure of a Pod was seen after something came, for how long that was looked at, and that its Job failed
+    meanwhile or soon after. An `until` that is no moment is a drawn time."""
+    latest = until if isinstance(until, int) else until.committed[1] or until.time
+    looked = world.watched_after(latest, FAILURE_WITHIN)
+    steps = looked // _STEP * _STEP
+    if looked >= FAILURE_WITHIN:
+        seen = "in the minute after"
+    elif world.live:
+        seen = f"in the {duration(steps)} since" if steps else "so far"
+    else:
+        seen = f"until the recording ends{f' {duration(_whole(looked))} later' if looked else ''}"
+    failed = _failed_owner(pod, since.time, latest, world)
+    if not failed:
+        return f"no failure seen {seen}"
+    owner, when = failed
+    return f"no failure seen {seen}; {owner.ref.kind} {owner.ref.name} failed after {between(since, when)}"
+
+
+def _whole(microseconds: int) -> int:
+    """Without digits that nobody needs, downwards."""
+    unit = SECOND if microseconds >= 10 * SECOND else SECOND // 10 if microseconds >= SECOND else 1_000
+    return max(1, microseconds // unit) * unit
+
+
+def _failed_owner(pod: Track, since: int, until: int, world: World) -> tuple[Track, Moment] | None:
+    """The Job or other owner of a Pod that failed between two drawn times, or soon after."""
+    track, seen = pod, {pod.key}
+    while (owner := world.owner_of(track)) and owner.key not in seen:
+        seen.add(owner.key)
+        track = owner
+        for before, after in pairwise(owner.moments):
+            if since <= after.time <= until + FAILURE_WITHIN and _failed(after) and not _failed(before):
+                return owner, after
+    return None
+
+
+def _failed(moment: Moment) -> bool:
+    facts = moment.facts
+    return "Failed" in (getattr(facts, "finished", ""), getattr(facts, "phase", ""))
+
+
 def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
     """Whether its namespace was on its way out by a drawn time: all in it goes, each in its time."""
     if since.actor.endswith(":namespace-controller"):
@@ -69,19 +113,24 @@ def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
     return any(each is not None and each <= until for each in asked)
 
 
-def bounds(a: Moment, b: Moment) -> tuple[float, float] | None:
-    """Seconds between two commits, a first, at least and at most; None where no clock tells, or clocks contradict."""
-    least, most = delay_bounds(a.stamp, b.stamp)
-    if not dated(b) or most <= 0:
-        return None
-    if dated(a):
-        return least, most
-    return 0.0, max(0.0, most - (a.time - a.stamp.received) / 1e6)  # it was committed at its drawn time or later
+def between(a: Moment, b: Moment) -> Length:
+    """How long after one commit another one came, as far as their clocks tell; unknown where these contradict it."""
+    (a_least, a_most), (b_least, b_most) = a.committed, b.committed
+    if b_most is not None and b_most <= a_least:
+        return Length(0, None)
+    least = 0 if a_most is None else max(0, b_least - a_most)
+    return Length(least, None if b_most is None else b_most - a_least)
+
+
+def so_far(a: Moment, until: int) -> Length:
+    """How long something that a commit began had lasted at a drawn time, at least: it goes on."""
+    _, latest = a.committed
+    return Length(0 if latest is None else max(0, until - latest), None)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:
-    """The sentence that says why the order is that sure, and within what the delay is known to lie."""
-    known = _known(bounds(a, b))
+    """The sentence that says why the order is that sure, and between what the delay is known to lie."""
+    known = _known(a, b)
     if verdict is Verdict.INCONCLUSIVE:
         if Clock.OBJECT in (a.clock, b.clock):
             return f"Inconclusive: whole-second times do not tell the order, and no revisions do.{known}"
@@ -96,15 +145,9 @@ def why(verdict: Verdict, a: Moment, b: Moment) -> str:
 DELAY = " The delay is "  # from here on, `why` tells of one delay, and no more of the order
 
 
-def _known(within: tuple[float, float] | None) -> str:
-    if within is None:
-        return ""
-    least, most = (duration(round(each * 1e6)) for each in within)
-    if least == most:
-        return f"{DELAY}known to within {duration(round((within[1] - within[0]) * 1e6))}."
-    if within[0] == 0:
-        return f"{DELAY}at most {most}."
-    return f"{DELAY}known to lie between {least} and {most}."
+def _known(a: Moment, b: Moment) -> str:
+    length = between(a, b)
+    return "" if length.most is None else f"{DELAY}{length.certain}."
 
 
 def _counted(a: Moment, b: Moment) -> str:
@@ -113,20 +156,3 @@ def _counted(a: Moment, b: Moment) -> str:
     if a.clock is b.clock is Clock.AUDIT:
         return "both revisions come from the audit log of one cluster"
     return "the revisions of both kinds come from one counter, as their times bear out"
-
-
-def duration(microseconds: int) -> str:
-    """A length of time as a person says it: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
-    if microseconds == 0:
-        return "less than 1 s"  # two times of a clock that counts whole seconds
-    if microseconds < 1_000:
-        return f"{microseconds} µs"
-    if microseconds < 999_500:
-        return f"{round(microseconds / 1e3)} ms"
-    if microseconds < 59_950_000:
-        return f"{microseconds / 1e6:.1f} s".replace(".0 s", " s")
-    minutes, seconds = divmod(round(microseconds / 1e6), 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

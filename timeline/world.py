@@ -65,6 +65,14 @@ class World:
             self.reads.look(*LAST, rule)
         return time
 
+    def watched_after(self, time: int, length: int) -> int:
+        """How much of the time after a drawn one the source covers, up to `length`, microseconds. A judgement that
+        asked is made again until all of it has passed."""
+        end = self._ledger.last if self.horizon is None else self.horizon[1]
+        if self.live and end - time >= length:
+            return length  # it only grows
+        return min(length, max(0, self.last - time))
+
     @property
     def live(self) -> bool:
         """Whether it comes from streams that go on."""

@@ -42,7 +42,7 @@ from timeline.advice import kubectl, ordered
 from timeline.entries import Change
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import IN_FLIGHT, Verdict, bounds, dated, duration, order_of, torn_down, why
+from timeline.verdicts import IN_FLIGHT, Verdict, between, dated, order_of, so_far, torn_down, why
 from timeline.world import World
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
@@ -82,7 +82,6 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     if not found:
         return
     worst = max(found, key=lambda case: case.occurrence.weight)
-    ends = [proof.moment for proof in worst.occurrence.proof]
     yield Finding(
         rule="endpoints-before-service",
         subject=ref,
@@ -92,7 +91,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
         advice=ordered(line for case in found for line in case.advice),
         delay=worst.occurrence.length,
-        bounds=bounds(ends[0], ends[-1]) if worst.occurrence.arrow else None,
+        interval=worst.occurrence.interval,
     )
 
 
@@ -115,6 +114,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
         return None
     doubt = not before and not world.complete("", "Service", born.time, came.time)
     delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
+    late = between(born, came)
     ready = max(moment.facts.ready for moment in endpoints.moments if moment.time <= born.time + delay)
     effect, text = _effect(ready, "by then")
     if _by_hand(endpoints) and not came.facts.selects:
@@ -129,10 +129,11 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
         effect=effect,
         effect_text=text,
         proof=(Proof(f"{kind} created", endpoints.ref, born), Proof("Service created", service.ref, came)),
-        arrow=f"Service {duration(delay)} late",
+        arrow=f"Service {late.arrow}",
+        interval=late,
     )
     return Case(
-        f"{kind} {endpoints.ref.name} was created {duration(delay)} before its Service {name.name}",
+        f"{kind} {endpoints.ref.name} was created {late} before its Service {name.name}",
         service,
         Verdict.INCONCLUSIVE if doubt else verdict,
         occurrence,
@@ -185,7 +186,8 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
         effect, text = Effect.NONE, "it is written by hand"
     named = f"Service {absence.service.ref.name}" if absence.service else "its Service"
     still = "" if last < world.last else " and still does"
-    length = duration(last - first)
+    begun = max((since, piece.first), key=lambda moment: moment.time)
+    length = between(begun, absence.back) if absence.back and absence.back.time == last else so_far(begun, last)
     occurrence = Occurrence(
         first=first,
         last=last,
@@ -194,6 +196,7 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
         why=doubt or _why(absence, last),
         effect=effect,
         effect_text=text,
+        interval=length,
         proof=tuple(sorted((absence.since, _sign(piece, overdue)), key=lambda proof: proof.moment.at)),
     )
     return Case(
@@ -217,11 +220,11 @@ def _sign(piece: Track, overdue: int) -> Proof:
 
 
 def _why(absence: Absence, last: int) -> str:
-    rest = duration(last - absence.since.moment.time)
     if absence.back:
         return "Exact: the Service's deletion and its next creation are in the log, and the slice stood in between."
     begun = "deletion of the Service" if absence.service else "creation of the namespace"
-    return f"Exact: the {begun} is in the log, and no creation of one in the {rest} that follow in it."
+    rest = so_far(absence.since.moment, last)
+    return f"Exact: the {begun} is in the log, and no creation of one follows; the log goes on for {rest}."
 
 
 def _effect(ready: int, when: str) -> tuple[Effect, str]:

@@ -41,7 +41,7 @@ from timeline.advice import kubectl
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, duration, order_of, why
+from timeline.verdicts import Verdict, between, order_of, why
 from timeline.world import World
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
@@ -71,7 +71,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     ran = any(moment.facts.started or moment.facts.phase in {"Running", "Succeeded"} for moment in pod.moments)
     since = excess.since if excess.late else born
     delay = max(0, born.time - since.time)
-    told = f"{duration(delay)} {excess.words}" if excess.words.startswith("after") else excess.words
+    known = between(since, born) if excess.late else None
+    told = f"{known} {excess.words}" if excess.words.startswith("after") else excess.words
     yield Finding(
         rule="job-excess-pods",
         subject=pod.ref,
@@ -91,11 +92,12 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
                 else "{names} was not seen to run",
                 proof=(Proof(excess.role, job.ref, excess.since), Proof("Pod created", pod.ref, born)),
                 arrow="one Pod too many",
+                interval=known,
             ),
         ),
         advice=_advice(job),
         delay=delay if excess.late else None,
-        bounds=bounds(since, born) if excess.late else None,
+        interval=known,
     )
 
 

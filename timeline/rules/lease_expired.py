@@ -35,9 +35,8 @@ from timeline.advice import kubectl
 from timeline.elections import Election, heartbeat, renews, sureness
 from timeline.entries import Change
 from timeline.lifelines import Moment, Track
-from timeline.order import Stamp, delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, dated, duration
+from timeline.verdicts import Verdict, between, dated, so_far
 from timeline.world import World
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")
@@ -68,6 +67,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             "`renewTime` moves on.",
         ),
         delay=worst.length,
+        interval=worst.interval,
     )
 
 
@@ -93,12 +93,8 @@ def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
     lease, world, before = election.lease, election.world, election.write(start)
     term = before.facts.duration
     after = None if end is None else election.write(end)
-    until = after.stamp if after else Stamp(None, world.last, world.last)
-    if (
-        not term
-        or not dated(before)
-        or delay_bounds(before.stamp, until)[0] <= term + max(SLACK.value, SHARE.value * term)
-    ):
+    known = between(before, after) if after else so_far(before, world.last)
+    if not term or not dated(before) or known.least / 1e6 <= term + max(SLACK.value, SHARE.value * term):
         return None
     if not (_silent(election, start, before) if end is None else election.unbroken(start, end)):
         return None
@@ -110,13 +106,14 @@ def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
     return Occurrence(
         first=before.time,
         last=before.time + length,
-        headline=f"Lease {lease.ref.name} was not renewed for {duration(length)}, in a term of {term} s",
+        headline=f"Lease {lease.ref.name} was not renewed for {known}, in a term of {term} s",
         plural="Leases",
         why=_why(before, after),
         effect=Effect.POSSIBLE if harm else Effect.NONE,
         effect_text=f"{before.facts.holder} held it, and nobody led" if harm else _EXCUSES[after is not None],
         proof=tuple(proof),
-        hole=f"not renewed · {duration(length)}",
+        hole=f"not renewed · {known}",
+        interval=known,
     )
 
 

@@ -35,7 +35,7 @@ from timeline.advice import kubectl
 from timeline.elections import Election, Term, heartbeat, sureness
 from timeline.lifelines import Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, duration
+from timeline.verdicts import Verdict, between
 from timeline.world import World
 
 
@@ -53,7 +53,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         subject=lease.ref,
         other=None,
         verdict=sureness(*(one.moment for each, _ in stretches for one in each.proof)),
-        summary=f"Lease {lease.ref.name} changed hands {times} times in {duration(worst.length)}",
+        summary=f"Lease {lease.ref.name} changed hands {times} times in {worst.interval}",
         occurrences=tuple(each for each, _ in stretches),
         advice=(
             "Stop: look at why each holder lost it: its container's last state, and its log.",
@@ -61,21 +61,23 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
         delay=worst.length,
+        interval=worst.interval,
     )
 
 
 def _occurrence(election: Election, stretch: list[tuple[Term, Term]]) -> Occurrence:
     taken = [election.write(new.taken) for _, new in stretch]
-    length = taken[-1].time - taken[0].time
+    known = between(taken[0], taken[-1])
     holders = len({term.holder for handover in stretch for term in handover})
     sure = "Exact" if sureness(*taken) is Verdict.EXACT else "Bounded, by whole seconds"
-    times = f"changed hands {len(stretch)} times in {duration(length)}"
+    times = f"changed hands {len(stretch)} times in {known}"
     return Occurrence(
         first=taken[0].time,
         last=taken[-1].time,
         headline=f"Lease {election.lease.ref.name} {times}",
         plural="Leases",
         why=f"{sure}: the take-overs are writes of one Lease, and the API server's clock tells when each came.",
+        interval=known,
         effect=Effect.POSSIBLE,
         effect_text=f"{holders} holders led in turn",
         proof=tuple(Proof("taken over", election.lease.ref, moment) for moment in taken),

@@ -36,9 +36,11 @@ from collections.abc import Iterator
 from timeline.advice import kubectl
 from timeline.elections import Election, Term, at_most, heartbeat, sureness
 from timeline.entries import Change
+from timeline.lengths import Length
 from timeline.lifelines import Track
+from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, bounds, duration
+from timeline.verdicts import Verdict, between
 from timeline.world import World
 
 
@@ -52,7 +54,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         return
     longest = max(thefts, key=lambda theft: -theft.length)
     proof = [one.moment for theft in thefts for one in theft.proof]
-    times = f"{len(thefts)} times" if len(thefts) > 1 else f"{duration(longest.length)} after its holder had renewed it"
+    times = f"{len(thefts)} times" if len(thefts) > 1 else f"{longest.interval} after its holder had renewed it"
     yield Finding(
         rule="lease-stolen",
         subject=lease.ref,
@@ -67,7 +69,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
         delay=longest.length,
-        bounds=bounds(longest.proof[0].moment, longest.proof[1].moment),
+        interval=longest.interval,
     )
 
 
@@ -91,21 +93,24 @@ def _stolen(election: Election, old: Term, new: Term) -> bool:
 def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
     renewed, taken = election.write(old.renewed), election.write(new.taken)
     term, length = _term(election, old, new), max(0, taken.time - renewed.time)
+    known = between(renewed, taken)
+    left = Length(max(0, term * SECOND - (known.most or 0)), term * SECOND - known.least)
     sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded, by whole seconds"
     chained = taken.replaces is not None and taken.replaces == renewed.stamp.resource_version
-    between = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
+    unbroken = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
     return Occurrence(
         first=renewed.time,
         last=renewed.time + length,
-        headline=f"Lease {election.lease.ref.name} was taken over {duration(length)} into a term of {term} s",
+        headline=f"Lease {election.lease.ref.name} was taken over {known} into a term of {term} s",
         plural="Leases",
-        why=f"{sure}: the API server received the renewal and the take-over, {between}, and of the {term} s from the "
-        f"renewal {duration(max(0, term * 1_000_000 - length))} were left.",
+        why=f"{sure}: the API server received the renewal and the take-over, {unbroken}, and of the {term} s from the "
+        f"renewal {left} were left.",
         effect=Effect.OBSERVED,
         effect_text=f"{new.holder} led while {old.holder} could take itself for the leader",
         proof=(
             Proof("last renewal", election.lease.ref, renewed),
             Proof("taken over", election.lease.ref, taken),
         ),
-        arrow=f"{duration(length)} of {term} s",
+        arrow=f"{known} of {term} s",
+        interval=known,
     )

@@ -42,10 +42,10 @@ from typing import Any, NamedTuple
 from timeline.advice import kubectl
 from timeline.entries import Change, Clock
 from timeline.kinds.service import ServiceFacts
+from timeline.lengths import Length
 from timeline.lifelines import Moment, Track
-from timeline.order import delay_bounds
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
-from timeline.verdicts import IN_FLIGHT, Verdict, bounds, dated, duration, why
+from timeline.verdicts import IN_FLIGHT, Verdict, between, dated, so_far, why
 from timeline.world import World
 
 LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")
@@ -74,18 +74,23 @@ class Wait(NamedTuple):
     def length(self) -> int:
         return self.until - self.since.moment.time
 
+    @property
+    def known(self) -> Length:
+        return between(self.since.moment, self.came) if self.came else so_far(self.since.moment, self.until)
+
 
 class Peers(NamedTuple):
     """The other Services of a class."""
 
     served: bool  # any of them, ever
-    prompt: tuple[int, ...]  # how long those took that were served in time before this one was overdue, µs
+    prompt: tuple[Length, ...]  # how long those took that were served in time before this one was overdue
 
     @property
     def told(self) -> str:
         if not self.prompt:
             return "no other of its class was seen to be served in time"
-        within = f"within {duration(max(self.prompt))}"
+        most = max((length.most for length in self.prompt if length.most), default=0)
+        within = f"within {Length(0, most).certain.removeprefix('≤ ')}" if most else "in time"
         if len(self.prompt) > 1:
             return f"{len(self.prompt)} others of its class had their addresses {within}"
         return f"another of its class had its address {within}"
@@ -107,12 +112,12 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
 
 def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Finding:
     since, came, name = wait.since.moment, wait.came, service.ref.name
-    length = duration(wait.length)
+    length = wait.known
     verdict, reason = _verdict(wait)
     effect, text = _effect(wait, peers)
     proof = (wait.since, Proof("first address", service.ref, came)) if came else (wait.since,)
-    late = f"had its first address {length} after" if came else f"has had no address in the {length} since"
-    all_late = f"had a first address {length} after" if came else f"had no address in the {length} since"
+    late = f"had its first address {length} after" if came else f"has had no address for {length} since"
+    all_late = f"had a first address {length} after" if came else f"had no address for {length} since"
     return Finding(
         rule="load-balancer-late",
         subject=service.ref,
@@ -129,12 +134,13 @@ def _finding(service: Track, wait: Wait, peers: Peers, status: Status) -> Findin
                 effect=effect,
                 effect_text=text,
                 proof=proof,
-                arrow=f"address {length} late" if came else "",
+                arrow=f"address {length.arrow}" if came else "",
+                interval=length,
             ),
         ),
         advice=_advice(service, wait),
         delay=wait.length,
-        bounds=bounds(since, came) if came else None,
+        interval=length,
         status=status,
     )
 
@@ -247,9 +253,8 @@ def _peers(service: Track, wait: Wait, world: World) -> Peers:
         if came.facts.balancer_class == wait.facts.balancer_class:
             served = True
             asked = next(moment for moment in peer.moments if moment.facts.type == "LoadBalancer")
-            took = came.time - asked.time
-            if peer.created and dated(came) and took <= LATE.microseconds and came.time <= overdue:
-                prompt.append(took)
+            if peer.created and dated(came) and came.time - asked.time <= LATE.microseconds and came.time <= overdue:
+                prompt.append(between(asked, came))
     return Peers(served, tuple(prompt))
 
 
@@ -261,7 +266,7 @@ def _verdict(wait: Wait) -> tuple[Verdict, str]:
         return Verdict.INCONCLUSIVE, "Inconclusive: writes are missing from this source, perhaps an earlier address."
     if not came:
         return sure, f"{sure.capitalize()}: every write of it until then is in the source, and none brought an address."
-    if not dated(since) or delay_bounds(since.stamp, came.stamp)[0] <= LATE.value:
+    if not dated(since) or between(since, came).least <= LATE.microseconds:
         return Verdict.INCONCLUSIVE, "Inconclusive: the clocks leave open whether it took longer than it may."
     return sure, why(sure, since, came)
 

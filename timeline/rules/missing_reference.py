@@ -40,10 +40,11 @@ from typing import NamedTuple
 from timeline.advice import kubectl
 from timeline.entries import Change, Clock, Level, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
+from timeline.lengths import Length
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, duration, order_of, why
+from timeline.verdicts import Verdict, between, order_of, so_far, why
 from timeline.world import World
 
 GRACE = setting("missing-reference", "grace", 5, "s", "How long something may be missing without a warning.")
@@ -212,35 +213,40 @@ def _finding(user: Track, name: Name, absence: Absence, found: Judgement) -> Fin
     what = f"{name.kind} {name.name}"
     fate = "was created later" if absence.came else "was deleted" if absence.went else "does not exist"
     ran = _ran(user)
+    came = absence.came[1] if absence.came else None
+    waited = between(absence.start, came) if came else so_far(absence.start, found.end)
     return Finding(
         rule="missing-reference",
         subject=user.ref,
         other=known[0].ref if known else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name),
         verdict=found.verdict,
-        summary=f"{user.ref.kind} {user.ref.name} waited {duration(length)} for {what}, which {fate}",
+        summary=f"{user.ref.kind} {user.ref.name} waited {waited} for {what}, which {fate}",
         occurrences=(
             Occurrence(
                 first=start,
                 last=found.end,
-                headline=f"{{subjects}} waited {duration(length)} for {what}",
+                headline=f"{{subjects}} waited {waited} for {what}",
                 plural=f"{user.ref.kind}s",
                 why=found.why,
                 effect=Effect.NONE if short or usual else Effect.POSSIBLE,
                 effect_text="{names} was not seen to go on"
                 if ran is None
-                else f"{{names}} went on {_later(ran, found)}",
+                else f"{{names}} went on {_later(ran, came, found)}",
                 proof=_proof(user, name, absence, found.word),
-                arrow=f"{name.kind} {duration(length)} late" if absence.came else "",
+                arrow=f"{name.kind} {waited.arrow}" if came else "",
+                interval=waited,
             ),
         ),
         advice=_advice(user, name),
         delay=length,
-        bounds=bounds(absence.start, absence.came[1]) if absence.came else None,
+        interval=waited,
     )
 
 
-def _later(ran: int, found: Judgement) -> str:
-    return f"{duration(max(0, ran - found.end))} later"
+def _later(ran: int, came: Moment | None, found: Judgement) -> str:
+    """How long after it came, or after it was seen, something went on that ran by then, at a time of whole seconds."""
+    least, most = came.committed if came else (found.end, found.end)
+    return f"{Length(max(0, ran - SECOND - (most or ran)), max(1, ran - least))} later"
 
 
 def _proof(user: Track, name: Name, absence: Absence, word: tuple[Track, Moment] | None) -> tuple[Proof, ...]:

@@ -41,7 +41,7 @@ from timeline.advice import kubectl
 from timeline.lifelines import Moment, Name, Track
 from timeline.order import SECOND
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, bounds, duration, failure, order_of, surely_live, why
+from timeline.verdicts import Verdict, between, failure, order_of, surely_live, unfailed, why
 from timeline.world import World
 
 _OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
@@ -79,14 +79,15 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         return
     doubt = _OVERLAP if overlap else _doubt(pod, name, earlier, came, world)
     verdict = Verdict.INCONCLUSIVE if doubt else ordered
-    effect, text = _effect(pod, born, came)
+    effect, text = _effect(pod, born, came, world)
+    late = between(born, came)
     delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
     yield Finding(
         rule="pod-before-service",
         subject=pod.ref,
         other=service.ref,
         verdict=verdict,
-        summary=f"Pod {pod.ref.name} was created {duration(delay)} before its Service {subdomain}",
+        summary=f"Pod {pod.ref.name} was created {late} before its Service {subdomain}",
         occurrences=(
             Occurrence(
                 first=born.time,
@@ -97,12 +98,13 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
                 effect=effect,
                 effect_text=text,
                 proof=(Proof("Pod created", pod.ref, born), Proof("Service created", service.ref, came)),
-                arrow=f"Service {duration(delay)} late",
+                arrow=f"Service {late.arrow}",
+                interval=late,
             ),
         ),
         advice=_advice(service, world),
         delay=delay,
-        bounds=bounds(born, came),
+        interval=late,
     )
 
 
@@ -139,7 +141,7 @@ def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
     return bool(held.terminal) and 0 <= held.attempt < getattr(owner_facts, "version", 0)
 
 
-def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
+def _effect(pod: Track, born: Moment, came: Moment, world: World) -> tuple[Effect, str]:
     reported = next((moment for moment in pod.moments if moment.facts.started), None)
     if reported is None:
         return Effect.NONE, "no container of {names} was seen to start"
@@ -154,12 +156,13 @@ def _effect(pod: Track, born: Moment, came: Moment) -> tuple[Effect, str]:
             return Effect.NONE, "{names} started later"
     if failed := failure(pod, reported.time, came.time):
         return Effect.OBSERVED, f"{{names}} started first and failed {_from(came, failed)}"
-    return Effect.POSSIBLE, "{names} started first; no failure seen in the minute after"
+    return Effect.POSSIBLE, f"{{names}} started first; {unfailed(pod, reported, came, world)}"
 
 
 def _from(came: Moment, failed: Moment) -> str:
-    away = duration(abs(failed.time - came.time))
-    return f"{away} after the Service came" if failed.time >= came.time else f"{away} before the Service came"
+    if failed.time >= came.time:
+        return f"{between(came, failed)} after the Service came"
+    return f"{between(failed, came)} before the Service came"
 
 
 def _advice(service: Track, world: World) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, duration
+from timeline.verdicts import Verdict, between
 from timeline.world import World
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
@@ -265,12 +265,14 @@ def _finding(owner: Track, found: Runaway) -> Finding:
 
 def _pace(leaked: list[Track]) -> str:
     """How quickly they came, in words."""
-    length = leaked[-1].first.time - leaked[0].first.time
-    if length <= 0:
+    length = between(leaked[0].first, leaked[-1].first)
+    if len(leaked) < 2 or not length.most:
         return ""
-    per_second = (len(leaked) - 1) / length * 1e6
-    often = f"{per_second:.1f} a second" if per_second >= 1 else f"{per_second * 60:.1f} a minute"
-    return f" in {duration(length)} ({often})"
+    if not length.close:
+        return f" in {length}"
+    per_second = (len(leaked) - 1) / (length.least + length.most) * 2e6
+    often = f"{per_second:.2g} a second" if per_second >= 1 else f"{per_second * 60:.2g} a minute"
+    return f" in {length} ({often})"
 
 
 def _advice(owner: Track, leaked: list[ObjectRef], standing: list[ObjectRef]) -> Iterator[str]:

@@ -31,12 +31,25 @@ a job with the svc plugin, or let the workload retry DNS.
 """
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import NamedTuple
 
 from timeline.advice import kubectl
+from timeline.lengths import Length
 from timeline.lifelines import Moment, Name, Track
 from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, bounds, dated, duration, failure, order_of, surely_live, torn_down, why
+from timeline.verdicts import (
+    Verdict,
+    between,
+    dated,
+    failure,
+    order_of,
+    so_far,
+    surely_live,
+    torn_down,
+    unfailed,
+    why,
+)
 from timeline.world import World
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
@@ -52,6 +65,10 @@ class Gap(NamedTuple):
     def length(self) -> int:
         return self.ended - self.went.time
 
+    @property
+    def known(self) -> Length:
+        return between(self.went, self.back[1]) if self.back else so_far(self.went, self.ended)
+
 
 @rule("service-gap", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
@@ -66,12 +83,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     if not gaps:
         return
     longest = max(gaps, key=lambda gap: (gap.length, -gap.went.time))
-    away = longest.length
-    times = (
-        f" {len(gaps)} times, for {'up to ' if away else ''}{duration(away)},"
-        if len(gaps) > 1
-        else f" for {duration(away)}"
-    )
+    each = reduce(Length.within, (gap.known for gap in gaps))
+    times = f" {len(gaps)} times, for {each} each," if len(gaps) > 1 else f" for {each}"
     yield Finding(
         rule="service-gap",
         subject=pod.ref,
@@ -80,33 +93,33 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
         occurrences=tuple(_occurrence(pod, gap, world) for gap in gaps),
         advice=_advice(gaps[0].service, world),
-        delay=away,
-        bounds=bounds(longest.went, longest.back[1]) if longest.back else None,
+        delay=longest.length,
+        interval=longest.known,
     )
 
 
 def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
-    effect, text = _effect(pod, gap)
-    away = duration(gap.length)
+    effect, text = _effect(pod, gap, world)
     proof = [Proof("Service deleted", gap.service.ref, gap.went)]
     if gap.back:
         proof.append(Proof("created again", gap.back[0].ref, gap.back[1]))
         reason = _doubt(pod, gap, world) or why(_order(pod, gap, world), gap.went, gap.back[1])
     else:
-        rest = duration(world.last - gap.went.time)
         reason = _doubt(pod, gap, world) or (
-            f"Exact: the deletion is in the log, and no creation of that name in the {rest} that follow in it."
+            "Exact: the deletion is in the log, and no creation of that name follows; the log goes on for "
+            f"{so_far(gap.went, world.last)}."
         )
     return Occurrence(
         first=gap.went.time,
         last=gap.ended,
-        headline=f"Service {gap.service.ref.name} was away for {away} under {{subjects}}{_still(gap)}",
+        headline=f"Service {gap.service.ref.name} was away for {gap.known} under {{subjects}}{_still(gap)}",
         plural="running Pods",
         why=reason,
         effect=effect,
         effect_text=text,
         proof=tuple(proof),
-        hole=f"none · {away}",
+        hole=f"none · {gap.known}",
+        interval=gap.known,
     )
 
 
@@ -187,14 +200,15 @@ def _owner_left(pod: Track, soon: int, world: World) -> bool:
     return False
 
 
-def _effect(pod: Track, gap: Gap) -> tuple[Effect, str]:
+def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
     if not pod.facts_at(gap.ended).started:
         return Effect.NONE, "no container of {names} was seen to start"
     if not pod.told("hostname"):
         return Effect.NONE, "{names} has no hostname, and so no DNS name to lose"
     if failed := failure(pod, gap.went.time, gap.ended):
-        return Effect.OBSERVED, f"{{names}} failed {duration(failed.time - gap.went.time)} after it went"
-    return Effect.POSSIBLE, "{names} ran meanwhile; no failure seen in the minute after"
+        return Effect.OBSERVED, f"{{names}} failed {between(gap.went, failed)} after it went"
+    seen = unfailed(pod, gap.went, gap.back[1] if gap.back else gap.ended, world)
+    return Effect.POSSIBLE, f"{{names}} ran meanwhile; {seen}"
 
 
 def _advice(service: Track, world: World) -> tuple[str, ...]:

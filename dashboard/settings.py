@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
-from kombu import Queue
 
 from dashboard import environment
 
@@ -87,7 +86,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # whoever can write to the broker sends data, never code
 # Imports take hours where many come, and have a queue of their own: what is done again and again never waits for them.
-CELERY_TASK_QUEUES = [Queue("periodic"), Queue("imports")]
+CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
 CELERY_TASK_ROUTES = {"collectors.tasks.import_upload": {"queue": "imports"}}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"

@@ -201,7 +201,7 @@ def test_each_queue_has_a_worker_and_imports_have_theirs_alone() -> None:
     commands = [command_of("worker"), command_of("periodic")]
     queues = [command[command.index("--queues") + 1] for command in commands]
     assert queues == ["imports", "periodic"]
-    assert {queue.name for queue in app.conf.task_queues} == set(queues)
+    assert set(app.conf.task_queues) == set(queues)
     assert " ".join(PERIODIC) in " ".join(commands[1])
     variables = {"PATH": "/usr/bin"}
     launched = {each.name: each.command for each in programs("127.0.0.1", 1, 4, variables, Path("/tmp"))}

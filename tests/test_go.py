@@ -1,5 +1,7 @@
-"""What an alert's link opens."""
+"""What an alert's link opens, on the sample recording: which object, and what is said where there is none."""
 
+import re
+from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -9,6 +11,7 @@ from timeline.models import Occurrence, Source, Track
 
 pytestmark = pytest.mark.django_db
 GAP = 1795247520841106  # the Service ring goes
+SECOND = 1_000_000
 
 
 def led_to(client: Client, sample: Source, **question: str | int) -> dict[str, str]:
@@ -16,67 +19,181 @@ def led_to(client: Client, sample: Source, **question: str | int) -> dict[str, s
     answer = client.get("/go", question)
     assert answer.status_code == 302, answer.content
     address = urlsplit(answer.headers["Location"])
-    assert address.path == f"/sources/{sample.pk}/"
+    assert (address.scheme, address.netloc, address.path) == ("", "", f"/sources/{sample.pk}/")
     return {name: values[0] for name, values in parse_qs(address.query).items()}
 
 
 def page(client: Client, status: int, **question: str | int) -> str:
     answer = client.get("/go", question)
     assert answer.status_code == status, answer.headers
-    return answer.content.decode()
+    return unescape(re.sub(r"<[^>]*>", "", answer.content.decode()))
 
 
 def root_of(sample: Source) -> str:
     return str(Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart").id)
 
 
+def track_of(sample: Source, kind: str, name: str, life: int = 0) -> Track:
+    return Track.objects.filter(source=sample, kind=kind, name=name, namespace="vol-restart").order_by("life")[life]
+
+
 @pytest.mark.parametrize("kind", ["Pod", "pod", "pods", "po", ""])
-def test_an_alert_on_a_pod_leads_to_its_job(client: Client, sample: Source, kind: str) -> None:
+def test_an_alert_on_a_pod_leads_to_its_lane_within_its_job(client: Client, sample: Source, kind: str) -> None:
     query = led_to(client, sample, source="sample", namespace="vol-restart", kind=kind, name="ring-steady-0")
     assert query["focus"] == root_of(sample)
+    assert query["lane"] == "Pod/vol-restart/ring-steady-0"
+    assert query["about"] == str(track_of(sample, "Pod", "ring-steady-0").id)
     assert int(query["start"]) < GAP < int(query["end"])
     found = Occurrence.objects.get(source=sample, key=query["finding"])
-    assert (found.rule, found.rank) == ("service-gap", 1)
+    assert int(query["about"]) in found.tracks
 
 
-def test_a_job_may_be_named_by_the_label_of_its_pods(client: Client, sample: Source) -> None:
-    query = led_to(client, sample, source=sample.pk, namespace="vol-restart", job_name="ring")
+@pytest.mark.parametrize(
+    ("label", "name", "kind"),
+    [
+        ("pod", "ring-steady-0", "Pod"),
+        ("job_name", "ring", "Job"),
+        ("service", "ring", "Service"),
+        ("endpoint", "ring", "Endpoints"),
+        ("endpointslice", "ring-ntzhb", "EndpointSlice"),
+        ("configmap", "ring-svc", "ConfigMap"),
+    ],
+)
+def test_an_object_is_named_by_the_label_of_the_alert(
+    client: Client, sample: Source, label: str, name: str, kind: str
+) -> None:
+    query = led_to(client, sample, cluster="sample", namespace="vol-restart", at=GAP, **{label: name})
+    assert Track.objects.get(source=sample, id=query["about"]).kind == kind
     assert query["focus"] == root_of(sample)
 
 
-def test_of_several_lives_a_moment_chooses(client: Client, sample: Source) -> None:
+def test_labels_that_the_alert_does_not_have_are_left_out(client: Client, sample: Source) -> None:
+    query = led_to(
+        client, sample, namespace="vol-restart", pod="<no value>", job_name="ring", service="", node="[no value]"
+    )
+    assert query["about"] == root_of(sample)
+
+
+def test_the_most_special_label_counts(client: Client, sample: Source) -> None:
+    query = led_to(client, sample, namespace="vol-restart", service="ring", job_name="ring", pod="ring-steady-1")
+    assert query["lane"] == "Pod/vol-restart/ring-steady-1"
+
+
+def test_another_label_is_not_taken_without_a_word_where_the_first_is_unknown(client: Client, sample: Source) -> None:
+    told = page(client, 200, namespace="vol-restart", job_name="ring", pod="ring-steady-99")
+    assert "No pod ring-steady-99 was ever seen. The link also names job ring." in told
+
+
+def test_an_object_is_named_by_its_uid(client: Client, sample: Source) -> None:
+    life = track_of(sample, "Pod", "ring-weak-0", 1)
+    query = led_to(client, sample, uid=life.uid, namespace="another")
+    assert query["about"] == str(life.id)
+
+
+@pytest.mark.parametrize(("life", "at"), [(0, GAP - SECOND), (1, GAP + 2 * SECOND)])
+def test_an_address_means_who_had_it_then(client: Client, sample: Source, life: int, at: int) -> None:
+    pod = track_of(sample, "Pod", "ring-weak-0", life)
+    ((address,),) = [pod.addresses]
+    for question in ({"ip": address}, {"instance": f"{address}:9100"}, {"ip": f" {address} ", "namespace": "x"}):
+        assert led_to(client, sample, at=at, **question)["about"] == str(pod.id)
+
+
+def test_of_several_lives_the_moment_chooses(client: Client, sample: Source) -> None:
     query = led_to(client, sample, name="ring-weak-0", namespace="vol-restart", at="2026-11-21T07:52:03Z")
-    assert int(query["end"]) - int(query["start"]) < 120_000_000
-    assert query["focus"] == root_of(sample)
+    assert query["about"] == str(track_of(sample, "Pod", "ring-weak-0", 1).id)
+    assert query["at"] == "1795247523000000"
+    assert int(query["end"]) - int(query["start"]) < 120 * SECOND
 
 
-def test_without_a_moment_the_lives_are_offered(client: Client, sample: Source) -> None:
-    told = page(client, 200, source="sample", kind="pod", name="ring-weak-0")
-    assert "4 objects of that name" in told
-    assert told.count(f"focus={root_of(sample)}") == 4
-    assert "2026-11-21 07:52:00.863 – 07:52:07.164" in told
+def test_without_a_moment_the_last_life_is_opened(client: Client, sample: Source) -> None:
+    query = led_to(client, sample, source="sample", kind="pod", name="ring-weak-0")
+    assert query["about"] == str(track_of(sample, "Pod", "ring-weak-0", 3).id)
+    assert "at" not in query
+    shown = client.get(f"/sources/{sample.pk}/", {"about": query["about"]}).content.decode()
+    assert "Pod ring-weak-0 is the last incarnation that is known." in shown
+
+
+def test_all_lives_are_offered_where_they_are_asked_for(client: Client, sample: Source) -> None:
+    told = page(client, 200, kind="pod", name="ring-weak-0", choose=1)
+    assert "Which one?" in told
+    times = re.findall(r"07:5\d:\d\d\.\d+ – 07:52:\d\d\.\d+", told)
+    assert len(times) == 4 and times == sorted(times, reverse=True), "the newest first"
+    assert "recording sample" in told and "findings" in told
+
+
+@pytest.mark.parametrize("late", [1, 19, 60, 600, 3600])
+def test_a_late_alert_opens_the_life_that_ended_last(client: Client, sample: Source, late: int) -> None:
+    life = track_of(sample, "Pod", "ring-weak-0", 3)
+    at = round(life.life.upper.timestamp() * 1e6) + late * SECOND
+    for question in ({}, {"source": sample.pk}, {"cluster": "sample"}):
+        query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0", at=at, **question)
+        assert (query["about"], query["at"]) == (str(life.id), str(at))
+        shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
+        words = {1: "1 s", 19: "19 s", 60: "1 min", 600: "10 min", 3600: "1 h"}[late]
+        assert f"Pod ring-weak-0 ended {words} before the alert (" in shown
+
+
+def test_a_recording_of_another_day_is_not_opened_without_a_word(client: Client, sample: Source) -> None:
+    for question in ({}, {"source": "sample"}):
+        told = page(client, 200, namespace="vol-restart", pod="ring-weak-0", at="2026-11-22T07:52:14Z", **question)
+        assert "Nothing at that time" in told
+        assert "None that is known existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in told
+        assert "ended 24 h before the alert" in told
+
+
+def test_an_alert_from_before_the_life_is_told_so(client: Client, sample: Source) -> None:
+    first = track_of(sample, "Pod", "ring-weak-0")
+    at = round(first.life.lower.timestamp() * 1e6) - 5 * SECOND
+    query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0", at=at)
+    shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
+    assert query["about"] == str(first.id)
+    assert "Pod ring-weak-0 began 5 s after the alert" in shown
+
+
+def test_what_stood_when_the_recording_ended_is_told_so(client: Client, sample: Source) -> None:
+    assert sample.last
+    at = round(sample.last.timestamp() * 1e6) + 30 * SECOND
+    living = Track.objects.filter(source=sample, life__endswith=None, kind="Lease").first()
+    assert living
+    query = led_to(client, sample, namespace=living.namespace, lease=living.name, at=at)
+    shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
+    assert f"Lease {living.name} existed when this recording ended, 30 s before the alert" in shown
+
+
+def test_one_name_of_one_group_means_its_owner(client: Client, sample: Source) -> None:
+    query = led_to(client, sample, namespace="vol-restart", name="ring", at=GAP - SECOND)
+    assert query["about"] == root_of(sample)
 
 
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"source": "nowhere", "name": "x"}, "There is no recording nowhere."),
-        ({"namespace": "nowhere", "name": "x"}, "Nothing of namespace nowhere was seen in recording sample."),
-        ({"kind": "DaemonSet.apps", "name": "x"}, "No object of kind DaemonSet.apps was seen in recording sample."),
+        ({"source": "nowhere", "name": "x"}, "There is no recording nowhere. Known are: sample"),
+        (
+            {"cluster": "samples", "name": "x"},
+            "No connected cluster and no recording is called samples. Known are: sample",
+        ),
+        ({"namespace": "nowhere", "name": "x"}, "Nothing of namespace nowhere was seen in sample."),
+        ({"kind": "DaemonSet.apps", "name": "x"}, "No object of kind DaemonSet.apps was seen in sample."),
         (
             {"kind": "po", "namespace": "vol-restart", "name": "ring-stedy-0"},
-            "No po ring-stedy-0 was ever seen in namespace vol-restart in recording sample.",
+            "No po ring-stedy-0 was ever seen in namespace vol-restart in sample.",
         ),
-        (
-            {"namespace": "vol-restart", "kind": "pod", "name": "ring-steady-0", "at": "2026-11-21T09:00:00Z"},
-            "Pod ring-steady-0 was seen, but did not live at that time.",
-        ),
+        ({"uid": "1b4e28ba"}, "No object with the UID 1b4e28ba was ever seen in sample."),
+        ({"ip": "10.99.99.99"}, "No object with the address 10.99.99.99 was ever seen in sample."),
+        ({"instance": "nowhere:9100"}, "No node nowhere was ever seen in sample."),
     ],
 )
 def test_what_is_unknown_is_said(client: Client, sample: Source, question: dict[str, str], said: str) -> None:
-    told = page(client, 404, **question)
-    assert said in told
-    assert f'value="{question["name"]}"' in told, "the form keeps what was asked"
+    assert said in page(client, 404, **question)
+    if "name" in question:
+        answer = client.get("/go", question).content.decode()
+        assert f'value="{question["name"]}"' in answer, "the form keeps what was asked"
+
+
+def test_a_cluster_of_nearly_that_name_is_offered(client: Client, sample: Source) -> None:
+    answer = client.get("/go", {"cluster": "samples", "namespace": "vol-restart", "pod": "ring-weak-0"})
+    assert "?cluster=sample&amp;namespace=vol-restart&amp;pod=ring-weak-0" in answer.content.decode()
 
 
 def test_names_that_are_nearly_it_are_offered(client: Client, sample: Source) -> None:
@@ -85,16 +202,40 @@ def test_names_that_are_nearly_it_are_offered(client: Client, sample: Source) ->
     assert "ring-weak-0" in page(client, 404, namespace="kube-system", name="ring-weak-0")
 
 
-def test_a_moment_that_is_none_is_told_with_how_to_write_it(client: Client, sample: Source) -> None:
-    told = page(client, 400, name="ring-weak-0", at="yesterday")
-    assert "yesterday is no time." in told and "RFC 3339" in told
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("name=p&at=yesterday", "at: yesterday is not a valid time. Write it as RFC 3339"),
+        ("name=p&at=0001-01-01T00:00:00Z", "at: 0001-01-01T00:00:00Z lies beyond the years 1970 to 9999."),
+        ("namespace=n", "The link names no object: give name=, uid=, ip=, instance=, or one of pod, job_name"),
+        ("kind=pod&namespace=n", "name= is missing or empty"),
+        ("name=a&name=b", "name: the link gives it 2 times, with different values."),
+        ("name=a%00b", "name: it contains a control character"),
+        ("name=x&cluster=a%0d%0aSet-Cookie:b", "cluster: it contains a control character"),
+        (f"pod={'x' * 254}", "pod: it has 254 characters."),
+        ("ip=10.0.0.999", "ip: 10.0.0.999 is not an IP address"),
+        ("ip=fe80::1%25%3Cscript%3E&uid=<", "uid: < is not a UID"),
+        ("name=x&choose=yes", "choose: yes is not 0 or 1."),
+    ],
+)
+def test_a_wrong_parameter_is_named(client: Client, sample: Source, question: str, said: str) -> None:
+    answer = client.get(f"/go?{question}")
+    assert answer.status_code == 400
+    assert said in unescape(answer.content.decode())
 
 
-def test_a_link_without_a_name_names_nothing(client: Client) -> None:
-    assert "name= is missing" in page(client, 400, namespace="n")
+def test_the_form_asks_where_the_link_asks_nothing(client: Client) -> None:
     assert "Find an object" in page(client, 200)
 
 
-def test_names_are_escaped(client: Client) -> None:
-    told = page(client, 404, name="<script>alert(1)</script>", source="\0\"'><img src=x>")
-    assert "<script>alert" not in told and "<img src=x" not in told
+def test_values_are_escaped_and_lead_nowhere_else(client: Client, sample: Source) -> None:
+    for field in ("name", "source", "cluster", "namespace", "kind", "pod"):
+        question = {"name": "x"} | {field: "\"'><img src=x onerror=alert(1)>//evil.example/"}
+        answer = client.get("/go", question)
+        assert answer.status_code in (400, 404)
+        assert b"<img src=x" not in answer.content
+
+
+@pytest.mark.parametrize("query", ["about=x&at=1", "about=99999999999999999&at=1", "about=-1", "about=1&at=yesterday"])
+def test_a_timeline_with_a_wrong_landing_is_a_timeline(client: Client, sample: Source, query: str) -> None:
+    assert client.get(f"/sources/{sample.pk}/?{query}").status_code == 200

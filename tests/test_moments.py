@@ -20,13 +20,22 @@ MOMENT = 1_795_247_520_841_000
         ("1795247520841000000", MOMENT),
         ("1795247520", MOMENT - 841_000),
         (" 2026-11-21 ", 1_795_219_200_000_000),
+        ("2026-11-21 07:52:00.841 +0000 UTC", MOMENT),  # as Go prints {{ .StartsAt }}
+        ("2026-11-21 07:52:00.841  0000 UTC", MOMENT),
+        ("2026-11-21 08:52:00.841000123 +0100 CET", MOMENT),
+        ("2026-11-21 07:52:00.841 +0000 UTC m=+12.5", MOMENT),
+        ("1.795247520841e+09", MOMENT),  # as Go prints a number
+        ("1.795247520841e 09", MOMENT),
+        ("1.795247520841e+12", MOMENT),
     ],
 )
 def test_it_is_understood(text: str, moment: int) -> None:
     assert parsed(text) == moment
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-45", "-5", "1.5.2", "1e9", "9" * 40, "0001-01-01T00:00Z"])
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "2026-13-45", "-5", "1.5.2", "1e99", "1e", "9" * 40, "0001-01-01T00:00Z"]
+)
 def test_what_is_no_moment_is_told_with_how_to_write_one(text: str) -> None:
     with pytest.raises(ValueError, match="Write it as RFC 3339"):
         parsed(text)

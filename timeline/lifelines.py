@@ -159,6 +159,11 @@ class Track:
         shorter = min(len(self.moments), len(was.moments))
         return (self.moments[shorter:] or was.moments[shorter:])[0].time
 
+    def addresses(self) -> list[str]:
+        """The IP addresses that were its own at any time of its life."""
+        states = {id(moment.facts): moment.facts for moment in self.moments}
+        return sorted({each for facts in states.values() for each in self.kind.addresses(facts) if each})
+
     def references(self) -> set[Name]:
         """The names this object needed at any time of its life."""
         if self._references is None:

@@ -203,6 +203,7 @@ class Track(models.Model):
     lifeline = Packed()  # see `outline.lifeline`
     owner = models.BigIntegerField(default=0)  # Track.id of what it belongs to; 0 for none
     needs = ArrayField(models.BigIntegerField(), default=list)  # lanes of the names that it refers to
+    addresses = ArrayField(models.TextField(), default=list)  # IP addresses that were its own, see `Kind.addresses`
 
     class Meta:
         managed = False

@@ -21,7 +21,7 @@ from timeline.world import World
 
 TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
-    "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs",
+    "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs", "addresses",
 )  # fmt: skip
 STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
@@ -171,13 +171,14 @@ def track_rows(
             packer.pack(_json(outline.lifeline(track, plain=_as_it_is)).encode()),
             world.number(owner) if (owner := world.owner_of(track)) else 0,
             _array(world.lanes_of(track.references())),
+            _array(track.addresses()),
         )
         whole = None, None
 
 
-def _array(numbers: Iterable[int]) -> str:
-    """As PostgreSQL reads one."""
-    return f"{{{','.join(map(str, numbers))}}}"
+def _array(values: Iterable[int] | Iterable[str]) -> str:
+    """Numbers or IP addresses as PostgreSQL reads an array of them."""
+    return f"{{{','.join(map(str, values))}}}"
 
 
 def strip_row(source: Source, world: World, strip: outline.Strip, order: Order) -> tuple[Any, ...]:

@@ -1,13 +1,17 @@
 """The timeline of one source: the page's frame; its JavaScript fetches windows from the API."""
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.http import Http404
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import figures, inlining
+from dashboard import figures, inlining, landing
 from timeline import queries
+from timeline.entries import microseconds
+from timeline.models import Track
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -22,6 +26,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     before, after = queries.epochs(source.id)
     context = {
         "source": source,
+        "landed": _landed(request, source.id),
         "live": live,
         "ended": ended,
         "before": before,
@@ -32,3 +37,23 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
     }
     return render(request, "timeline.html", context)
+
+
+def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
+    """What is said where the link of an alert has led here: how the object lies to the alert."""
+    about, at = (_number(request, name) for name in ("about", "at"))
+    if about is None or (found := queries.landed(source_id, about)) is None:
+        return None
+    return {"told": landing.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
+
+
+def _others(row: Track, at: int | None) -> str:
+    """The address of all objects of that name."""
+    kind = f"{row.kind}.{row.group}" if row.group else row.kind
+    words = {"namespace": row.namespace, "kind": kind, "name": row.name, "at": at, "choose": 1}
+    return f"/go?{urlencode({name: value for name, value in words.items() if value})}"
+
+
+def _number(request: "HttpRequest", name: str) -> int | None:
+    told = request.GET.get(name, "")
+    return int(told) if told.isascii() and told.isdecimal() and len(told) < 18 else None

@@ -1,6 +1,7 @@
 """Pure: what Causeline remembers of an object of each kind, which phases its bar shows, and what it refers to."""
 
 import importlib
+import ipaddress
 import pkgutil
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -21,6 +22,15 @@ def seconds(text: str) -> int:
     except msgspec.ValidationError:
         example = "2026-11-21T07:52:00Z"
         raise ValueError(f"a field is not as Kubernetes writes it: it is no time such as {example}") from None
+
+
+@lru_cache(10_000)
+def address(text: str | None) -> str:
+    """An IP address in its canonical form; "" for any other text."""
+    try:
+        return str(ipaddress.ip_address((text or "").partition("%")[0]))
+    except ValueError:
+        return ""
 
 
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -120,6 +130,10 @@ def _subtitle(facts: Any) -> str:
     return ""
 
 
+def _addresses(facts: Any) -> Iterable[str]:
+    return ()
+
+
 class Kind(NamedTuple):
     """How one kind is read, drawn and joined to others. The functions take the kind's own Shape and Facts."""
 
@@ -138,6 +152,7 @@ class Kind(NamedTuple):
     again: Callable[[Any, Any, int], Any] = (
         _again  # of a write so many µs later: its facts if it says the same, or None
     )
+    addresses: Callable[[Any], Iterable[str]] = _addresses  # IP addresses of its own, in canonical form; "" for none
 
 
 NOISE = ("Events", "Cluster")  # families folded until asked for

@@ -5,7 +5,7 @@ import msgspec
 
 from timeline.entries import Facts
 from timeline.job_pods import TERMINAL, spells
-from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, seconds
+from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, address, seconds
 
 
 class _State(msgspec.Struct, gc=False):
@@ -85,11 +85,17 @@ class _Spec(msgspec.Struct, gc=False):
     initContainers: tuple[_Container, ...] | None = None
 
 
+class _PodIP(msgspec.Struct, gc=False):
+    ip: str | None = None
+
+
 class _Status(msgspec.Struct, gc=False):
     phase: str | None = None
     reason: str | None = None
     conditions: tuple[_Condition, ...] | None = None
     containerStatuses: tuple[_ContainerStatus, ...] | None = None
+    podIP: str | None = None
+    podIPs: tuple[_PodIP, ...] | None = None
 
 
 class _Annotations(msgspec.Struct, gc=False):
@@ -121,6 +127,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     attempt: int = -1  # Volcano's volcano.sh/job-version
     index: int = -1  # of an Indexed Job
     scheduler: str = ""
+    addresses: tuple[str, ...] = ()  # status.podIPs; those of its node where it is on the host's network
     needs: tuple[Reference, ...] = ()  # ConfigMaps, Secrets, claims, … without which it cannot run; none is optional
 
     @property
@@ -174,8 +181,16 @@ def _facts(pod: PodShape) -> PodFacts:
         attempt=_number(annotations.attempt),
         index=_number(annotations.index),
         scheduler=spec.schedulerName or "",
+        addresses=_addresses(status),
         needs=_needs(spec),
     )
+
+
+def _addresses(status: _Status) -> tuple[str, ...]:
+    if not status.podIP and not status.podIPs:
+        return ()
+    told = (status.podIP, *(each.ip for each in status.podIPs or ()))
+    return tuple(dict.fromkeys(filter(None, map(address, told))))
 
 
 def _needs(spec: _Spec) -> tuple[Reference, ...]:
@@ -268,4 +283,5 @@ KIND = Kind(
     _references,
     subtitle=lambda pod: pod.node,
     spells=spells,
+    addresses=lambda pod: pod.addresses,
 )

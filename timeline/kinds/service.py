@@ -1,13 +1,16 @@
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
 from timeline.entries import Facts
-from timeline.kinds import Kind, Mark, Metadata, Shape
+from timeline.kinds import Kind, Mark, Metadata, Shape, address
 
 
 class _Spec(msgspec.Struct, gc=False):
     clusterIP: str | None = None
+    clusterIPs: tuple[str, ...] | None = None
+    externalIPs: tuple[str, ...] | None = None
     type: str | None = None
     selector: dict[str, str] | None = None
     externalTrafficPolicy: str | None = None
@@ -49,6 +52,7 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     balancer_class: str = ""  # spec.loadBalancerClass; "" is the cluster's default
     ignored: bool = False  # its load balancer was told to leave it alone
     addresses: tuple[str, ...] = ()  # status.loadBalancer.ingress: IPs or host names
+    fixed: tuple[str, ...] = ()  # spec.clusterIPs and spec.externalIPs
 
     @property
     def names_pods(self) -> bool:
@@ -72,7 +76,17 @@ def _facts(service: ServiceShape) -> ServiceFacts:
         balancer_class=spec.loadBalancerClass or "",
         ignored=annotations.ignore == "true",
         addresses=tuple(each.ip or each.hostname or "" for each in (balancer and balancer.ingress) or ()),
+        fixed=_fixed((spec.clusterIP or "", *(spec.clusterIPs or ()), *(spec.externalIPs or ()))),
     )
+
+
+@lru_cache(10_000)
+def _fixed(told: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(address, told))))
+
+
+def _addresses(service: ServiceFacts) -> Iterable[str]:
+    return (*service.fixed, *map(address, service.addresses))
 
 
 def _marks(before: ServiceFacts, after: ServiceFacts) -> Iterable[Mark]:
@@ -90,4 +104,5 @@ KIND = Kind(
     _facts,
     marks=_marks,
     subtitle=lambda service: "headless" if service.headless else service.type,
+    addresses=_addresses,
 )

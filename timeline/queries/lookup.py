@@ -1,167 +1,174 @@
-"""From what an alert knows of an object to the page that shows it."""
+"""From what an alert knows of an object to the life that it means: the one that stood then, or the nearest in time."""
 
-import difflib
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
-from django.db.models import QuerySet
+from timeline.entries import microseconds
+from timeline.models import Source
+from timeline.queries.attribution import anonymous
+from timeline.queries.candidates import Candidate, Target, candidates, of_cluster, ready_sources
+from timeline.queries.unknown import Unknown, no_object, no_source
 
-from timeline.coverage import plural
-from timeline.entries import microseconds, moment
-from timeline.kinds import NOISE, kind_of
-from timeline.models import Finding, Source, Track
-from timeline.object_payloads import LifePayload
-from timeline.queries.objects import life, timeline
-from timeline.queries.sources import extent
+LATE = 2 * 3600 * 1_000_000  # µs between an alert and a life within which it is opened without asking
+HEARD = 5 * 60 * 1_000_000  # µs after the last word of a live source, in which what stood is taken to stand
+_OFFERED = 50
 
-_AROUND = 30_000_000  # µs shown on both sides of a moment
-_NEAR = 300_000_000  # µs within which a finding may be what an alert is about
-_SOURCES = 20  # looked through where none is named, the newest first
-_LIVES = 200  # offered
-_ALIKE = 8
-_NAMES = 20_000  # compared with one that is not known
-_RANKS = ("error", "warning", "info")
-_SHORT = {  # as kubectl shortens them
-    "po": "Pod", "svc": "Service", "deploy": "Deployment", "ds": "DaemonSet", "sts": "StatefulSet", "rs": "ReplicaSet",
-    "cm": "ConfigMap", "sa": "ServiceAccount", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "no": "Node",
-    "ns": "Namespace", "ep": "Endpoints", "ev": "Event", "ing": "Ingress", "netpol": "NetworkPolicy", "cj": "CronJob",
-    "pdb": "PodDisruptionBudget", "hpa": "HorizontalPodAutoscaler", "quota": "ResourceQuota", "sc": "StorageClass",
-    "rc": "ReplicationController", "pc": "PriorityClass", "crd": "CustomResourceDefinition", "vj": "Job",
-    "pg": "PodGroup",
-}  # fmt: skip
+Relation = Literal["alive", "ended", "unseen", "began"]
+_CLASSES = {"alive": 0, "ended": 1, "unseen": 1, "began": 2}
 
 
 class Wanted(NamedTuple):
-    source: str = ""  # id or name; "" for the newest that knows the object
+    """The question of a link. Of several targets, the first counts of which anything is known."""
+
+    targets: tuple[Target, ...]
     namespace: str = ""
-    kind: str = ""
-    name: str = ""
-    at: int | None = None
+    source: str = ""  # id or name
+    cluster: str = ""
+    at: int | None = None  # microseconds
+    choose: bool = False  # all that may be meant is to be offered
 
 
-class Found(NamedTuple):
-    """`address` to go to; or lives to choose from; or why there is nothing, and what is alike."""
+class Place(NamedTuple):
+    """Where a moment lies to a life: it stood then; it ended before; it began after; or it stood when the last was
+    heard of its source, before the moment."""
 
-    address: str = ""
-    lives: Sequence[LifePayload] = ()
-    unknown: str = ""
-    alike: Sequence[LifePayload] = ()
-    source: Source | None = None
-    known: int = 0  # how much of the question is known there
+    relation: Relation
+    apart: int  # µs between the two; 0 where it stood then
 
 
-def look_up(wanted: Wanted) -> Found:
-    sources = _sources(wanted.source)
+class Meant(NamedTuple):
+    """A life, how far it is from the alert, and by which target it was found."""
+
+    candidate: Candidate
+    place: Place
+    target: Target
+
+    @property
+    def live(self) -> bool:
+        return goes_on(self.candidate.source)
+
+
+class Answer(NamedTuple):
+    """The life that is meant; or those to choose from, with whether none lies near the moment; or why there is none."""
+
+    meant: Meant | None = None
+    choice: Sequence[Meant] = ()
+    total: int = 0  # of all that might be offered
+    far: bool = False
+    unknown: Unknown | None = None
+
+
+def look_up(wanted: Wanted, now: int) -> Answer:
+    """`now` is the time of the question, microseconds."""
+    sources = _sources(wanted)
     if not sources:
-        told = f"There is no recording {wanted.source}." if wanted.source else "There are no recordings yet."
-        return Found(unknown=told)
-    answers = []
-    for source in sources:
-        answer = _in(source, wanted)
-        if answer.address or answer.lives:
-            return answer
-        answers.append(answer)
-    return max(answers, key=lambda answer: answer.known)
+        return Answer(unknown=no_source(wanted.source, wanted.cluster))
+    for target in wanted.targets:
+        if found := candidates(sources, target, wanted.namespace):
+            return _chosen([Meant(each, place(each, wanted.at, now), target) for each in found], wanted)
+    return Answer(unknown=no_object(sources, wanted.targets, wanted.namespace))
 
 
-def _sources(asked: str) -> list[Source]:
-    ready = Source.objects.filter(ready=True).order_by("-created", "-id")
-    if not asked:
-        return list(ready[:_SOURCES])
-    if asked.isdecimal() and len(asked) < 19 and (found := list(ready.filter(pk=int(asked)))):
-        return found
-    return list(ready.filter(name=asked)[:1])
+def goes_on(source: Source) -> bool:
+    """Whether a cluster feeds it."""
+    return source.cluster is not None and not source.ended and source.cluster.source_id == source.pk
 
 
-def _in(source: Source, wanted: Wanted) -> Found:
-    tracks = Track.objects.filter(source=source).defer("lifeline")
-    lanes = _lanes(tracks, wanted)
-    if not lanes:
-        known, told = _why(source, wanted, tracks)
-        return Found(unknown=told, alike=_alike(source, wanted, tracks), source=source, known=known)
-    rows = tracks.filter(lane__in=lanes).order_by("life", "id")
-    chosen = list((rows if wanted.at is None else rows.filter(life__contains=moment(wanted.at)))[:_LIVES])
-    if len(chosen) == 1:
-        return Found(address=_address(source, chosen[0], wanted.at), source=source)
-    if not chosen:
-        there = list(rows[:_LIVES])
-        told = f"{there[0].kind} {wanted.name} was seen, but did not live at that time."
-        return Found(unknown=told, alike=_offered(source, there), source=source, known=3)
-    return Found(lives=_offered(source, chosen, wanted.at), source=source)
-
-
-def _lanes(tracks: QuerySet[Track], wanted: Wanted) -> list[int]:
-    """Those of that name; where no kind is asked for, what is no noise before what is."""
-    named = tracks.filter(span__isnull=False, name=wanted.name)
-    if wanted.namespace:
-        named = named.filter(namespace=wanted.namespace)
-    found = [row for row in named if not wanted.kind or _is_kind(row.group, row.kind, wanted.kind)]
-    told = found if wanted.kind else [row for row in found if row.family not in NOISE] or found
-    return [row.lane for row in told]
-
-
-def _offered(source: Source, rows: Sequence[Track], at: int | None = None) -> list[LifePayload]:
-    """With the address of the timeline around each."""
-    return [{**life(row, source.pk), "url": _address(source, row, at)} for row in rows]
-
-
-def _is_kind(group: str, kind: str, asked: str) -> bool:
-    """Whether it is meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
-    name, _, within = asked.lower().partition(".")
-    names = {kind.lower(), plural(kind), kind_of(group, kind).short}
-    names |= {short for short, long in _SHORT.items() if long == kind}
-    return name in names and (not within or within == group)
-
-
-def _why(source: Source, wanted: Wanted, tracks: QuerySet[Track]) -> tuple[int, str]:
-    """How much of the question is known, and what is not."""
-    here = f"in recording {source.name}"
-    if wanted.namespace and not tracks.filter(namespace=wanted.namespace).exists():
-        return 0, f"Nothing of namespace {wanted.namespace} was seen {here}."
-    kinds = tracks.values_list("group", "kind").distinct().order_by()
-    if wanted.kind and not any(_is_kind(group, kind, wanted.kind) for group, kind in kinds):
-        return 1, f"No object of kind {wanted.kind} was seen {here}."
-    where = f" in namespace {wanted.namespace}" if wanted.namespace else ""
-    what = f"{wanted.kind} {wanted.name}" if wanted.kind else wanted.name
-    return 2, f"No {what} was ever seen{where} {here}."
-
-
-def _alike(source: Source, wanted: Wanted, tracks: QuerySet[Track]) -> list[LifePayload]:
-    """Objects of that name elsewhere, of names that begin with it, or that are nearly it."""
-    same = list(tracks.filter(name=wanted.name).exclude(family__in=NOISE).order_by("life")[:_ALIKE])
-    if same:
-        return _offered(source, same)
-    others = tracks.exclude(family__in=NOISE)
-    if wanted.namespace and others.filter(namespace=wanted.namespace).exists():
-        others = others.filter(namespace=wanted.namespace)
-    names = list(others.values_list("name", flat=True).distinct().order_by()[:_NAMES])
-    close = [name for name in names if wanted.name and name.startswith(wanted.name)][:_ALIKE]
-    close = close or difflib.get_close_matches(wanted.name, names, _ALIKE, 0.6)
-    found = list(others.filter(name__in=close).order_by("life")[:_ALIKE])
-    return sorted(_offered(source, found), key=lambda each: close.index(each["object"]["name"]))
-
-
-def _address(source: Source, row: Track, at: int | None) -> str:
-    """The timeline with its root owner's group first, and the gravest finding of that group nearby."""
-    first, last = extent(source)
+def place(candidate: Candidate, at: int | None, now: int) -> Place:
+    """Where a moment lies to a life; without a moment, where `now` does, and nothing lies after that."""
+    source, start, end = candidate.source, candidate.start, candidate.end
+    last = microseconds(source.last) if source.last else start
+    known = last + HEARD if goes_on(source) else last
     if at is None:
-        start, end = microseconds(row.life.lower), microseconds(row.life.upper) if row.life.upper else last
-    else:
-        start, end = max(first, at - _AROUND), min(last, at + _AROUND)
-    near = (start, end) if at is None else (at - _NEAR, at + _NEAR)
-    if worst := _worst(source, row, near, start if at is None else at):
-        key, begins, ends = worst
-        start, end = min(start, begins), max(end, ends)
-        return timeline(source, start, end, row.root, key)
-    return timeline(source, start, end, row.root)
+        at = min(now, known) if goes_on(source) and end is None else max(now, last)
+    if at < start:
+        return Place("began", start - at)
+    if end is not None:
+        return Place("alive", 0) if at <= end else Place("ended", at - end)
+    return Place("alive", 0) if at <= known else Place("unseen", at - last)
 
 
-def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[str, int, int] | None:
-    """The gravest occurrence in its group within a stretch of time, of these the nearest: key, first, last."""
-    found = []
-    for finding in Finding.objects.filter(source=source, root=row.root).only("severity", "occurrences", "tracks"):
-        for each in finding.occurrences:
-            if each["last"] >= near[0] and each["first"] <= near[1]:
-                rank = _RANKS.index(finding.severity), row.id not in finding.tracks, abs(each["first"] - at)
-                found.append((*rank, each["group"], each["first"], each["last"]))
-    return min(found)[3:] if found else None
+def _sources(wanted: Wanted) -> list[Source]:
+    ready = ready_sources()
+    if wanted.cluster:
+        ready = of_cluster(ready, wanted.cluster)
+    asked = wanted.source
+    if not asked:
+        return list(ready)
+    if asked.isascii() and asked.isdecimal() and len(asked) < 19 and (found := list(ready.filter(pk=int(asked)))):
+        return found
+    return list(ready.filter(name=asked))
+
+
+def _chosen(found: list[Meant], wanted: Wanted) -> Answer:
+    found = sorted(_once(found), key=_order)
+    near = [each for each in found if wanted.at is None or each.place.apart <= LATE]
+    if wanted.choose or not near:
+        return Answer(choice=_newest(found[:_OFFERED]), total=len(found), far=not near)
+    best = near[0]
+    rivals = [each for each in near if _rival(each, best)]
+    if not rivals:
+        return Answer(meant=best)
+    if one := _of_one_group([best, *rivals]):
+        return Answer(meant=one)
+    return Answer(choice=_newest([best, *rivals][:_OFFERED]), total=1 + len(rivals))
+
+
+def _order(meant: Meant) -> tuple[bool, bool, int, bool, int, float, int]:
+    """What a live source tells comes before recordings. Of each, what stood then comes first, and then what ended
+    before; then what tells its UID, the nearest, and what was stored last. What began after the moment is the last."""
+    candidate, (relation, apart), _ = meant
+    turn = _CLASSES[relation]
+    created = candidate.source.created.timestamp()
+    return turn == 2, not meant.live, turn, anonymous(candidate.row), apart, -created, -candidate.row.id
+
+
+def _once(found: Iterable[Meant]) -> list[Meant]:
+    """The same life in several sources is one, and that it ended is surer than that it was still seen."""
+    kept: dict[str, list[Meant]] = {}
+    for each in sorted(found, key=lambda each: (each.place.relation != "ended", *_order(each))):
+        row = each.candidate.row
+        same = kept.setdefault(f"{row.source_id} {row.id}" if anonymous(row) else row.uid, [])
+        if not any(_overlap(each.candidate, other.candidate) for other in same):
+            same.append(each)
+    return [each for same in kept.values() for each in same]
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    return one.start <= _until(other) and other.start <= _until(one)
+
+
+def _until(candidate: Candidate) -> int:
+    last = candidate.source.last
+    return candidate.end if candidate.end is not None else microseconds(last) if last else candidate.start
+
+
+def _rival(other: Meant, best: Meant) -> bool:
+    """Whether nothing but a guess would prefer the best one: they are different objects, or of different clusters, and
+    not only earlier and later lives of one name."""
+    one, two = other.candidate, best.candidate
+    turns = _CLASSES[other.place.relation], _CLASSES[best.place.relation]
+    if other is best or other.live != best.live:
+        return False
+    if best.live and one.source.cluster_id != two.source.cluster_id:
+        return turns == (2, 2) or 2 not in turns
+    if turns[0] != turns[1]:
+        return False
+    return _name(other) != _name(best) or (one.source != two.source and best.place.relation == "alive")
+
+
+def _name(meant: Meant) -> tuple[str, str, str, str]:
+    row = meant.candidate.row
+    return row.group, row.kind, row.namespace, row.name
+
+
+def _of_one_group(found: list[Meant]) -> Meant | None:
+    """Of objects of one name that stand under one root owner, the topmost: a Job before the Service that it made."""
+    rows = [each.candidate.row for each in found]
+    if len({(row.source_id, row.root) for row in rows}) > 1 or len({_name(each) for each in found}) < len(found):
+        return None
+    return min(found, key=lambda each: (each.candidate.row.id != each.candidate.row.root, each.candidate.row.number))
+
+
+def _newest(found: list[Meant]) -> list[Meant]:
+    return sorted(found, key=lambda each: (each.candidate.start, each.candidate.row.id), reverse=True)

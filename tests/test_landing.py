@@ -1,0 +1,339 @@
+"""An alert's link among several clusters and recordings: which life it opens, and when it asks.
+
+Each recording is told as (created, deleted) of lives of one Pod, in seconds since 07:00 of 21 November.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from tests import events
+from timeline import queries, store
+from timeline.documents import timestamp
+from timeline.models import Cluster, Source, Track
+from timeline.pipeline import ingest
+from timeline.queries import Target
+from timeline.queries.candidates import candidates, ready_sources
+from timeline.world import World
+
+pytestmark = pytest.mark.django_db
+SEVEN = 1_795_244_400_000_000
+SECOND, MINUTE, HOUR, DAY = 1_000_000, 60, 3600, 86_400
+Life = tuple[int, int | None]
+
+
+def at(seconds: float) -> str:
+    return timestamp(SEVEN + round(seconds * SECOND))
+
+
+def lines(name: str, lives: list[Life], uids: str, namespace: str, end: int | None) -> Iterator[dict[str, object]]:
+    """The creation and the deletion of each life, and a ConfigMap at the end of the recording."""
+    revision = 100
+    for number, (created, deleted) in enumerate(lives):
+        for verb, time in (("create", created), ("delete", deleted)):
+            if time is None:
+                continue
+            revision += 1
+            seen = events.pod(name=name, namespace=namespace, uid=f"{uids}-{number}", resourceVersion=str(revision))
+            yield events.event(
+                verb=verb,
+                auditID=f"{uids}-{revision}",
+                objectRef={"resource": "pods", "namespace": namespace, "name": name, "apiVersion": "v1"},
+                responseStatus={"code": 201 if verb == "create" else 200},
+                responseObject=seen,
+                requestReceivedTimestamp=at(time),
+                stageTimestamp=at(time + 0.001),
+            )
+    if end is not None:
+        about = {"name": "end", "namespace": "n", "uid": "end", "resourceVersion": "9999"}
+        yield events.event(
+            auditID="end",
+            objectRef={"resource": "configmaps", "namespace": "n", "name": "end", "apiVersion": "v1"},
+            responseObject={"kind": "ConfigMap", "apiVersion": "v1", "metadata": about},
+            requestReceivedTimestamp=at(end),
+            stageTimestamp=at(end + 0.001),
+        )
+
+
+def recorded(
+    source_name: str,
+    *lives: Life,
+    uids: str = "u",
+    name: str = "train-0",
+    namespace: str = "team-a",
+    end: int | None = None,
+) -> Source:
+    source = store.open_source(source_name)
+    told = events.entries_of(*lines(name, list(lives), uids, namespace, end))
+    ingest(source, World(), told)
+    store.show_source(source)
+    return source
+
+
+def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") -> Source:
+    """The same as what a connected cluster's watches told, up to a second."""
+    source = recorded(cluster, *lives, uids=uids)
+    fed = Cluster.objects.create(name=cluster, state="live", source=source)
+    Source.objects.filter(pk=source.pk).update(cluster=fed, sequence=1, last=datetime.fromisoformat(at(heard)))
+    source.refresh_from_db()
+    return source
+
+
+def opened(client: Client, seconds: float | None, **question: str | int) -> tuple[int, str, str]:
+    """The source and the UID that it leads to, and what the timeline says."""
+    asked = {"namespace": "team-a", "pod": "train-0"} | ({} if seconds is None else {"at": at(seconds)}) | question
+    answer = client.get("/go", asked)
+    assert answer.status_code == 302, unescape(answer.content.decode())
+    address = urlsplit(answer.headers["Location"])
+    source = int(address.path.split("/")[2])
+    about = parse_qs(address.query)["about"][0]
+    shown = client.get(answer.headers["Location"]).content.decode()
+    told = re.search(r'id="landed">(.*?) <a', shown)
+    assert told
+    return source, Track.objects.get(source=source, id=about).uid, unescape(told[1])
+
+
+def offered(client: Client, seconds: float | None, **question: str | int) -> str:
+    asked = {"namespace": "team-a", "pod": "train-0"} | ({} if seconds is None else {"at": at(seconds)}) | question
+    answer = client.get("/go", asked)
+    assert answer.status_code == 200, answer.headers
+    return unescape(re.sub(r"<[^>]*>", "", answer.content.decode()))
+
+
+@pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
+def test_a_late_alert_among_three_recordings(client: Client, late: int) -> None:
+    """yesterday: ├──────┤   today: ├──── Pod ────┤   overlapping: ──┤ (ends while the Pod still stands)"""
+    recorded("yesterday", (-DAY, 100 - DAY), uids="old", end=2 * HOUR - DAY)
+    today = recorded("today", (0, 100), uids="new", end=101)
+    recorded("overlapping", (0, None), uids="new", end=50)
+    source, uid, told = opened(client, 100 + late)
+    assert (source, uid) == (today.pk, "new-0")
+    assert told.startswith(f"Pod train-0 ended {'1 h' if late == HOUR else f'{late} s' if late < 60 else ''}")
+
+
+@pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
+def test_a_late_alert_opens_the_live_source(client: Client, late: int) -> None:
+    recorded("copy", (-100, 90), uids="other", end=2 * DAY)
+    live = watched("prod", (-500, -300), (-200, 0), (2 * HOUR, None))
+    assert opened(client, late)[:2] == (live.pk, "u-1")
+    assert opened(client, -100)[:2] == (live.pk, "u-1"), "it stood then, and in the copy, too"
+
+
+def test_what_a_live_source_tells_comes_before_recordings(client: Client) -> None:
+    live = watched("prod", (0, 100))
+    recorded("copy", (0, 300), uids="other", end=400)
+    assert opened(client, 200)[0] == live.pk
+
+
+def test_a_recording_counts_where_the_live_source_only_knows_a_later_life(client: Client) -> None:
+    watched("prod", (HOUR, None))
+    copy = recorded("copy", (0, 300), uids="other", end=400)
+    assert opened(client, 200)[0] == copy.pk
+    assert opened(client, 310)[0] == copy.pk
+
+
+def test_the_same_uids_at_another_time_are_another_life(client: Client) -> None:
+    recorded("yesterday", (-DAY, 100 - DAY))
+    today = recorded("today", (0, 100))
+    assert opened(client, 50)[0] == today.pk
+    assert opened(client, 119)[0] == today.pk
+
+
+def test_another_day_is_told_and_not_opened(client: Client) -> None:
+    recorded("monday", (0, 100), uids="a", end=101)
+    recorded("tuesday", (DAY, DAY + 100), uids="b", end=DAY + 101)
+    told = offered(client, 3 * DAY)
+    assert "Nothing at that time" in told
+    assert told.index("recording tuesday") < told.index("recording monday"), "the newest first"
+    assert opened(client, DAY + 100 + HOUR)[1] == "b-0"
+    assert "Nothing at that time" in offered(client, 100 + 3 * HOUR)
+
+
+def test_a_recording_that_ended_long_before_is_not_opened_though_the_pod_stood(client: Client) -> None:
+    source = recorded("monday", (0, None), end=100)
+    assert "last seen 9 h 58 min" in offered(client, 10 * HOUR, source=source.pk)
+    told = opened(client, 100 + HOUR, source=source.pk)[2]
+    assert told.startswith("Pod train-0 existed when this recording ended, 1 h before the alert")
+
+
+def test_a_cluster_that_was_not_heard_is_not_taken_to_stand(client: Client) -> None:
+    watched("prod", (0, None), heard=HOUR)
+    assert opened(client, HOUR + 4 * MINUTE)[2].startswith("Pod train-0 existed at the time of the alert")
+    told = opened(client, HOUR + 30 * MINUTE)[2]
+    assert told.startswith("Pod train-0 existed when the cluster was last heard, 30 min before the alert")
+
+
+def test_of_many_incarnations_the_moment_chooses(client: Client) -> None:
+    lives: list[Life] = [(60 * number, 60 * number + 40) for number in range(40)]
+    recorded("jobs", *lives)
+    for number in (0, 7, 39):
+        assert opened(client, 60 * number + 20)[1] == f"u-{number}"
+        assert opened(client, 60 * number + 41)[1:] == (
+            f"u-{number}",
+            f"Pod train-0 ended 1 s before the alert ({at(60 * number + 41)[:19].replace('T', ' ')} UTC).",
+        )
+    assert opened(client, -10)[1] == "u-0"
+    assert opened(client, None)[1] == "u-39"
+    assert offered(client, None, choose=1).count("recording jobs") == 40
+
+
+def test_the_same_names_in_two_clusters(client: Client) -> None:
+    east = watched("east", (0, None), uids="e")
+    west = watched("west", (0, None), uids="w")
+    assert "Which one?" in offered(client, 100)
+    assert "cluster east" in offered(client, 100) and "cluster west" in offered(client, 100)
+    assert opened(client, 100, cluster="east")[0] == east.pk
+    assert opened(client, 100, cluster="west")[0] == west.pk
+    assert opened(client, 100, source=west.pk)[0] == west.pk
+    assert client.get("/go", {"pod": "train-0", "cluster": "north"}).status_code == 404
+
+
+def test_lives_that_ended_in_two_clusters_are_asked_about(client: Client) -> None:
+    watched("east", (0, 100), uids="e")
+    watched("west", (0, 200), uids="w")
+    assert "Which one?" in offered(client, 210)
+    assert "Which one?" in offered(client, 150), "one stood then, but a late alert may mean the other one"
+
+
+def test_the_same_name_in_two_namespaces_is_asked_about(client: Client) -> None:
+    recorded("a", (0, 100), uids="a", namespace="team-a", end=200)
+    recorded("b", (0, 100), uids="b", namespace="team-b", end=200)
+    assert "Which one?" in offered(client, 50, namespace="")
+    assert opened(client, 50, namespace="team-b")[1] == "b-0"
+
+
+def test_one_object_in_two_recordings_is_one(client: Client) -> None:
+    recorded("first", (0, 100), end=200)
+    later = recorded("second", (0, 100), end=200)
+    assert opened(client, 50)[:2] == (later.pk, "u-0")
+
+
+def test_earlier_histories_of_a_cluster_belong_to_it(client: Client) -> None:
+    before = recorded("prod (until 2026-11-21 08:00)", (0, 100), uids="a", end=HOUR)
+    now = watched("prod", (2 * HOUR, None), uids="b")
+    Source.objects.filter(pk=before.pk).update(cluster=now.cluster, ended="Its revisions went back.", sequence=9)
+    assert opened(client, 120, cluster="prod")[:2] == (before.pk, "a-0")
+    assert opened(client, 3 * HOUR, cluster="prod")[:2] == (now.pk, "b-0")
+
+
+def test_a_history_of_a_cluster_that_is_not_connected_any_more_belongs_to_it(client: Client) -> None:
+    source = recorded("prod (until 2026-11-21 08:00)", (0, 100), end=HOUR)
+    Source.objects.filter(pk=source.pk).update(inputs=["prod, part 2"], sequence=9)
+    assert opened(client, 120, cluster="prod")[0] == source.pk
+
+
+def test_a_recording_bears_the_name_of_its_cluster(client: Client) -> None:
+    recorded("staging", (0, 100), uids="s", end=200)
+    prod = recorded("prod", (0, 100), uids="p", end=200)
+    assert opened(client, 50, cluster="prod")[0] == prod.pk
+    answer = client.get("/go", {"pod": "train-0", "source": "staging", "cluster": "prod"})
+    assert "The recording staging does not belong to the cluster prod." in answer.content.decode()
+
+
+def test_without_a_moment_the_life_that_goes_on_is_opened(client: Client) -> None:
+    recorded("later", (DAY, DAY + 100), uids="later", end=2 * DAY)
+    live = watched("prod", (0, 100), (200, None))
+    Source.objects.filter(pk=live.pk).update(last=timezone.now())
+    assert opened(client, None)[1:] == ("u-1", "Pod train-0 is the current incarnation.")
+
+
+def test_an_address_that_was_given_away_means_who_had_it(client: Client) -> None:
+    def service(name: str, revision: int, second: int, address: str | None) -> dict[str, object]:
+        ingress = [{"ip": address}] if address else []
+        return events.event(
+            verb="create" if revision < 103 else "update",
+            auditID=f"s{revision}",
+            objectRef={"resource": "services", "namespace": "n", "name": name, "apiVersion": "v1"},
+            responseObject={
+                "kind": "Service",
+                "apiVersion": "v1",
+                "metadata": {"name": name, "namespace": "n", "uid": name, "resourceVersion": str(revision)},
+                "spec": {"type": "LoadBalancer", "clusterIP": f"10.96.0.{revision}", "clusterIPs": ["fd00::0:1"]},
+                "status": {"loadBalancer": {"ingress": ingress}},
+            },
+            requestReceivedTimestamp=at(second),
+            stageTimestamp=at(second + 0.001),
+        )
+
+    source = store.open_source("balancers")
+    told = [
+        service("one", 101, 0, "192.0.2.7"),
+        service("two", 102, 1, None),
+        service("one", 103, 10, None),
+        service("two", 104, 20, "192.0.2.7"),
+    ]
+    ingest(source, World(), events.entries_of(*told))
+    store.show_source(source)
+    vip = {"pod": "", "namespace": "", "ip": "192.0.2.7"}
+    assert [opened(client, second, **vip)[1] for second in (5, 12, 20)] == ["one", "one", "two"]
+    assert opened(client, 5, **{**vip, "ip": "10.96.0.102"})[1] == "two"
+    assert opened(client, 5, **{**vip, "ip": "", "instance": "[192.0.2.7]:443"})[1] == "one"
+
+
+def test_each_search_walks_an_index_in_a_source_of_any_size() -> None:
+    source = recorded("large", (0, 100))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO timeline_track_{source.pk}
+                (source_id, id, lane, root, strip, place, number, life, family, "group", version, kind, namespace, name,
+                 uid, lifeline, owner, needs, addresses)
+            SELECT {source.pk}, number, number, number, 0, number, 1, '[2026-11-21,)', 'Pods', '', 'v1', 'Pod', 'n',
+                   'p-' || number, 'uid-' || number, '', 0, '{{}}', ARRAY[
+                  '10.' || number / 65536 || '.' || number / 256 % 256
+                   || '.' || number % 256]
+            FROM generate_series(1000, 21000) AS number"""
+        )
+        cursor.execute(f"ANALYZE timeline_track_{source.pk}")
+    sources = list(ready_sources().filter(pk=source.pk))
+    for target, column in (
+        (Target(name="p-2000"), "name"),
+        (Target(uid="uid-2000"), "uid"),
+        (Target(address="10.0.7.208"), "addresses"),
+    ):
+        with connection.execute_wrapper(explaining := Explaining()):
+            try:
+                candidates(sources, target, "")
+            except Exception:
+                assert target.address  # its row tells no lifeline
+        assert f"timeline_track_{source.pk}_{column}_idx" in explaining.plan, explaining.plan
+
+
+class Explaining:
+    """Tells how the query of tracks is planned."""
+
+    plan = ""
+
+    def __call__(self, execute: object, query: str, values: object, many: bool, context: object) -> object:
+        if "timeline_track" in query and not query.startswith("EXPLAIN"):
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN {query}", values)  # type: ignore[arg-type]
+                self.plan += "\n".join(row for (row,) in cursor.fetchall())
+        return execute(query, values, many, context)  # type: ignore[operator]
+
+
+def test_a_name_of_any_length_is_stored(client: Client) -> None:
+    recorded("long", (0, 100), name="x" * 20_000)
+    assert Track.objects.filter(name="x" * 20_000).exists()
+
+
+def test_no_distance_is_finer_than_the_alert_is_written(client: Client) -> None:
+    recorded("now", (0, 100))
+    life = Track.objects.get()
+    Track.objects.update(life=(life.life.lower, datetime.fromisoformat(at(99.7))))
+    for moment, words in ((100, "less than 1 s"), (119, "19 s"), (119.25, "19.6 s"), (160, "1 min")):
+        assert opened(client, moment)[2].startswith(f"Pod train-0 ended {words} before the alert (")
+
+
+def test_far_choices_are_told_in_plain_words(client: Client) -> None:
+    recorded("monday", (0, 100), end=101)
+    told = offered(client, 100 + 2 * HOUR + 1)
+    assert "None that is known existed within 2 h of the alert" in told and "ended 2 h before the alert" in told
+    assert timedelta(hours=2) // timedelta(microseconds=1) == queries.LATE

@@ -1,0 +1,125 @@
+"""The lives that an alert may mean: by name, by UID, or by IP address, each found with an index."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+from django.db.models import Q, QuerySet
+
+from timeline.coverage import plural
+from timeline.entries import microseconds
+from timeline.kinds import NOISE, kind_of
+from timeline.lifelines import ANONYMOUS
+from timeline.models import Source, Track
+
+MOST = 5_000  # lives of one name or address that are looked at, the latest ones
+_SHORT = {  # as kubectl shortens them
+    "po": "Pod", "svc": "Service", "deploy": "Deployment", "ds": "DaemonSet", "sts": "StatefulSet", "rs": "ReplicaSet",
+    "cm": "ConfigMap", "sa": "ServiceAccount", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "no": "Node",
+    "ns": "Namespace", "ep": "Endpoints", "ev": "Event", "ing": "Ingress", "netpol": "NetworkPolicy", "cj": "CronJob",
+    "pdb": "PodDisruptionBudget", "hpa": "HorizontalPodAutoscaler", "quota": "ResourceQuota", "sc": "StorageClass",
+    "rc": "ReplicationController", "pc": "PriorityClass", "crd": "CustomResourceDefinition", "vj": "Job",
+    "pg": "PodGroup",
+}  # fmt: skip
+
+
+class Target(NamedTuple):
+    """One way in which a link names an object: by name, perhaps with a kind; by UID; or by IP address."""
+
+    name: str = ""
+    kind: str = ""
+    uid: str = ""
+    address: str = ""  # in the canonical form of `kinds.address`
+
+    def __str__(self) -> str:
+        if self.uid:
+            return f"object with the UID {self.uid}"
+        if self.address:
+            return f"object with the address {self.address}"
+        return f"{self.kind} {self.name}" if self.kind else self.name
+
+
+class Candidate(NamedTuple):
+    """A life that may be meant, and from when until when it was what the link names: an address may be given away."""
+
+    source: Source
+    row: Track
+    start: int  # microseconds
+    end: int | None  # None where it lasts as far as is known
+
+
+def candidates(sources: Sequence[Source], target: Target, namespace: str) -> list[Candidate]:
+    """All lives that the target names, in no order. Objects without a namespace are found in any."""
+    by_key = {source.pk: source for source in sources}
+    rows = Track.objects.filter(source__in=list(by_key))
+    if target.uid:
+        found = _latest(rows.filter(uid=target.uid).exclude(uid__startswith=ANONYMOUS).defer("lifeline"))
+    elif target.address:
+        holders = list(_latest(rows.filter(addresses__contains=[target.address]).exclude(addresses=[])))
+        near = [row for row in holders if row.namespace == namespace] or holders  # the label may be of who measures
+        return [each for row in near for each in _holding(by_key[row.source_id], row, target.address)]
+    else:
+        if namespace:
+            rows = rows.filter(namespace__in=[namespace, ""] if target.kind else [namespace])
+        found = _of_kind(_latest(rows.filter(name=target.name).defer("lifeline")), target.kind)
+    return [Candidate(by_key[row.source_id], row, *_life(row)) for row in found]
+
+
+def is_kind(group: str, kind: str, asked: str) -> bool:
+    """Whether it is meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
+    name, _, within = asked.lower().partition(".")
+    names = {kind.lower(), plural(kind), kind_of(group, kind).short}
+    names |= {short for short, long in _SHORT.items() if long == kind}
+    return name in names and (not within or within == group)
+
+
+def is_resource(group: str, resource: str, asked: str) -> bool:
+    """The same of a resource: pods."""
+    name, _, within = asked.lower().partition(".")
+    names = {name, plural(name), plural(_SHORT.get(name, name))}
+    return resource in names and (not within or within == group)
+
+
+def _latest(rows: QuerySet[Track]) -> list[Track]:
+    return list(rows.order_by("-life", "-id")[:MOST])
+
+
+def _of_kind(rows: list[Track], kind: str) -> list[Track]:
+    """Those of a kind; where none is asked for, what is no noise before what is."""
+    if kind:
+        return [row for row in rows if is_kind(row.group, row.kind, kind)]
+    return [row for row in rows if row.family not in NOISE] or rows
+
+
+def _life(row: Track) -> tuple[int, int | None]:
+    return microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
+
+
+def _holding(source: Source, row: Track, address: str) -> Iterator[Candidate]:
+    """The stretches of a life in which an address was its own."""
+    kind = kind_of(row.group, row.kind)
+    began: int | None = None
+    for time, *_, told in row.lifeline:
+        if told is None:
+            continue
+        holds = address in kind.addresses(msgspec.convert(told, kind.facts_type))
+        if holds and began is None:
+            began = time
+        elif not holds and began is not None:
+            yield Candidate(source, row, began, time)
+            began = None
+    if began is not None:
+        yield Candidate(source, row, began, _life(row)[1])
+
+
+def ready_sources() -> QuerySet[Source]:
+    """All that are shown, without what weighs much."""
+    heavy = ("told", "skips", "histogram", "census", "tide")
+    return Source.objects.filter(ready=True).select_related("cluster").defer(*heavy)
+
+
+def of_cluster(sources: QuerySet[Source], name: str) -> QuerySet[Source]:
+    """Every history of a connected cluster; what is left of one that is not connected any more; and the recordings that
+    bear the cluster's name."""
+    left = Q(inputs__0=name) | Q(inputs__0__startswith=f"{name}, part ")
+    return sources.filter(Q(cluster__name=name) | Q(name=name) | (Q(cluster=None, sequence__gt=0) & left))

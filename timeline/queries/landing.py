@@ -1,0 +1,84 @@
+"""The address of the timeline that shows a life at the moment of an alert, with what was found of it."""
+
+from urllib.parse import urlencode
+
+from timeline.kinds import NOISE
+from timeline.models import Finding, Source, Track
+from timeline.queries.lookup import Meant, goes_on
+from timeline.queries.objects import lane_key, object_of
+from timeline.queries.sources import extent
+
+_AROUND = 30_000_000  # µs shown on both sides of a moment
+_BESIDE = 5_000_000  # µs shown beyond the alert, where it is shown with the end or the beginning of the life
+_TOGETHER = 120_000_000  # µs between the two up to which both are shown
+_RECENT = 600_000_000  # µs shown of what goes on, where no moment is asked for
+_NEAR = 300_000_000  # µs around the moment within which a finding may be what an alert is about
+_RANKS = ("error", "warning", "info")
+
+
+def address(meant: Meant, at: int | None) -> str:
+    """The object in hand within its root owner's group, the view around the moment, and its gravest finding nearby."""
+    source, row = meant.candidate.source, meant.candidate.row
+    start, end = _range(meant, at)
+    anchor = start if at is None else at
+    words: dict[str, int | str] = {"focus": row.root, "lane": lane_key(object_of(row)), "about": row.id}
+    near = (start, end) if at is None else (min(start, at) - _NEAR, max(end, at) + _NEAR)
+    if worst := _worst(source, row, near, anchor):
+        key, begins, ends = worst
+        start, end = min(start, begins), max(end, ends)
+        words["finding"] = key
+    first, _ = extent(source)
+    room = max((end - start) // 8, 500_000)
+    words |= {"start": max(start - room, first - room, 0), "end": max(end, start + 1) + room}
+    if at is not None:
+        words["at"] = at
+    if row.family in NOISE:
+        words["noise"] = 1
+    return f"/sources/{source.pk}/?{urlencode(words)}"
+
+
+def _range(meant: Meant, at: int | None) -> tuple[int, int]:
+    source, _, began, ended = meant.candidate
+    first, last = extent(source)
+    if at is None:
+        end = last if ended is None else ended
+        return (max(began, end - _RECENT) if goes_on(source) else began), end
+    relation, apart = meant.place
+    if relation == "alive":
+        return max(first, at - _AROUND), min(max(last, at), at + _AROUND)
+    if relation == "began":
+        return (at - _BESIDE if apart <= _TOGETHER else began - _AROUND), began + _AROUND
+    end = last if ended is None else ended
+    return end - _AROUND, (at + _BESIDE if apart <= _TOGETHER else end + _AROUND)
+
+
+def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[str, int, int] | None:
+    """Of the occurrences in its group within a stretch of time: one that names it before the others, then the gravest,
+    then the nearest: key, first, last."""
+    found = []
+    rows = Finding.objects.filter(source=source, root=row.root, withdrawn=False)
+    for finding in rows.only("severity", "occurrences", "tracks"):
+        for each in finding.occurrences:
+            if each["last"] >= near[0] and each["first"] <= near[1]:
+                rank = row.id not in finding.tracks, _RANKS.index(finding.severity), abs(each["first"] - at)
+                found.append((*rank, each["group"], each["first"], each["last"]))
+    return min(found)[3:] if found else None
+
+
+def landed(source_id: int, track_id: int) -> tuple[Source, Track] | None:
+    """The life that an address names as the one that the view is about; None where there is none such."""
+    row = Track.objects.filter(source=source_id, id=track_id).defer("lifeline").first()
+    source = Source.objects.select_related("cluster").filter(pk=source_id).first()
+    return (source, row) if source and row else None
+
+
+def findings_of(lives: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """How many findings name each of these lives (source, track)."""
+    counts: dict[tuple[int, int], int] = {}
+    for source_id in {source for source, _ in lives}:
+        wanted = [track for source, track in lives if source == source_id]
+        rows = Finding.objects.filter(source=source_id, withdrawn=False, tracks__overlap=wanted)
+        for tracks in rows.values_list("tracks", flat=True):
+            for track in set(tracks) & set(wanted):
+                counts[source_id, track] = counts.get((source_id, track), 0) + 1
+    return counts

@@ -1,0 +1,76 @@
+"""What is said of an object, a cluster or a recording that is not known, and what is nearly it."""
+
+import difflib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from timeline.kinds import NOISE
+from timeline.models import Cluster, Source, Track
+from timeline.queries.candidates import Target, is_resource, ready_sources
+
+_ALIKE = 8
+_NAMES = 20_000  # compared with one that is not known
+_SOURCES = 20  # whose names are compared, the newest
+_KNOWN = 20  # clusters or recordings that are listed
+
+
+class Unknown(NamedTuple):
+    told: str  # sentences
+    alike: Sequence[Track] = ()  # objects that may be meant instead
+    clusters: Sequence[str] = ()  # names of clusters that may be meant instead
+
+
+def no_source(source: str, cluster: str) -> Unknown:
+    """Of a recording or a cluster that is not known, or of neither, where nothing is stored at all."""
+    names = list(ready_sources().order_by("-created", "-id").values_list("name", flat=True).distinct()[:1000])
+    if cluster:
+        known = list(dict.fromkeys([*Cluster.objects.order_by("name").values_list("name", flat=True), *names]))
+        told = f"No connected cluster and no recording is called {cluster}."
+        if source and cluster in known:
+            told = f"The recording {source} does not belong to the cluster {cluster}."
+        close = difflib.get_close_matches(cluster, known, 3, 0.5)
+        return Unknown(f"{told} {_listed('Known are', known)}".strip(), clusters=close)
+    if source:
+        return Unknown(f"There is no recording {source}. {_listed('Known are', list(dict.fromkeys(names)))}".strip())
+    return Unknown("There are no recordings yet, and no cluster is connected.")
+
+
+def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: str) -> Unknown:
+    """Of an object that no source knows: how much of the question is known, and what is not."""
+    target = targets[0]
+    tracks = Track.objects.filter(source__in=[source.pk for source in sources]).defer("lifeline")
+    here = f"in {sources[0].name}" if len(sources) == 1 else f"in any of {len(sources)} clusters and recordings"
+    where = f" in namespace {namespace}" if namespace and not target.uid else ""
+    told = f"No {target} was ever seen{where} {here}."
+    if target.uid or target.address:
+        return Unknown(told)
+    outlines = Source.objects.filter(pk__in=[source.pk for source in sources]).values_list("census", "told__coverage")
+    kinds = {(row["resource"], row["group"]) for _, coverage in outlines for row in coverage or ()}
+    if namespace and not any(namespace == each for census, _ in outlines for each, _, _ in census):
+        told = f"Nothing of namespace {namespace} was seen {here}."
+    elif target.kind and not any(is_resource(group, resource, target.kind) for resource, group in kinds):
+        told = f"No object of kind {target.kind} was seen {here}."
+    return Unknown(told, _alike(sources, tracks, target, namespace))
+
+
+def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, namespace: str) -> list[Track]:
+    """Objects of that name elsewhere, of names that begin with it, or that are nearly it."""
+    same = list(tracks.filter(name=target.name).exclude(family__in=NOISE).order_by("-life")[:_ALIKE])
+    if same:
+        return same
+    newest = sorted(sources, key=lambda source: source.created, reverse=True)[:_SOURCES]
+    others = tracks.filter(source__in=[source.pk for source in newest]).exclude(family__in=NOISE)
+    if namespace and others.filter(namespace=namespace).exists():
+        others = others.filter(namespace=namespace)
+    names = list(dict.fromkeys(others.values_list("name", flat=True).order_by()[:_NAMES]))
+    close = [name for name in names if target.name and name.startswith(target.name)][:_ALIKE]
+    close = close or difflib.get_close_matches(target.name, names, _ALIKE, 0.6)
+    found = list(others.filter(name__in=close).order_by("-life")[:_ALIKE])
+    return sorted(found, key=lambda row: close.index(row.name))
+
+
+def _listed(heading: str, names: list[str]) -> str:
+    more = f" and {len(names) - _KNOWN} more" if len(names) > _KNOWN else ""
+    return f"{heading}: {', '.join(names[:_KNOWN])}{more}." if names else ""

@@ -2,13 +2,12 @@
 
     python -m bench.drawing [URL or FILE] [--gestures 60] [--browser PATH]
 
-URL is that of a timeline (http://127.0.0.1:8000/sources/1/). Without one, a Causeline of its own is started and imports
-FILE, else the sample. The server is warm: the page is opened once before. Prints the first paint, the marks that came,
-the layout shift, and of pans and zooms the milliseconds until the next frame that shows them.
+URL is that of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without one, a Causeline of
+its own is started and imports FILE, else the sample. The server is warm: the page is opened once before. Prints the first
+paint, the marks that came, the layout shift, and of pans and zooms the milliseconds until the next frame that shows them.
 """
 
 import argparse
-import http.cookiejar
 import json
 import shutil
 import signal
@@ -22,6 +21,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, Response, sync_playwright
 
@@ -55,39 +56,35 @@ def causeline(recording: Path) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-    site = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder:
         command = [sys.executable, "-m", "dashboard.cli", "demo", "--data-dir", folder, "--port", str(port)]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).resolve().parents[1])
+        where = Path(__file__).resolve().parents[1]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=where, text=True)
         try:
-            yield imported(site, recording)
+            assert server.stdout
+            yield imported(server.stdout.readline().strip(), recording)
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(60)
 
 
-def imported(site: str, recording: Path) -> str:
-    cookies = http.cookiejar.CookieJar()
-    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
+def imported(door: str, recording: Path) -> str:
+    """The address of the timeline, with the token that `door` has."""
+    parts = urlsplit(door)
+    site, token = f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]
     deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            visitor.open(site).close()
-            break
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
-    token = next(cookie.value for cookie in cookies if cookie.name == "csrftoken") or ""
-    headers = {"Content-Type": "application/octet-stream", "X-CSRFToken": token}
-    upload = urllib.request.Request(f"{site}/api/uploads?name={recording.name}", recording.read_bytes(), headers)
-    told = json.load(visitor.open(upload))
+    headers = {"Content-Type": "application/octet-stream", "Authorization": f"Bearer {token}"}
+
+    def asked(path: str, body: bytes | None = None) -> Any:
+        return json.load(urllib.request.urlopen(urllib.request.Request(f"{site}{path}", body, headers)))
+
+    told = asked(f"/api/uploads?name={recording.name}", recording.read_bytes())
     while told["state"] != "done":
         if told["state"] in {"failed", "cancelled"} or time.monotonic() > deadline:
             sys.exit(f"{recording}: {told['error'] or told['state']}")
         time.sleep(0.5)
-        told = json.load(visitor.open(f"{site}/api/uploads/{told['id']}"))
-    return f"{site}{told['url']}"
+        told = asked(f"/api/uploads/{told['id']}")
+    return f"{site}{told['url']}?token={token}"
 
 
 class Figures:
@@ -145,8 +142,9 @@ def measure(address: str, gestures: int, browser_path: str | None) -> None:
         paints = []
         for _ in range(4):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.context.request.get(address)  # as somebody who came by this address before
             page.add_init_script(WATCH)
-            visit = Figures(page, address)
+            visit = Figures(page, address.partition("?")[0])
             paints.append(visit.first)
         drawn = visit.gestures(gestures)
         marks = visit.marks()

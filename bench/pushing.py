@@ -11,9 +11,11 @@ sockets got, and what the processes cost.
 import argparse
 import asyncio
 import contextlib
+import http.cookiejar
 import itertools
 import json
 import os
+import secrets
 import shutil
 import statistics
 import subprocess
@@ -43,6 +45,11 @@ WATCH = """
     requestAnimationFrame(() => shown.push([sequence, performance.timeOrigin + performance.now()]));
   }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-edge"] });
 """
+
+
+def door(path: str) -> str:
+    """The address that lets in, and leads on to the path."""
+    return f"http://127.0.0.1:{PORT}{path}?token={os.environ['CAUSELINE_TOKEN']}"
 
 
 def pod(number: int, life: int, revision: int, ready: bool, now: float) -> bytes:
@@ -114,9 +121,14 @@ def listen(source: int, sockets: int) -> None:
 
     got = [0, 0]
 
+    cookies = http.cookiejar.CookieJar()
+    urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies)).open(door("/healthz")).close()
+    known = {"Cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)}
+
     async def one() -> None:
         address = f"ws://127.0.0.1:{PORT}/ws/sources/{source}/"
-        async with connect(address, origin=f"http://127.0.0.1:{PORT}", compression=None, max_size=None) as socket:  # type: ignore[arg-type]
+        own: Any = {"origin": f"http://127.0.0.1:{PORT}", "additional_headers": known}
+        async with connect(address, compression=None, max_size=None, **own) as socket:
             async for message in socket:
                 got[0] += 1
                 got[1] += len(message)
@@ -181,7 +193,7 @@ def watched(options: argparse.Namespace, source: int, begin: Callable[[], None])
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.add_init_script(WATCH)
-        page.goto(f"http://127.0.0.1:{PORT}/sources/{source}/")
+        page.goto(door(f"/sources/{source}/"))
         while page.evaluate("shown.length") < 20:
             page.wait_for_timeout(200)
         page.wait_for_timeout(3_000)
@@ -232,7 +244,8 @@ def main() -> None:
         Supervisor(say) as supervisor,
         served(Path(folder, "data").absolute(), supervisor, join=True) as variables,
     ):
-        os.environ.update(variables, CAUSELINE_LOGIN="off", DJANGO_SETTINGS_MODULE="dashboard.settings")
+        os.environ.update(variables, CAUSELINE_LOGIN="token", DJANGO_SETTINGS_MODULE="dashboard.settings")
+        os.environ["CAUSELINE_TOKEN"] = secrets.token_hex(32)
         measure(options)
     return None
 

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import os
 import random
+import secrets
 import socket
 import statistics
 import subprocess
@@ -108,7 +109,8 @@ def _memory(source: int) -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "dashboard.asgi:application", "--port", str(port)]
-    variables = {**os.environ, "CAUSELINE_LOGIN": "off"}
+    token = secrets.token_hex(32)
+    variables = {**os.environ, "CAUSELINE_LOGIN": "token", "CAUSELINE_TOKEN": token}
     web = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}/"
@@ -121,7 +123,9 @@ def _memory(source: int) -> None:
             width = (whole["last"] - whole["first"]) // turn
             start = whole["first"] + (whole["last"] - whole["first"] - width) * (turn % 7) // 7
             query = f"start={start}&end={start + width}&offset={turn % 5 * 40}"
-            with urllib.request.urlopen(f"{address}api/sources/{source}/window?{query}") as answer:
+            asked = f"{address}api/sources/{source}/window?{query}"
+            known = {"Authorization": f"Bearer {token}"}
+            with urllib.request.urlopen(urllib.request.Request(asked, headers=known)) as answer:
                 answer.read()
             if turn in (50, 200, 400):
                 status = Path(f"/proc/{web.pid}/status").read_text()

@@ -1,17 +1,19 @@
 """The ASGI application: pages and API over HTTP, push over WebSockets."""
 
 import os
+from typing import Any
 
 import django
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
 from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
-from dashboard.bodies import Handler  # noqa: E402 (these need the applications that the line above loads)
+from dashboard import guard, origins  # noqa: E402 (these need the applications that the line above loads)
+from dashboard.bodies import Handler  # noqa: E402
 from dashboard.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
 
 websocket = URLRouter(
@@ -20,6 +22,14 @@ websocket = URLRouter(
         path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
     ]
 )
-application = ProtocolTypeRouter(
-    {"http": Handler(), "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(websocket))}
+_routes: Any = ProtocolTypeRouter(
+    {"http": Handler(), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))}
 )
+
+if settings.TOKEN_REQUIRED:
+    guard.token()  # it is made now, and one that is no good stops the start
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    guard.take_token(scope)
+    await _routes(scope, receive, send)

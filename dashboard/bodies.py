@@ -14,13 +14,13 @@ from typing import IO, Any
 import orjson
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.contrib.auth import get_user
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connections
 from django.http import HttpResponseBase
 
 from collectors.receiving import PIECE_BYTES, SPARE_BYTES
+from dashboard import guard
 
 _DRAINED = 256 * 1024**2  # bytes that are taken in and thrown away, so that who sends them reads the answer
 _SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
@@ -130,8 +130,8 @@ def _announced(scope: dict[str, Any]) -> int:
 
 def _admit(scope: dict[str, Any], announced: int) -> None:
     """Raises Refused for a long body that a stranger sends, or for which there is no room."""
-    if settings.LOGIN_REQUIRED and not _is_signed_in(scope):
-        raise Refused(401, "You are signed out", "Load the page again to sign in.")
+    if guard.asks() and not _is_signed_in(scope):
+        raise Refused(401, "You are signed out", guard.how_to_sign_in())
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     if announced + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
         raise Refused(507, "The file could not be kept", "No space left on device. Nothing of it was stored.")
@@ -142,7 +142,7 @@ def _is_signed_in(scope: dict[str, Any]) -> bool:
     sessions = import_module(settings.SESSION_ENGINE)
     request.session = sessions.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     try:
-        return get_user(request).is_authenticated
+        return guard.admitted(guard.user_of(request))
     finally:
         connections.close_all()
 

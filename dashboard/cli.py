@@ -54,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     serve.add_argument("--port", type=_port, help=f"port to listen on (the first free one from {PORTS.start})")
     serve.add_argument("--workers", type=_workers, default=2, help="processes that import recordings (%(default)s)")
+    serve.add_argument(
+        "--no-token",
+        action="store_true",
+        help="without accounts, let in whoever opens the address on this machine, with no start-up token",
+    )
     judge = argparse.ArgumentParser(add_help=False)
     judge.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     judge.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
@@ -67,6 +72,13 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=serving.up)
     command = commands.add_parser("demo", parents=[serve], help="the same, with a recording and a live cluster to see")
     command.set_defaults(run=serving.show)
+    command = commands.add_parser(
+        "token",
+        parents=[shared],
+        help="print the address that lets you in, of what runs",
+        epilog="Exit status: 0 printed, 1 nothing runs.",
+    )
+    command.set_defaults(run=serving.tell_address)
     command = commands.add_parser(
         "import",
         parents=[shared],

@@ -23,7 +23,7 @@ class _Forwarding(AsyncWebsocketConsumer):
     _closing: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        if not guard.admitted(self.scope.get("user")):
+        if not await guard.listener_admitted(self.scope):
             await self.accept()  # a browser is told the code of an open connection only
             await self.close(code=UNAUTHORISED)
             return

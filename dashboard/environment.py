@@ -7,9 +7,12 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from collectors.formats.stream import Limits
+from dashboard import keys
 from timeline.judge import rulebook
 from timeline.rulebook import settings
 
+_YES = {"1", "true", "yes", "on"}
+_NO = {"0", "false", "no", "off"}
 KEY_AT_LEAST = 32  # characters
 DEPTH_AT_MOST = 250  # deeper JSON cannot be written back
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years; a few thousand years more and dates before year 1 would be asked for
@@ -45,11 +48,39 @@ def text(name: str, default: str | None = None) -> str:
 def flag(name: str, default: bool) -> bool:
     """`1/true/yes/on` or `0/false/no/off`."""
     value = text(name, "on" if default else "off").lower()
-    if value in {"1", "true", "yes", "on"}:
+    if value in _YES:
         return True
-    if value in {"0", "false", "no", "off"}:
+    if value in _NO:
         return False
     raise SettingError(f"{name} is {value!r}; write on or off.")
+
+
+def login() -> str:
+    """`on`: with accounts; `token`: with the start-up token; `open`: nobody is asked."""
+    value = text("CAUSELINE_LOGIN", "on").lower()
+    if value in {"token", "open"}:
+        return value
+    if value in _YES:
+        return "on"
+    if value in _NO:
+        return "token"
+    raise SettingError(f"CAUSELINE_LOGIN is {value!r}; write on, token or open.")
+
+
+def token(data_dir: Path) -> str:
+    """The start-up token that is given, or else the one in the data directory, which is made where there is none."""
+    value = text("CAUSELINE_TOKEN", "")
+    if not value:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        value = keys.kept(data_dir, "token")
+        if (data_dir / "token").stat().st_mode & 0o077:
+            raise SettingError(f"Others can read {data_dir / 'token'}. Delete it, and a new token is made.")
+    if len(value) < KEY_AT_LEAST:
+        raise SettingError(
+            f"The start-up token has less than {KEY_AT_LEAST} characters. "
+            f"Delete the file {data_dir / 'token'}, or CAUSELINE_TOKEN, and a good one is made."
+        )
+    return value
 
 
 def number(name: str, default: int, least: int, most: int) -> int:

@@ -1,37 +1,145 @@
-"""Who may still listen: sockets stay open for hours, and rights are withdrawn meanwhile."""
+"""Who is let in, who administers, and who may still listen: sockets stay open for hours, and rights end meanwhile.
 
-from collections.abc import Iterable
+There are three ways (`CAUSELINE_LOGIN`): people sign in with accounts; or, without accounts, whoever holds the start-up
+token is let in and administers; or nobody is asked.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
+from urllib.parse import unquote_plus
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user, get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session
 from django.db import close_old_connections
+from django.http import HttpRequest
+from django.middleware.csrf import rotate_token
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from dashboard import environment
+
+_GIVEN = "causeline.token"  # the key of the ASGI scope
+_SESSION = "start-up token"  # the key of the session
+
+
+class Holder(AnonymousUser):
+    """Whoever holds the start-up token. There is no row of the database, and no name, for them."""
+
+    is_active: Any = True
+    is_staff: Any = True
+    is_superuser: Any = True
+    is_authenticated: Any = True
+    is_anonymous: Any = False
+
+
+def asks() -> bool:
+    """Whether anybody has to say who they are."""
+    return bool(settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED)
 
 
 def admitted(user: Any) -> bool:
-    """Whether somebody may listen at all."""
-    return not settings.LOGIN_REQUIRED or bool(user and user.is_authenticated)
+    """Whether somebody is let in at all."""
+    return not asks() or bool(user and user.is_authenticated)
 
 
 def is_admin(user: Any) -> bool:
-    """Whether somebody administers this instance: staff, or whoever is admitted where there are no accounts."""
-    return bool(user and user.is_staff) if settings.LOGIN_REQUIRED else admitted(user)
+    """Whether somebody administers this instance: staff; without accounts, everybody who is let in."""
+    return bool(user and user.is_staff) if asks() else True
+
+
+def user_of(request: HttpRequest) -> Any:
+    """Who sends a request that has its session. Without accounts, an account's session counts for nothing."""
+    if not settings.TOKEN_REQUIRED:
+        return get_user(request)
+    return Holder() if by_script(request) or _remembers(request.session) else AnonymousUser()
+
+
+def how_to_sign_in() -> str:
+    """For the API's answer to a stranger."""
+    if settings.TOKEN_REQUIRED:
+        return (
+            "Load the page again to sign in; a script sends the header Authorization: Bearer with the start-up token."
+        )
+    return "Load the page again to sign in."
+
+
+@cache
+def token() -> str:
+    """The start-up token, as it was when this process started."""
+    return environment.token(settings.DATA_DIR)
+
+
+def is_token(text: str) -> bool:
+    return bool(settings.TOKEN_REQUIRED) and constant_time_compare(text, token())
+
+
+def by_script(request: HttpRequest) -> bool:
+    """Whether the request carries the token in a header, which no page of another site can make a browser send."""
+    kind, _, given = request.headers.get("Authorization", "").partition(" ")
+    return kind.lower() == "bearer" and is_token(given.strip())
+
+
+def remember(request: HttpRequest) -> None:
+    """The session of this request belongs to a holder of the token from now on. Its key changes, so whoever planted the
+    old one gains nothing."""
+    request.session.cycle_key()
+    request.session[_SESSION] = _fingerprint()
+    rotate_token(request)
+
+
+def _remembers(session: Mapping[str, Any]) -> bool:
+    """Whether the session was begun with the token that counts now."""
+    return constant_time_compare(session.get(_SESSION, ""), _fingerprint())
+
+
+def _fingerprint() -> str:
+    return salted_hmac("dashboard.guard.start-up token", token(), algorithm="sha256").hexdigest()
+
+
+def take_token(scope: dict[str, Any]) -> None:
+    """Move the token out of the address of a request, before anything can log it or show it in an error."""
+    left = []
+    for each in scope.get("query_string", b"").split(b"&"):
+        name, _, value = each.decode("latin-1").partition("=")
+        if unquote_plus(name) == "token":
+            scope[_GIVEN] = unquote_plus(value)
+        else:
+            left.append(each)
+    if _GIVEN in scope:
+        scope["query_string"] = b"&".join(left)
+
+
+def given_token(request: HttpRequest) -> str | None:
+    """The token that stood in the address."""
+    given: str | None = getattr(request, "scope", {}).get(_GIVEN)
+    return given
+
+
+@sync_to_async
+def listener_admitted(scope: Mapping[str, Any]) -> bool:
+    """Whether whoever opens a socket may listen."""
+    if settings.TOKEN_REQUIRED:
+        close_old_connections()
+        return _remembers(scope["session"])
+    return admitted(scope.get("user"))
 
 
 @sync_to_async
 def withdrawn(sessions: Iterable[str]) -> set[str]:
-    """Keys of those sessions that are no longer anybody's: signed out, run out, or of a user who may not sign in or has
-    another password now."""
+    """Keys of those sessions that are no longer anybody's: signed out, run out, of a token that was replaced, or of a
+    user who may not sign in or has another password now."""
     close_old_connections()
     wanted = set(sessions)
-    if not settings.LOGIN_REQUIRED or not wanted:
+    if not asks() or not wanted:
         return set()
     held = Session.objects.filter(session_key__in=wanted, expire_date__gt=timezone.now())
     told = {session.session_key: session.get_decoded() for session in held}
+    if settings.TOKEN_REQUIRED:
+        return {key for key in wanted if not _remembers(told.get(key, {}))}
     users = get_user_model().objects.in_bulk({data[SESSION_KEY] for data in told.values() if SESSION_KEY in data})
     by_text = {str(key): user for key, user in users.items()}
     return {key for key in wanted if not _holds(told.get(key, {}), by_text)}

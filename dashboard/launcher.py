@@ -9,16 +9,14 @@ from __future__ import annotations
 import http.client
 import math
 import os
-import secrets
 import socket
 import subprocess
 import sys
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import environment
+from dashboard import environment, keys
 from dashboard.services import AlreadyServed, Program, ServiceError, Supervisor, serving
 from dashboard.services.errors import tail
 from dashboard.services.servers import addresses_of
@@ -77,26 +75,13 @@ def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Ite
             yield variables | {"DATABASE_URL": running.database_url, "REDIS_URL": running.redis_url}
 
 
-def _prepare(data_dir: Path, variables: dict[str, str], *keys: str) -> None:
+def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
     """Make the folders, and these keys unless they are given. What encrypts credentials in a database that others use,
     too, is for them to share."""
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
-    for variable in keys:
+    for variable in names:
         if not environment.text(variable, ""):
-            variables[variable] = _kept_key(data_dir, variable.removeprefix("CAUSELINE_").lower())
-
-
-def _kept_key(data_dir: Path, name: str) -> str:
-    """The one in this file of the data directory, made where there is none."""
-    file = data_dir / name
-    if not file.exists():
-        descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600
-        with os.fdopen(descriptor, "w", encoding="ascii") as text:
-            text.write(secrets.token_urlsafe(48))
-        with suppress(FileExistsError):  # another process was quicker: what it encrypts is read with its key
-            os.link(new, file)
-        Path(new).unlink()
-    return file.read_text(encoding="ascii")
+            variables[variable] = keys.kept(data_dir, variable.removeprefix("CAUSELINE_").lower())
 
 
 def django_command(*command: str) -> list[str]:
@@ -130,8 +115,13 @@ def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -
         raise ServiceError(f"The database could not be brought up to date; the log is {log}:{tail(log)}")
 
 
-def programs(host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path) -> list[Program]:
-    """The processes that compose and the chart run too; here they share one machine and one log folder."""
+def programs(
+    host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path, token: str
+) -> list[Program]:
+    """The processes that compose and the chart run too; here they share one machine and one log folder.
+
+    Only web knows the start-up token: workers run programs that kubeconfigs name, with the variables that they have.
+    """
     celery = ("-m", "celery", "-A", "dashboard.celery")
     commands = {
         "web": (
@@ -144,11 +134,15 @@ def programs(host: str, port: int, workers: int, variables: dict[str, str], data
         "periodic": (*celery, "worker", *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
         "beat": (*celery, "beat", "--pidfile", "", "--loglevel", "INFO"),
     }
+    others = {
+        name: value for name, value in variables.items() if name not in {"CAUSELINE_TOKEN", "CAUSELINE_TOKEN_FILE"}
+    }
+    environments = {"web": others | {"CAUSELINE_TOKEN": token}}
     return [
         Program(
             name=name,
             command=[*PYTHON, *command],
-            environment=variables,
+            environment=environments.get(name, others),
             folder=data_dir,
             log=data_dir / "logs" / f"{name}.log",
         )

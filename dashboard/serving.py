@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import demo, environment
+from dashboard import address, demo, environment
 from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
 from dashboard.services import ServiceError, Supervisor
 from dashboard.terminal import say
@@ -28,32 +28,47 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     public = not _is_loopback(host)
     if public:
         _refuse_open_door(host)
+    login = _login(options, public)
     port = free_port(host, options.port)
     data_dir = _data_dir(options)
     with Supervisor(say) as supervisor, served(data_dir, supervisor) as variables:
-        if not public:
-            variables.setdefault("CAUSELINE_LOGIN", "off")
+        token = environment.token(data_dir) if login == "token" else ""
+        variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port)}
         migrate(supervisor, variables, data_dir)
         if public:
             _refuse_without_users(variables["DATABASE_URL"])
         if sample:
             demo.forget(supervisor, variables, data_dir)
             supervisor.start(demo.program(variables, data_dir))
-        supervisor.start(*programs(host, port, options.workers, variables, data_dir))
+        supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
         url = await_page(supervisor, host, port)
         say(f"running, with logs in {data_dir / 'logs'}; Ctrl-C stops")
-        path = import_sample(supervisor, variables) if sample else ""
+        path = import_sample(supervisor, variables) if sample else "/"
         if sample:
             demo.connect(supervisor, variables, data_dir)
             say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}: {url}/ leads to it")
-        print(url + path, flush=True)
-        supervisor.run()
+        if login == "open":
+            say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
+        with address.announced(data_dir, address.with_token(f"{url}/", token)):
+            print(address.with_token(url + path, token), flush=True)
+            supervisor.run()
     return 0
 
 
 def show(options: argparse.Namespace) -> int:
     """`causeline demo`."""
     return up(options, sample=True)
+
+
+def tell_address(options: argparse.Namespace) -> int:
+    """`causeline token`. Exit status: 0 told, 1 nothing runs."""
+    data_dir = _data_dir(options)
+    if told := address.announced_by_another(data_dir):
+        print(told)
+        return 0
+    raise ServiceError(
+        f"No `causeline up` runs with the data directory {data_dir}. If yours has another, name it with --data-dir."
+    )
 
 
 def create_user(options: argparse.Namespace) -> int:
@@ -126,11 +141,25 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def _login(options: argparse.Namespace, public: bool) -> str:
+    """How people sign in. Without accounts, only `--no-token` lets in whoever comes: no variable does."""
+    with_accounts = bool(environment.text("CAUSELINE_LOGIN", "")) and environment.login() == "on"
+    if options.no_token and (public or with_accounts):
+        raise ServiceError(
+            f"--no-token would let in everybody, but {options.host} can be reached by others. Leave it out."
+            if public
+            else "CAUSELINE_LOGIN is on, so accounts are asked for. Leave --no-token out, or the variable."
+        )
+    if public or with_accounts:
+        return "on"
+    return "open" if options.no_token else "token"
+
+
 def _refuse_open_door(host: str) -> None:
     """Others can reach a public address, so nothing that is harmless on one's own machine may be left to chance."""
     problems = []
-    if not environment.flag("CAUSELINE_LOGIN", True):
-        problems.append("CAUSELINE_LOGIN is off, so anybody could read everything: set it to on.")
+    if (login := environment.login()) != "on":
+        problems.append(f"CAUSELINE_LOGIN is {login}, and others need accounts: set it to on.")
     if not environment.text("CAUSELINE_SECRET_KEY", ""):
         problems.append("CAUSELINE_SECRET_KEY is not set: set it to a long random text that only you know.")
     if not environment.text("CAUSELINE_HOSTS", ""):

@@ -13,7 +13,9 @@ SECRET_KEY = environment.secret_key()
 CREDENTIALS_KEYS = environment.credentials_keys()
 ALLOWED_HOSTS = environment.words("CAUSELINE_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.words("CAUSELINE_ORIGINS", "")
-LOGIN_REQUIRED = environment.flag("CAUSELINE_LOGIN", True)
+LOGIN_REQUIRED = environment.login() == "on"
+TOKEN_REQUIRED = environment.login() == "token"
+PORT = environment.number("CAUSELINE_PORT", 0, 0, 65535)
 HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
@@ -48,7 +50,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    *(["django.contrib.auth.middleware.LoginRequiredMiddleware"] if LOGIN_REQUIRED else []),
+    "dashboard.entrance.Entrance",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -128,6 +130,9 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# A browser sends the cookies of one host to all its ports, so what distinguishes two instances has to be in the names.
+SESSION_COOKIE_NAME = f"causeline_session_{PORT}" if PORT else "causeline_session"
+CSRF_COOKIE_NAME = f"causeline_csrf_{PORT}" if PORT else "causeline_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True  # pages have their token in the HTML

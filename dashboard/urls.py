@@ -1,6 +1,6 @@
 """Where everything is found."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.api import api
@@ -13,6 +13,7 @@ from dashboard.views.home import home
 from dashboard.views.objects import show_object, show_revision
 from dashboard.views.report import show_report
 from dashboard.views.rules import rule, rules
+from dashboard.views.signing_in import sign_in
 from dashboard.views.timeline import timeline
 
 endpoints = api.urls
@@ -34,7 +35,7 @@ urlpatterns = [
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),
-    path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
+    path("login/", sign_in, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health, name="health"),
     path("api/", endpoints),

@@ -20,6 +20,8 @@ from dashboard.launcher import PERIODIC
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
+TOKEN = "the-start-up-token-of-the-tests-0123456789"
+WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
 _STOP_SECONDS = 15
 _numbers = count()
 
@@ -28,8 +30,9 @@ class Running:
     """What runs of Causeline, and its address, which stays when a part is started anew."""
 
     def __init__(self, folder: Path, database: str, broker: str, settings: dict[str, str]) -> None:
-        port = _free_port()
+        self.port = port = _free_port()
         self.address = f"http://127.0.0.1:{port}"
+        self.door = f"{self.address}/?token={TOKEN}"
         self.data = folder / "data"
         self.database, self.broker = database, broker
         self._folder = folder
@@ -38,7 +41,9 @@ class Running:
             "DATABASE_URL": database,
             "REDIS_URL": broker,
             "CAUSELINE_DATA_DIR": str(self.data),
-            "CAUSELINE_LOGIN": "off",
+            "CAUSELINE_LOGIN": "token",
+            "CAUSELINE_TOKEN": TOKEN,
+            "CAUSELINE_PORT": str(port),
             **settings,
         }
         worker = ("celery", "-A", "dashboard.celery", "worker", "--loglevel", "info")

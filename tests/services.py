@@ -17,7 +17,7 @@ STOP_SECONDS = 30
 VARIABLES = {
     "CAUSELINE_SECRET_KEY": "only for the tests of Causeline, which sign nothing",
     "CAUSELINE_CREDENTIALS_KEY": "only for the tests of Causeline!",
-    "CAUSELINE_LOGIN": "off",
+    "CAUSELINE_LOGIN": "open",
 }
 
 

@@ -307,7 +307,7 @@ def strict() -> Client:
 def token(client: Client) -> dict[str, str]:
     """As a page has it."""
     client.get("/")
-    return {"X-CSRFToken": client.cookies["csrftoken"].value}
+    return {"X-CSRFToken": client.cookies["causeline_csrf"].value}
 
 
 def test_only_our_own_pages_may_upload(strict: Client) -> None:

@@ -1,16 +1,14 @@
 """`causeline demo` with real processes: a recording to read, and a live cluster that moves."""
 
-import json
 import tempfile
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.test_launcher import OWN_SERVERS, causeline, free_port
 from tests.test_services import descendants, eventually, processes
+from tests.visitor import Visitor
 
 SECONDS = 60
 
@@ -21,25 +19,21 @@ def data_dir() -> Iterator[Path]:
         yield Path(folder) / "data"
 
 
-def asked(port: int, path: str) -> Any:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
-        return json.load(answer)
-
-
 def show(data_dir: Path) -> set[str]:
     """Start it, see the cluster live, end it; the names of what it shows, none of them twice."""
     port = free_port()
-    own = OWN_SERVERS | {"CAUSELINE_LOGIN": "off"}
-    with causeline("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **own) as demo:
+    with causeline("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **OWN_SERVERS) as demo:
         assert demo.stdout and demo.stderr
-        assert demo.stdout.readline() == f"http://127.0.0.1:{port}/sources/1/\n", demo.stderr.read()
+        address = demo.stdout.readline()
+        assert address.startswith(f"http://127.0.0.1:{port}/sources/1/?token="), demo.stderr.read()
+        visitor = Visitor(address.strip())
 
         def moves() -> bool:
-            (cluster,) = asked(port, "/api/clusters")["clusters"]
+            (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
             return bool(cluster["state"] == "live" and cluster["health"]["entries"] > 50)
 
         eventually(moves, SECONDS)
-        names = [source["name"] for source in asked(port, "/api/sources")["sources"]]
+        names = [source["name"] for source in visitor.ask("GET", "/api/sources")[1]["sources"]]
         everything = descendants(demo.pid)
         demo.terminate()
         assert demo.wait(30) == 0

@@ -39,10 +39,10 @@ def asked(site: Running, method: str, path: str, body: str = "", **headers: str)
 
 def signed_in(site: Running, password: str = "s3cret!", **headers: str) -> tuple[int, SimpleCookie]:
     _, told, _ = asked(site, "GET", "/login/")
-    token = SimpleCookie(told["Set-Cookie"])["csrftoken"].value
+    token = SimpleCookie(told["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
     form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token})
     known = {
-        "Cookie": f"csrftoken={token}",
+        "Cookie": f"causeline_csrf_{site.port}={token}",
         "Content_Type": "application/x-www-form-urlencoded",
         "Origin": f"https://{HOST}",
     }
@@ -73,7 +73,7 @@ def test_browsers_are_told_what_may_be_done_with_a_page(site: Running) -> None:
 def test_cookies_go_over_https_alone_and_scripts_do_not_see_them(site: Running) -> None:
     status, cookies = signed_in(site)
     assert status == 302
-    for name in ("sessionid", "csrftoken"):
+    for name in (f"causeline_session_{site.port}", f"causeline_csrf_{site.port}"):
         cookie = cookies[name]
         assert (cookie["secure"], cookie["httponly"], cookie["samesite"], cookie["domain"]) == (True, True, "Lax", "")
 
@@ -96,5 +96,6 @@ def test_signing_in_leads_to_no_other_site(site: Running) -> None:
 
 def test_no_cache_gives_a_page_to_somebody_else(site: Running) -> None:
     _, cookies = signed_in(site)
-    _, headers, _ = asked(site, "GET", "/", Cookie=f"sessionid={cookies['sessionid'].value}")
+    name = f"causeline_session_{site.port}"
+    _, headers, _ = asked(site, "GET", "/", Cookie=f"{name}={cookies[name].value}")
     assert "Cookie" in headers["Vary"]

@@ -271,7 +271,7 @@ def test_who_loses_the_right_is_disconnected(
     for name in ("leaves", "stays"):
         client = Client()
         client.force_login(user := User.objects.create_user(name))
-        clients.append((client, user, f"sessionid={client.cookies['sessionid'].value}"))
+        clients.append((client, user, f"causeline_session={client.cookies['causeline_session'].value}"))
     (leaving, user, cookie), (_, _, other) = clients
 
     async def scenario() -> None:

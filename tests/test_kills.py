@@ -1,8 +1,8 @@
 """An import whose worker, or whose PostgreSQL, is killed in the middle is done again, and ends with the same rows."""
 
+import json
 import os
 import signal
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
@@ -18,9 +18,10 @@ from dashboard.services.servers import addresses_of
 from tests.recordings import SAMPLE
 from tests.test_launcher import OWN_SERVERS, causeline, finished, free_port
 from tests.test_services import descendants, eventually, processes
+from tests.visitor import Visitor
 
 ROUNDS = 12  # of the sample: an import takes some seconds
-SERVERS = OWN_SERVERS | {"CAUSELINE_LOGIN": "off"}
+SERVERS = OWN_SERVERS
 SECONDS = 120  # a worker is taken to be gone after 20, and machines may be busy
 UPLOAD = """
 import sys
@@ -132,10 +133,9 @@ TABLES = "^timeline_(chunk|track)_[0-9]+"
 
 def exports_of(url: str, row: dict[str, Any]) -> list[str]:
     """Digests of what is exported: the findings, and all entries in some order."""
-    at = f"{url}/api/sources/{row['source_id']}"
-    with urllib.request.urlopen(f"{at}/document", timeout=60) as answer:
-        document = answer.read()
-    with urllib.request.urlopen(f"{at}/recording", timeout=60) as answer:
-        lines = zstandard.ZstdDecompressor().stream_reader(answer.read()).read().splitlines()
+    visitor = Visitor(url)
+    _, document = visitor.ask("GET", f"/api/sources/{row['source_id']}/document")
+    _, recording = visitor.ask("GET", f"/api/sources/{row['source_id']}/recording")
+    lines = zstandard.ZstdDecompressor().stream_reader(recording).read().splitlines()
     assert len(lines) > 5_000
-    return [sha256(document).hexdigest(), sha256(b"".join(sorted(lines))).hexdigest()]
+    return [sha256(json.dumps(document).encode()).hexdigest(), sha256(b"".join(sorted(lines))).hexdigest()]

@@ -19,6 +19,7 @@ import pytest
 
 from dashboard.environment import database
 from tests.test_services import CHECKOUT, descendants, eventually, processes, watchers_of
+from tests.visitor import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,9 +94,19 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
     port = free_port()
     with causeline("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **OWN_SERVERS) as up:
         assert up.stdout and up.stderr
-        assert up.stdout.readline() == f"http://127.0.0.1:{port}\n", up.stderr.read()
+        address = up.stdout.readline()
+        assert address.startswith(f"http://127.0.0.1:{port}/?token="), up.stderr.read()
         assert page(port) == 200
-
+        assert finished("token", "--data-dir", str(data_dir)) == (0, address, ""), "whoever lost it is told it again"
+        token = (data_dir / "token").read_text()
+        assert address == f"http://127.0.0.1:{port}/?token={token}\n"
+        visitor = Visitor(address.strip())
+        assert visitor.ask("GET", "/api/sources")[0] == 200
+        for file in (data_dir / "logs").iterdir():
+            assert token not in file.read_text(), file
+        for pid in descendants(up.pid):
+            knows = f"CAUSELINE_TOKEN={token}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+            assert knows == ("uvicorn" in processes()[pid][1]), "workers run programs, so they do not know it"
         assert (data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
         ask = "from django.contrib.auth.models import User; print(User.objects.get().username)"
         manage = ("manage", "--data-dir", str(data_dir), "shell", "--verbosity", "0", "--command", ask)
@@ -112,6 +123,24 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
         os.killpg(up.pid, signal.SIGINT)  # what a terminal does
         assert up.wait(20) == 0  # programs and servers may take 14 s, one after the other, before they are killed
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
+    status, output, errors = finished("token", "--data-dir", str(data_dir))
+    assert (status, output) == (1, "") and "No `causeline up` runs" in errors
+
+
+def test_only_a_flag_lets_in_whoever_comes(data_dir: Path) -> None:
+    port = free_port()
+    arguments = ("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1")
+    with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as up:
+        assert up.stdout and "?token=" in up.stdout.readline()
+    with causeline(*arguments, "--no-token", **OWN_SERVERS) as up:
+        assert up.stdout and up.stderr
+        assert up.stdout.readline() == f"http://127.0.0.1:{port}/\n"
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/sources", timeout=5) as answer:
+            assert answer.status == 200
+        assert "whoever can open" in "".join(iter_until(up, "--no-token"))
+    for host, more in (((), {"CAUSELINE_LOGIN": "on"}), (("--host", "0.0.0.0"), PUBLIC)):
+        status, _, errors = finished(*arguments, "--no-token", *host, **OWN_SERVERS | more)
+        assert status == 1 and "--no-token" in errors
 
 
 def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(data_dir: Path) -> None:

@@ -54,7 +54,7 @@ class Page:
     """A browser's WebSocket, spoken to the ASGI application itself."""
 
     def __init__(self, path: str = "/ws/uploads/", query: str = "", **headers: str) -> None:
-        told = {"origin": "http://localhost", **headers}
+        told = {"host": "localhost", "origin": "http://localhost", **headers}
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
         asked = query.encode()
         scope = {"type": "websocket", "path": path, "query_string": asked, "headers": raw, "subprotocols": []}
@@ -286,7 +286,7 @@ def test_with_login_only_who_signed_in_is_told(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     signed_in = Client()
     signed_in.force_login(User.objects.create_user("sre"))
-    cookie = f"sessionid={signed_in.cookies['sessionid'].value}"
+    cookie = f"causeline_session={signed_in.cookies['causeline_session'].value}"
 
     async def scenario() -> None:
         stranger = await opened()

@@ -4,28 +4,38 @@ import json
 from collections.abc import Iterable
 from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.running import TOKEN
 
 OCTETS = "application/octet-stream"
 
 
 class Visitor:
-    """Keeps cookies, and sends the token that pages send."""
+    """Comes in by the start-up token, keeps cookies, and sends the token of forms that pages send."""
 
     def __init__(self, address: str) -> None:
-        self._host = urlsplit(address).netloc
-        self._cookies: dict[str, str] = {}
+        """`address` is one that `causeline up` prints, or that of a Causeline that has the token of the tests."""
+        parts = urlsplit(address)
+        self._host = parts.netloc
+        self.cookies: dict[str, str] = {}
+        token = parse_qs(parts.query).get("token", [TOKEN])[0]
+        self.ask("GET", f"/login/?{urlencode({'token': token})}")
         self.ask("GET", "/login/")
         self.ask("GET", "/")
+
+    @property
+    def _form_token(self) -> str:
+        return next((value for name, value in self.cookies.items() if name.startswith("causeline_csrf")), "")
 
     def ask(
         self, method: str, path: str, body: bytes | Iterable[bytes] | None = None, **headers: str
     ) -> tuple[int, Any]:
         """The status, and what the answer says: decoded where it is JSON."""
         connection = HTTPConnection(self._host, timeout=60)
-        told = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+        told = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         if method != "GET":
-            told |= {"X-CSRFToken": self._cookies.get("csrftoken", ""), "Content-Type": OCTETS}
+            told |= {"X-CSRFToken": self._form_token, "Content-Type": OCTETS}
         told |= {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, body, told)
@@ -33,14 +43,14 @@ class Visitor:
             for name, value in answer.getheaders():
                 if name.lower() == "set-cookie":
                     key, _, rest = value.partition("=")
-                    self._cookies[key] = rest.partition(";")[0]
+                    self.cookies[key] = rest.partition(";")[0]
             content = answer.read()
             return answer.status, json.loads(content) if "json" in (answer.getheader("Content-Type") or "") else content
         finally:
             connection.close()
 
     def sign_in(self, name: str, password: str) -> None:
-        form = {"username": name, "password": password, "csrfmiddlewaretoken": self._cookies["csrftoken"]}
+        form = {"username": name, "password": password, "csrfmiddlewaretoken": self._form_token}
         body = urlencode(form).encode()
         status, _ = self.ask("POST", "/login/", body, Content_Type="application/x-www-form-urlencoded")
         assert status == 302

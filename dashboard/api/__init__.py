@@ -1,11 +1,11 @@
 """The HTTP API. Answers have the shapes of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.utils import check_csrf
 
+from dashboard import guard
 from dashboard.api import clusters, objects, sources, uploads, windows
 from dashboard.api.answers import problem
 from timeline.models import Finding, Source, Track, Upload
@@ -14,12 +14,13 @@ _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
 def _allowed(request: HttpRequest) -> bool:
-    """Signed in, where that is asked for; and what changes something comes from our own pages, login or not."""
-    if settings.LOGIN_REQUIRED and not request.user.is_authenticated:
+    """Signed in, where that is asked for; and what changes something comes from our own pages, or from a script that
+    holds the token, however one signs in."""
+    if not guard.admitted(request.user):
         return False
     if request.content_type in _FORMS:
         raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
-    if check_csrf(request):
+    if not guard.by_script(request) and check_csrf(request):
         raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
     return True
 
@@ -36,7 +37,7 @@ def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return problem(401, "You are signed out", "Load the page again to sign in.")
+    return problem(401, "You are signed out", guard.how_to_sign_in())
 
 
 @api.exception_handler(ValidationError)

@@ -1,5 +1,9 @@
-"""Whether this process can serve: for load balancers and container probes."""
+"""Whether this process can serve: for load balancers and container probes.
 
+Anybody may ask, so the answer says no more than that; the log says why.
+"""
+
+import logging
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.decorators import login_not_required
@@ -11,6 +15,9 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
+logger = logging.getLogger(__name__)
+
+
 @require_safe
 @login_not_required
 def health(request: "HttpRequest") -> HttpResponse:
@@ -18,5 +25,6 @@ def health(request: "HttpRequest") -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        return HttpResponse(f"database: {error}", status=503, content_type="text/plain")
+        logger.warning("/healthz: the database does not answer: %s", error)
+        return HttpResponse("not ok", status=503, content_type="text/plain")
     return HttpResponse("ok", content_type="text/plain")

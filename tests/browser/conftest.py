@@ -1,20 +1,18 @@
 """A running Causeline (web and worker, on a database of its own) and a browser that looks at it."""
 
-import http.cookiejar
-import json
 import os
 import shutil
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.running import ROOT, START_SECONDS, running
+from tests.running import ROOT, START_SECONDS, TOKEN, running
+from tests.visitor import Visitor
 
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
 BROWSERS = ("google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
@@ -31,7 +29,7 @@ expect.set_options(timeout=20_000)  # ms: an import may have to wait for the wor
 
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Causeline without sign-in and without recordings."""
+    """The address of a Causeline without accounts and without recordings."""
     with running(tmp_path_factory.mktemp("site")) as started:
         yield started.address
 
@@ -78,6 +76,7 @@ def complaints() -> Complaints:
 def context(browser: Browser, site: str, complaints: Complaints) -> Iterator[BrowserContext]:
     context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.set_default_timeout(20_000)
+    come_in(context, site)
 
     def listen(page: Page) -> None:
         page.on("pageerror", lambda error: complaints.seen.append(str(error)))
@@ -104,24 +103,20 @@ def recording(site: str) -> str:
     return imported(site, "volcano-restart.jsonl.zst", SAMPLE.read_bytes())
 
 
+def come_in(context: BrowserContext, site: str) -> None:
+    """As somebody does who opens the address that `causeline up` prints."""
+    assert context.request.get(urljoin(site, f"/?token={TOKEN}")).ok
+
+
 def imported(site: str, name: str, content: bytes) -> str:
     """The path of the timeline of a recording."""
-    cookies = http.cookiejar.CookieJar()
-    visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
-    visitor.open(site).close()
-    token = next(cookie.value for cookie in cookies if cookie.name == "csrftoken")
-    upload = urllib.request.Request(
-        f"{site}/api/uploads?name={name}",
-        data=content,
-        headers={"Content-Type": "application/octet-stream", "X-CSRFToken": token or ""},
-    )
-    with visitor.open(upload) as answer:
-        told = json.load(answer)
+    visitor = Visitor(site)
+    status, told = visitor.ask("POST", f"/api/uploads?name={name}", content)
+    assert status == 201, told
     deadline = time.monotonic() + START_SECONDS
     while told["state"] != "done":
         assert told["state"] != "failed", told["error"]
         assert time.monotonic() < deadline, f"the import hangs: {told}"
         time.sleep(0.2)
-        with urllib.request.urlopen(f"{site}/api/uploads/{told['id']}") as answer:
-            told = json.load(answer)
+        _, told = visitor.ask("GET", f"/api/uploads/{told['id']}")
     return str(told["url"])

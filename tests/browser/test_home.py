@@ -42,7 +42,7 @@ def choose(page: Page, *paths: Path) -> None:
 
 def test_without_recordings_it_says_what_to_do(page: Page, tmp_path: Path) -> None:
     with running(tmp_path, "web") as fresh:
-        page.goto(fresh.address)
+        page.goto(fresh.door)
         expect(page.get_by_role("heading", name="No recordings yet")).to_be_visible()
         expect(page.get_by_role("button", name="Choose files…")).to_be_visible()
         expect(page.get_by_role("button", name="Choose a folder…")).to_be_visible()

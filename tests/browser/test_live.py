@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Complaints
+from tests.browser.conftest import Complaints, come_in
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
 from tests.running import Running, running
 
@@ -50,6 +50,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 
 def opened(page: Page, address: str) -> Page:
+    come_in(page.context, address)
     page.goto(address)
     expect(page.locator("#live")).to_have_text(re.compile("^connected"))
     return page

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Complaints, imported
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
+from tests.running import WITH_TOKEN
 
 FIXTURE = Path(__file__).parents[1] / "rules/service-gap/fires-plain-pods.jsonl"
 HOSTILE = "<img src=x onerror=alert(1)>\u202eثلاثة" + "n" * 200
@@ -19,7 +20,7 @@ NO_PAGE = "404"  # which the browser complains about
 
 
 def asked(site: str, path: str) -> Any:
-    with urllib.request.urlopen(f"{site}{path}") as answer:
+    with urllib.request.urlopen(urllib.request.Request(f"{site}{path}", headers=WITH_TOKEN)) as answer:
         return json.load(answer)
 
 

@@ -29,7 +29,7 @@ def page(browser: Browser, own: Running) -> Iterator[Page]:
     context.set_default_timeout(20_000)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())  # whether to leave while something is being sent
-    page.goto("/")
+    page.goto(own.door)
     yield page
     context.close()
 

@@ -1,0 +1,59 @@
+"""The address at which a running `causeline up` lets its owner in, kept for `causeline token`."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+_TRIES = 20
+_PAUSE_SECONDS = 0.05
+
+
+def with_token(url: str, token: str) -> str:
+    return f"{url}?{urlencode({'token': token})}" if token else url
+
+
+@contextmanager
+def announced(data_dir: Path, address: str) -> Iterator[None]:
+    """Write the address down for the time of the context. It counts as long as this process holds the file's lock."""
+    descriptor = os.open(data_dir / "address", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not _locked(descriptor):  # another `causeline up` of this data directory has announced itself
+            yield
+            return
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, address.encode())
+        yield
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def announced_by_another(data_dir: Path) -> str:
+    """The address of the `causeline up` that runs, or ""."""
+    try:
+        descriptor = os.open(data_dir / "address", os.O_RDONLY)
+    except FileNotFoundError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.read(descriptor, 4096).decode()
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+def _locked(descriptor: int) -> bool:
+    """A reader holds the lock for an instant, another `causeline up` for good."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return True
+    return False

@@ -1,0 +1,20 @@
+"""Secrets that Causeline makes itself, each in a file of the data directory that only its owner can read."""
+
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def kept(data_dir: Path, name: str) -> str:
+    """The secret in this file of the data directory, which is made where there is none."""
+    file = data_dir / name
+    if not file.exists():
+        descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600
+        with os.fdopen(descriptor, "w", encoding="ascii") as text:
+            text.write(secrets.token_urlsafe(48))
+        with suppress(FileExistsError):  # another process was quicker, and its secret is the one that counts
+            os.link(new, file)
+        Path(new).unlink()
+    return file.read_text(encoding="ascii").strip()

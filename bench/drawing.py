@@ -2,9 +2,10 @@
 
     python -m bench.drawing [URL or FILE] [--gestures 60] [--browser PATH]
 
-URL is that of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without one, a Causeline of
-its own is started and imports FILE, else the sample. The server is warm: the page is opened once before. Prints the first
-paint, the marks that came, the layout shift, and of pans and zooms the milliseconds until the next frame that shows them.
+URL is that of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without one, a Causeline
+of its own is started and imports FILE, else the sample. The server is warm: the page is opened once before. Prints the
+first paint, the marks that came, the layout shift, and of pans and zooms the milliseconds until the next frame that
+shows them.
 """
 
 import argparse

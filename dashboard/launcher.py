@@ -116,7 +116,7 @@ def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -
 
 
 def programs(
-    host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path, token: str
+    host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path, token: str = ""
 ) -> list[Program]:
     """The processes that compose and the chart run too; here they share one machine and one log folder.
 

@@ -36,7 +36,7 @@ def take_up(upload_id: int) -> Upload | None:
 
 def run(upload: Upload) -> None:
     """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
-    source = store.open_source(title(upload.name))
+    source = store.open_source(title(upload.name), upload.owner_id)
     _mine(upload).update(source=source)
     progress = Progress(upload)
     try:

@@ -91,8 +91,11 @@ def received_of(upload: Upload) -> list[int]:
     return [_size(path_of(upload, file.number)) for file in files]
 
 
-def begin(name: str, files: Sequence[Announced]) -> Upload:
-    """An upload that waits for these files. Raises TooLarge, NotARecording, and OSError where the disk lacks space."""
+def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Upload:
+    """An upload of this user that waits for these files.
+
+    Raises TooLarge, NotARecording, and OSError where the disk lacks space.
+    """
     total = sum(file.size for file in files)
     if total > settings.UPLOAD_LIMIT_BYTES:
         raise TooLarge(_over_the_limit(name))
@@ -105,7 +108,7 @@ def begin(name: str, files: Sequence[Announced]) -> Upload:
     if total + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with transaction.atomic():
-        upload = Upload.objects.create(name=_plain(name)[:253] or "recording", bytes_total=total)
+        upload = Upload.objects.create(name=_plain(name)[:253] or "recording", bytes_total=total, owner_id=owner)
         UploadFile.objects.bulk_create(
             UploadFile(
                 upload=upload,

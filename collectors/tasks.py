@@ -2,7 +2,6 @@
 
 import logging
 from datetime import timedelta
-from importlib import import_module
 
 from celery import shared_task
 from django.conf import settings
@@ -60,12 +59,6 @@ def take_up_uploads() -> None:
     Upload.objects.filter(state__in=ENDED, seen__lt=timezone.now() - FORGOTTEN).delete()
     importing.discard_abandoned()
     receiving.discard_leftovers()
-
-
-@shared_task
-def clear_sessions() -> None:
-    """Remove the sessions that have run out; Django leaves them in the database."""
-    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
 
 
 @shared_task

@@ -5,5 +5,8 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
-        """Make the Celery application the one that `@shared_task` and `.delay()` use."""
+        """Make the Celery application the one that `@shared_task` and `.delay()` use; hear of sign-ins."""
         import dashboard.celery  # noqa: F401
+        from dashboard import changes
+
+        changes.listen()

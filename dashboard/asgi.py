@@ -8,6 +8,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.urls import path
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
@@ -33,3 +34,7 @@ if settings.TOKEN_REQUIRED:
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     guard.take_token(scope)
     await _routes(scope, receive, send)
+
+
+if settings.PROXIES:  # the headers of anybody else say nothing of where a request comes from
+    application = ProxyHeadersMiddleware(application, settings.PROXIES)  # type: ignore[arg-type, assignment]

@@ -15,8 +15,8 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.services.binaries import client
 from timeline.models import Source
 
-OWN = ("auth_", "django_", "timeline_")  # how the names of Causeline's tables and sequences begin
-LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session")
+OWN = ("auth_", "dashboard_", "django_", "timeline_")  # how the names of Causeline's tables and sequences begin
+LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboard_failedsignins")
 
 
 class Unusable(Exception):

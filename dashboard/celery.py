@@ -10,7 +10,7 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["collectors"])
+app.autodiscover_tasks(["collectors", "dashboard"])
 app.steps["worker"].add("collectors.watch.step:Watching")
 
 

@@ -111,7 +111,16 @@ def _parser() -> argparse.ArgumentParser:
     connecting.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add somebody who may log in")
     command.add_argument("name")
+    command.add_argument(
+        "--admin", action="store_true", help="who also connects clusters, and deletes what others have sent"
+    )
     command.set_defaults(run=serving.create_user)
+    command = commands.add_parser(
+        "unlock", parents=[shared], help="let somebody sign in again at once who failed too often"
+    )
+    command.add_argument("name", nargs="?", metavar="NAME", help="who; everybody where nobody is named")
+    command.add_argument("--address", metavar="A", help="only what came from this address, of all names")
+    command.set_defaults(run=serving.unlock)
     command = commands.add_parser("backup", parents=[shared], help="write the database to one file; in use or not")
     command.add_argument("file", metavar="FILE", help="the file to write, or -")
     command.set_defaults(run=serving.back_up)

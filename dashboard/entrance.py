@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils.http import escape_leading_slashes
 
-from dashboard import guard
+from dashboard import changes, guard
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -33,6 +33,8 @@ class Entrance(LoginRequiredMiddleware):
 
     def _without_token(self, request: "HttpRequest", given: str) -> HttpResponse:
         target = escape_leading_slashes(request.get_full_path())
+        if settings.TOKEN_REQUIRED:
+            changes.note_token(request, good=guard.is_token(given))
         if guard.is_token(given):
             guard.remember(request)
         elif settings.TOKEN_REQUIRED:

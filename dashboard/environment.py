@@ -1,5 +1,6 @@
 """Reads the process's environment strictly: a typing error stops the start and says which variable and why."""
 
+import ipaddress
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -118,6 +119,19 @@ def secret_key() -> str:
             "`openssl rand -hex 32` makes a good one."
         )
     return key
+
+
+def networks(name: str, default: str) -> list[str]:
+    """Addresses and networks, separated by commas."""
+    found = []
+    for word in words(name, default):
+        try:
+            found.append(str(ipaddress.ip_network(word)))
+        except ValueError:
+            raise SettingError(
+                f"{name} has {word[:60]!r}, which is no address and no network such as 10.0.0.0/8."
+            ) from None
+    return found
 
 
 def credentials_keys() -> list[str]:

@@ -46,6 +46,12 @@ def admitted(user: Any) -> bool:
     return not asks() or bool(user and user.is_authenticated)
 
 
+def may_change(user: Any, owner: int | None) -> bool:
+    """Whether somebody may rename, add to, cancel or delete what this user has sent. What is nobody's, because it was
+    sent before there were owners, or its owner has gone, is the administrators'."""
+    return is_admin(user) or (owner is not None and user.pk == owner)
+
+
 def is_admin(user: Any) -> bool:
     """Whether somebody administers this instance: staff; without accounts, everybody who is let in."""
     return bool(user and user.is_staff) if asks() else True

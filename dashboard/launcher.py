@@ -127,7 +127,7 @@ def programs(
         "web": (
             *("-m", "uvicorn", "dashboard.asgi:application", "--host", host, "--port", str(port)),
             *("--app-dir", str(PACKAGES)),  # it would look into the working folder first
-            *("--timeout-graceful-shutdown", "2", "--no-server-header"),
+            *("--timeout-graceful-shutdown", "2", "--no-server-header", "--no-proxy-headers"),
             *("--ws-per-message-deflate", "false"),  # each socket would pack the same message for itself
         ),
         "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),

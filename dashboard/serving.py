@@ -72,11 +72,15 @@ def tell_address(options: argparse.Namespace) -> int:
 
 
 def create_user(options: argparse.Namespace) -> int:
-    command = ["createsuperuser", "--username", options.name, "--email", ""]
+    """Exit status: 0 added, 1 the name is taken, or the name or the password is no good."""
     if password := environment.text("CAUSELINE_PASSWORD", ""):
-        os.environ["DJANGO_SUPERUSER_PASSWORD"] = password
-        command.append("--noinput")
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+        os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
+    return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)
+
+
+def unlock(options: argparse.Namespace) -> int:
+    """`causeline unlock`."""
+    return run_beside(options, "unlock", f"--name={options.name or ''}", f"--address={options.address or ''}")
 
 
 def take_in(options: argparse.Namespace) -> int:
@@ -174,4 +178,4 @@ def _refuse_without_users(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         row = connection.execute("SELECT count(*) FROM auth_user WHERE is_active").fetchone()
     if not row or not row[0]:
-        raise ServiceError("Nobody could log in: there is no user yet. Add one with `causeline createuser NAME`.")
+        raise ServiceError("Nobody could log in: there is no user yet. `causeline createuser --admin NAME` adds one.")

@@ -17,6 +17,7 @@ LOGIN_REQUIRED = environment.login() == "on"
 TOKEN_REQUIRED = environment.login() == "token"
 PORT = environment.number("CAUSELINE_PORT", 0, 0, 65535)
 HTTPS = environment.flag("CAUSELINE_HTTPS", False)
+PROXIES = environment.networks("CAUSELINE_PROXIES", "")
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3, 1, 10**15)
@@ -50,6 +51,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.changes.NoteChanges",
     "dashboard.entrance.Entrance",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -73,6 +75,15 @@ TEMPLATES = [
         },
     }
 ]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
+]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -94,11 +105,11 @@ CELERY_TASK_ROUTES = {"collectors.tasks.import_upload": {"queue": "imports"}}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
 # A message that no worker took in time has expired: the next one does the same.
 CELERY_BEAT_SCHEDULE = {
-    name: {"task": f"collectors.tasks.{task}", "schedule": seconds, "options": {"expires": seconds}}
+    name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
-        ("drop what live sources are not to keep", "keep", 600.0),
-        ("take up uploads whose worker is gone", "take_up_uploads", 10.0),
-        ("remove sessions that have run out", "clear_sessions", 3600.0),
+        ("drop what live sources are not to keep", "collectors.tasks.keep", 600.0),
+        ("take up uploads whose worker is gone", "collectors.tasks.take_up_uploads", 10.0),
+        ("remove what signing in has left", "dashboard.tasks.clear_sessions", 3600.0),
     )
 }
 
@@ -147,4 +158,5 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {"causeline.changes": {"level": "INFO"}},  # however little else is said
 }

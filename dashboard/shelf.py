@@ -33,6 +33,7 @@ class Recording:
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path
     ended: str  # why nothing more comes from the cluster that fed it; "" for one that was uploaded
+    may_change: bool  # whether whoever looks may rename and delete it
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Newest:
     acknowledged: bool
 
 
-def recording(shown: ShelfRow) -> Recording:
+def recording(shown: ShelfRow, *, may_change: bool = False) -> Recording:
     row = shown.source
     span, length = "nothing drawn yet", ""
     if row.first and row.last:
@@ -67,6 +68,7 @@ def recording(shown: ShelfRow) -> Recording:
             (severity, _ticks([part for _, part in at])) for severity, at in groupby(shown.ticks, lambda tick: tick[0])
         ],
         ended=shown.ended,
+        may_change=may_change,
     )
 
 

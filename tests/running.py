@@ -49,7 +49,7 @@ class Running:
         worker = ("celery", "-A", "dashboard.celery", "worker", "--loglevel", "info")
         self._commands = {
             "web": [
-                *("uvicorn", "dashboard.asgi:application", "--port", str(port)),
+                *("uvicorn", "dashboard.asgi:application", "--port", str(port), "--no-proxy-headers"),
                 *("--timeout-graceful-shutdown", "2", "--ws-per-message-deflate", "false"),
             ],
             "worker": [*worker, "--pool", "solo"],  # both queues

@@ -213,6 +213,7 @@ def test_no_process_keeps_its_schedule_in_a_file_of_pickles() -> None:
     assert not issubclass(MemoryScheduler, PersistentScheduler)
     started = [command_of("beat"), *(each.command for each in programs("127.0.0.1", 1, 1, {}, Path("/tmp")))]
     assert not any(option in command for command in started for option in ("--schedule", "-s", "--scheduler", "-S"))
+    app.loader.import_default_modules()
     for entry in app.conf.beat_schedule.values():
         assert entry["options"]["expires"] <= entry["schedule"]
         assert app.tasks[entry["task"]].name == entry["task"]

@@ -57,4 +57,4 @@ def test_every_service_of_compose_is_one(page: Path) -> None:
 
 
 def test_commands_are_found() -> None:
-    assert "causeline createuser alice" in typed(ROOT / "README.md")
+    assert "causeline createuser --admin alice" in typed(ROOT / "README.md")

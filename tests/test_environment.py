@@ -119,6 +119,15 @@ def test_an_address_that_can_be_is_understood() -> None:
     assert environment.broker("redis://:a@[::1]:6379/0") == "redis://:a@[::1]:6379/0"
 
 
+def test_proxies_are_addresses_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAUSELINE_PROXIES", "127.0.0.1, 10.0.0.0/8,2001:db8::/32")
+    assert environment.networks("CAUSELINE_PROXIES", "") == ["127.0.0.1/32", "10.0.0.0/8", "2001:db8::/32"]
+    for wrong in ("*", "proxy.example", "10.0.0.1/8", "10.0.0.0/99"):
+        monkeypatch.setenv("CAUSELINE_PROXIES", wrong)
+        with pytest.raises(SettingError, match=r"CAUSELINE_PROXIES has .* which is no address and no network"):
+            environment.networks("CAUSELINE_PROXIES", "")
+
+
 def test_a_file_of_a_secret_has_to_hold_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "key"
     monkeypatch.delenv("CAUSELINE_SECRET_KEY")

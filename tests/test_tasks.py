@@ -9,7 +9,7 @@ from celery import Celery
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from collectors import tasks
+from dashboard.tasks import clear_sessions
 from tests.recordings import SAMPLE
 from tests.running import Running, running
 from tests.test_services import eventually
@@ -29,16 +29,16 @@ class Trap:
 def send(site: Running, name: str, queue: str, *arguments: object, **options: Any) -> None:
     """A message from somebody who can write to the broker."""
     with Celery(broker=site.broker, set_as_current=False) as client:
-        client.send_task(f"collectors.tasks.{name}", arguments, queue=queue, task_id=name, **options)
+        client.send_task(name, arguments, queue=queue, task_id=name, **options)
 
 
 def test_periodic_tasks_never_wait_for_imports(tmp_path: Path) -> None:
     with running(tmp_path, "web", "periodic", CAUSELINE_LOG_LEVEL="INFO") as site:
         visitor = Visitor(site.address)
         _, upload = visitor.ask("POST", "/api/uploads?name=audit.zst", SAMPLE.read_bytes())
-        for name in ("keep", "take_up_uploads", "clear_sessions"):
+        for name in ("collectors.tasks.keep", "collectors.tasks.take_up_uploads", "dashboard.tasks.clear_sessions"):
             send(site, name, "periodic")
-            eventually(lambda name=name: f"Task collectors.tasks.{name}[{name}] succeeded" in log(site, "periodic"))  # type: ignore[misc]
+            eventually(lambda name=name: f"Task {name}[{name}] succeeded" in log(site, "periodic"))  # type: ignore[misc]
         assert visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "waiting"
         site.start("imports")
         eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
@@ -48,15 +48,18 @@ def test_periodic_tasks_never_wait_for_imports(tmp_path: Path) -> None:
 def test_what_is_no_json_or_no_number_is_not_run_and_what_has_expired_is_dropped(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     with running(tmp_path, "worker", CAUSELINE_LOG_LEVEL="INFO") as site:
-        send(site, "import_upload", "imports", Trap(trap), serializer="pickle")
+        send(site, "collectors.tasks.import_upload", "imports", Trap(trap), serializer="pickle")
         for wrong in ("1", "1; DROP TABLE timeline_upload", -1, 1.5, True, None, [1], {"a": 1}, 2**70):
-            send(site, "import_upload", "imports", wrong)
+            send(site, "collectors.tasks.import_upload", "imports", wrong)
         for _ in range(50):
-            send(site, "keep", "periodic", expires=timezone.now() - timedelta(minutes=1))
-        send(site, "clear_sessions", "periodic")
-        eventually(lambda: "Task collectors.tasks.clear_sessions[clear_sessions] succeeded" in log(site, "worker"), 30)
+            send(site, "collectors.tasks.keep", "periodic", expires=timezone.now() - timedelta(minutes=1))
+        send(site, "dashboard.tasks.clear_sessions", "periodic")
+        eventually(
+            lambda: "[dashboard.tasks.clear_sessions] succeeded" in log(site, "worker"),
+            30,
+        )
         eventually(lambda: log(site, "worker").count("names no upload by its number") >= 9, 30)
-        assert "Task collectors.tasks.keep[keep] succeeded" not in log(site, "worker")
+        assert "[collectors.tasks.keep] succeeded" not in log(site, "worker")
     assert not trap.exists()
 
 
@@ -64,7 +67,7 @@ def test_what_is_no_json_or_no_number_is_not_run_and_what_has_expired_is_dropped
 def test_sessions_that_have_run_out_are_removed() -> None:
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now() - timedelta(1))
     Session.objects.create(session_key="new", session_data="", expire_date=timezone.now() + timedelta(1))
-    tasks.clear_sessions()
+    clear_sessions()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["new"]
 
 

@@ -13,6 +13,7 @@ READERS = {
     "number",
     "choice",
     "hours",
+    "networks",
     "words",
     "get",
     "getenv",

@@ -3,6 +3,7 @@
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
 
@@ -89,6 +90,7 @@ class Source(models.Model):
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
     ended = models.TextField(default="")  # why nothing more comes from its cluster, a sentence
     sequence = models.BigIntegerField(default=0)  # of its last commit, where it is live
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")  # who sent it
 
     def __str__(self) -> str:
         return self.name
@@ -338,6 +340,7 @@ class Upload(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.RECEIVING)
     attempt = models.IntegerField(default=0)
     source = models.ForeignKey(Source, models.SET_NULL, null=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")  # who sends it
     created = models.DateTimeField(auto_now_add=True)
     seen = models.DateTimeField(auto_now_add=True)  # last sign of life of who works on it
     bytes_total = models.BigIntegerField(default=0)

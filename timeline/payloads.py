@@ -366,6 +366,7 @@ class SearchPayload(TypedDict):
 class UploadPayload(TypedDict):
     id: int
     source: int | None
+    owner: int | None  # the number of who sends it; null where there are no accounts
     name: str
     state: UploadState
     seen: int  # last sign of life of who works on it, microseconds since 1970

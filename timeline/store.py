@@ -46,13 +46,13 @@ class Order(Protocol):
 NAME_LENGTH = 253  # of a source, characters
 
 
-def open_source(name: str) -> Source:
+def open_source(name: str, owner: int | None = None) -> Source:
     """A new source with tables of its own for its entries and tracks; not shown before its first import is done.
 
     They become partitions only then: who writes to a partition locks all others against coming and going.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        source = Source.objects.create(name=name)
+        source = Source.objects.create(name=name, owner_id=owner)
         chunks.open_table(source)
         cursor.execute(
             sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING STORAGE, CHECK (source_id = {}))").format(

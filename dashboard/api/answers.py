@@ -6,7 +6,10 @@ from typing import Annotated, Any
 import orjson
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
+from ninja.errors import HttpError
 from pydantic import Field
+
+from dashboard import guard
 
 _LAST = 253_402_300_799_999_999  # the end of the year 9999
 Time = Annotated[int, Field(ge=0, le=_LAST)]  # microseconds since 1970
@@ -22,6 +25,12 @@ def json_response(request: HttpRequest, payload: Any, status: int = 200) -> Http
     answer["ETag"] = etag
     answer["Cache-Control"] = "private, no-cache"
     return get_conditional_response(request, etag=etag, response=answer) or answer
+
+
+def only_its_owner(request: HttpRequest, owner: int | None) -> None:
+    """Raises HttpError for whoever may not change what this user has sent."""
+    if not guard.may_change(request.user, owner):
+        raise HttpError(403, "Only who sent it, or an administrator, can change or delete it.")
 
 
 def problem(status: int, title: str, detail: str, **more: int) -> HttpResponse:

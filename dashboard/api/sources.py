@@ -9,7 +9,8 @@ from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
 from collectors.formats import own
-from dashboard.api.answers import Number, json_response, problem
+from dashboard import changes
+from dashboard.api.answers import Number, json_response, only_its_owner, problem
 from timeline import chunks, exports, push, queries, store
 from timeline.models import Cluster, Source
 from timeline.packing import packed
@@ -56,21 +57,26 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
 
 @router.patch("/sources/{source_id}", response=RecordingPayload)
 def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
-    """Call a recording something else."""
+    """Call a recording something else. Only who sent it, or an administrator, can."""
+    only_its_owner(request, Source.objects.get(pk=source_id, ready=True).owner_id)
     if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
         raise Source.DoesNotExist
+    changes.about(request, name=new.name)
     push.notify(source=source_id)
     return json_response(request, queries.recording(source_id))
 
 
 @router.delete("/sources/{source_id}", response={204: None})
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
-    """Remove a recording and everything that was stored of it."""
+    """Remove a recording and everything that was stored of it. Only who sent it, or an administrator, can."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    only_its_owner(request, source.owner_id)
     if Cluster.objects.filter(source=source_id).exists():
         return problem(409, "A cluster feeds it", "Disconnect the cluster first; then it is a recording.")
     try:
-        store.discard_source(Source.objects.get(pk=source_id, ready=True), patience=10)
+        store.discard_source(source, patience=10)
     except OperationalError:
         return problem(409, "The recording is in use", "Something still reads or writes it. Try again in a moment.")
+    changes.about(request, name=source.name)
     push.notify(source=source_id)
     return HttpResponse(status=204)

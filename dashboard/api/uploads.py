@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from collectors import importing, receiving, tasks
 from collectors.formats import NotARecording
-from dashboard.api.answers import Number, json_response, problem
+from dashboard import changes
+from dashboard.api.answers import Number, json_response, only_its_owner, problem
 from timeline import push, queries
 from timeline.models import Upload, UploadFile
 from timeline.payloads import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
@@ -53,7 +54,7 @@ def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
     row = None
     try:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
-        row = receiving.begin(name, [receiving.Announced(name or "recording", size)])
+        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], _person(request))
         receiving.keep(row, request)
         tasks.queue(row)
     except _REFUSALS as error:
@@ -61,6 +62,7 @@ def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
             receiving.discard(row)
             row.delete()
         return _refused(error)
+    changes.about(request, upload=row.pk, name=row.name)
     push.notify(upload=row.pk)
     return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
 
@@ -72,9 +74,12 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
         where = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         return problem(422, "The announcement is not as it should be", where)
     try:
-        row = receiving.begin(new.name, [receiving.Announced(file.name, file.size) for file in new.files])
+        row = receiving.begin(
+            new.name, [receiving.Announced(file.name, file.size) for file in new.files], _person(request)
+        )
     except _REFUSALS as error:
         return _refused(error)
+    changes.about(request, upload=row.pk, name=row.name)
     return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
 
 
@@ -106,6 +111,7 @@ def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpRe
     file = UploadFile.objects.select_related("upload").filter(upload=upload_id, number=number).first()
     if file is None:
         raise Upload.DoesNotExist
+    only_its_owner(request, file.upload.owner_id)
     piece = request.read(receiving.PIECE_BYTES + 1)
     if len(piece) > receiving.PIECE_BYTES:
         raise HttpError(413, f"A piece can have {receiving.PIECE_BYTES} bytes; send more of them.")
@@ -120,6 +126,7 @@ def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpRe
 def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     """Everything has arrived: it is looked at and waits for a worker. Said twice, it is done once."""
     row = Upload.objects.get(pk=upload_id)
+    only_its_owner(request, row.owner_id)
     try:
         receiving.complete(row)
         tasks.queue(row)
@@ -134,8 +141,15 @@ def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
 
 @router.post("/uploads/{upload_id}/cancel", response=UploadPayload)
 def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
-    importing.cancel(Upload.objects.get(pk=upload_id))
+    row = Upload.objects.get(pk=upload_id)
+    only_its_owner(request, row.owner_id)
+    importing.cancel(row)
     return json_response(request, queries.upload_payload(Upload.objects.get(pk=upload_id)))
+
+
+def _person(request: HttpRequest) -> int | None:
+    """The number of who sends; None where there are no accounts."""
+    return request.user.pk
 
 
 def _offset(request: HttpRequest) -> int:

@@ -13,7 +13,7 @@ from collectors import connecting
 from collectors.connecting import Refused, Way
 from collectors.watch import credentials, rbac
 from collectors.watch.access import check
-from dashboard import asking, clusters, shelf
+from dashboard import asking, changes, clusters, shelf
 from dashboard.guard import is_admin
 from timeline import queries
 from timeline.models import Cluster
@@ -36,6 +36,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             asked.wanted()
             if request.POST.get("act") == "connect":
                 cluster = connecting.connect(asked.name, way, asked.wanted())
+                changes.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
             answer = _asked_cluster(way, asked.include, asked.exclude)

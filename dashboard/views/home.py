@@ -9,7 +9,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from dashboard import clusters, shelf
-from dashboard.guard import is_admin
+from dashboard.guard import is_admin, may_change
 from timeline import queries
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "section": "recordings",
         "live": _live(),
         "may_connect": is_admin(request.user),
-        "recordings": [shelf.recording(row) for row in rows[:RECORDINGS]],
+        "recordings": [
+            shelf.recording(row, may_change=may_change(request.user, row.source.owner)) for row in rows[:RECORDINGS]
+        ],
         "more": len(rows) > RECORDINGS,
         "findings": [shelf.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],

@@ -5,7 +5,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LoginView
 from django.http import HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -13,12 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard import guard
+from dashboard import changes, guard
+from dashboard.views.accounts import SignIn
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-_with_account = LoginView.as_view(template_name="login.html", redirect_authenticated_user=True)
+_with_account = SignIn.as_view()
 
 
 @login_not_required
@@ -35,7 +35,9 @@ def _with_token(request: "HttpRequest") -> HttpResponseBase:
     ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     refused = "refused" in request.GET
     if request.method == "POST":
-        if refused := not guard.is_token(_token_in(request.POST.get("token", ""))):
+        refused = not guard.is_token(_token_in(request.POST.get("token", "")))
+        changes.note_token(request, good=not refused)
+        if refused:
             return render(request, "token.html", {"next": wanted, "refused": refused}, status=403)
         guard.remember(request)
     elif not guard.admitted(request.user):

@@ -20,6 +20,7 @@ _TICKS = 480  # places on the minimap
 @dataclass(frozen=True)
 class SourceRow:
     id: int
+    owner: int | None  # the number of who sent it; only administrators change what is nobody's
     name: str
     created: datetime
     entries: int
@@ -56,7 +57,7 @@ def source(source_id: int) -> SourceRow | None:
 
 def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
     query = f"""
-        SELECT id, name, created, entries, skipped, first, last, errors, warnings, infos
+        SELECT id, owner_id, name, created, entries, skipped, first, last, errors, warnings, infos
         FROM timeline_source source
         CROSS JOIN LATERAL (
             SELECT count(*) FILTER (WHERE rank = 0) AS errors,

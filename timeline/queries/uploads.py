@@ -16,6 +16,7 @@ def upload_payload(upload: Upload) -> UploadPayload:
     return {
         "id": upload.pk,
         "source": upload.source_id,
+        "owner": upload.owner_id,
         "name": upload.name,
         "state": cast("UploadState", upload.state),
         "seen": microseconds(upload.seen),

@@ -13,7 +13,7 @@ from collectors import connecting
 from collectors.connecting import Refused, Wanted, Way
 from collectors.watch import credentials
 from collectors.watch.access import Checked, check
-from dashboard import clusters
+from dashboard import changes, clusters
 from dashboard.connecting import add_arguments
 from dashboard.terminal import Terminal, plain, say
 from timeline import queries
@@ -44,6 +44,7 @@ class Command(BaseCommand):
                 _list()
             elif act == "renew-secrets":
                 count = connecting.renew_secrets()
+                changes.note_command("renew-secrets")
                 say(f"{count} encrypted anew, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False))
@@ -67,6 +68,7 @@ def _connect(options: dict[str, Any]) -> None:
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
     cluster = connecting.connect(options["name"], way, wanted)
+    changes.note_command("connect", cluster=cluster.pk, name=cluster.name)
     say(plain(f"{cluster.name} is connected; a worker takes it up. `causeline clusters` shows how it does."))
 
 
@@ -109,6 +111,7 @@ def _act(act: str, name: str, *, delete: bool) -> None:
     if cluster is None:
         names = ", ".join(Cluster.objects.values_list("name", flat=True).order_by("name")[:20]) or "none"
         _give_up(f"No cluster {name} is connected. There are: {names}.", 2)
+    number = cluster.pk
     if act == "pause":
         connecting.pause(cluster)
         say(plain(f"{name} is paused; what happens until it is resumed will be shown as a gap."))
@@ -119,6 +122,7 @@ def _act(act: str, name: str, *, delete: bool) -> None:
         connecting.disconnect(cluster, delete=delete)
         kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
         say(plain(f"{name} is disconnected, {kept}."))
+    changes.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")
 
 
 def _give_up(words: str, status: int) -> NoReturn:

@@ -11,6 +11,7 @@ from django.db import DatabaseError
 
 from collectors.formats import NotARecording
 from collectors.imports import Count, import_into, title
+from dashboard import changes
 from dashboard.printing import show_skipped
 from dashboard.terminal import Progress, Terminal, plain, say
 from timeline import store
@@ -31,6 +32,7 @@ class Command(BaseCommand):
             _give_up(f"a cluster feeds {name}: disconnect that first, or import under another name", 2)
         if source is None or not once:
             source = self._import(files, name, source)
+            changes.note_command("import", source=source.pk, name=source.name)
         self.stdout.write(f"timeline: /sources/{source.pk}/")
 
     def _import(self, files: list[str], name: str, known: Source | None) -> Source:

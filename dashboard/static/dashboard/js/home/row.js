@@ -59,12 +59,12 @@ export class Row {
   }
 
   /** It has broken off, in another life of this page or elsewhere. */
-  brokenOff(upload) {
+  brokenOff(upload, mine = true) {
     this.element.dataset.state = "paused";
     this.#progress(upload.bytes_read, upload.bytes_total);
     const what = upload.files === 1 ? "the same file" : "the same files";
     this.#say(`broke off at ${percent(upload.bytes_read, upload.bytes_total)}`,
-      el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. Choose ${what} again, and it goes on from there.`));
+      el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and it goes on from there` : "Who sent it can go on from there"}.`));
   }
 
   /** Nothing was told of it for long. */

@@ -81,7 +81,7 @@ export class Uploads {
     this.#known.set(upload.id, { ...upload, at: Date.now() });
     row.show(upload);
     if (upload.state === "done") this.on.done(upload);
-    else if (!FINAL.has(upload.state)) row.act(["Cancel", () => this.#cancel(upload)]);
+    else if (!FINAL.has(upload.state)) row.act(...this.#ifMine(upload, ["Cancel", () => this.#cancel(upload)]));
     if (this.#mine.has(upload.id)) this.#lookForSilentOnes();
   }
 
@@ -96,6 +96,12 @@ export class Uploads {
     } catch (error) {
       this.on.trouble(`${error.message} What stands here may be old.`);
     }
+  }
+
+  /** These buttons, for whoever sent it and for administrators. */
+  #ifMine({ owner }, ...buttons) {
+    const { person, admin } = document.body.dataset;
+    return admin !== undefined || (owner !== null && String(owner) === person) ? buttons : [];
   }
 
   #add(name) {
@@ -116,7 +122,7 @@ export class Uploads {
   async #brokenOff(files, wanted) {
     const total = files.reduce((sum, { file }) => sum + file.size, 0);
     for (const upload of wanted ? [wanted] : this.#known.values()) {
-      if (upload.state !== "receiving" || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
+      if (upload.state !== "receiving" || !this.#ifMine(upload, true).length || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
       const told = await request(`/api/uploads/${upload.id}`);
       const unchanged = (this.#stamps[upload.id] ?? stampOf(files)) === stampOf(files);
       if (told.state === "receiving" && unchanged && isSame(files, told.parts)) return told;
@@ -152,8 +158,8 @@ export class Uploads {
       const row = this.#rows.get(id), silent = Date.now() - upload.at > SILENT;
       if (this.#sending.has(id) || row.element.dataset.state !== upload.state) continue;
       if (upload.state === "receiving" && (silent || this.#mine.has(id))) {
-        row.brokenOff(upload);
-        row.act(["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]);
+        row.brokenOff(upload, this.#ifMine(upload, true).length > 0);
+        row.act(...this.#ifMine(upload, ["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]));
       } else if (["waiting", "importing"].includes(upload.state) && silent) row.silent();
     }
   }

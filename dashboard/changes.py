@@ -1,0 +1,132 @@
+"""Who changed what: one line of the log for each request that may change something, for each sign-in, for each command.
+
+A line is made of `key="value"` pairs. Values are written as JSON strings of ASCII, so that no name ends a line, begins
+another, or turns the text around it. No body, no query and no password stands in it.
+"""
+
+import getpass
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.utils.deprecation import MiddlewareMixin
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+logger = logging.getLogger("causeline.changes")
+FILE = "changes.log"  # in the folder of the logs: what commands changed, whose standard error is somebody's terminal
+_SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
+_OWN = {"login", "logout"}  # which write their own lines, since they know how it ended
+_TOKEN = "start-up token"
+_LONGEST = 200  # characters of a value
+
+
+def note(action: str, **about: object) -> None:
+    """Write one line."""
+    logger.info("%s", line(action, **about))
+
+
+def line(action: str, **about: object) -> str:
+    """The text of it; what is empty is left out."""
+    pairs = {"action": action, **about}
+    return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items() if value not in (None, ""))
+
+
+def note_command(action: str, **about: object) -> None:
+    """Write down what a command did, by whom of the machine's users, to a file that stays."""
+    try:
+        by = getpass.getuser()
+    except (KeyError, OSError):  # a container's number may have no name
+        by = ""
+    handler = logging.FileHandler(_folder() / FILE, encoding="ascii", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger.addHandler(handler)
+    propagates, logger.propagate = logger.propagate, False
+    try:
+        note(action, by=by, at="command line", **about)
+    finally:
+        logger.propagate = propagates
+        logger.removeHandler(handler)
+        handler.close()
+
+
+def about(request: "HttpRequest", **objects: object) -> None:
+    """Name what a request is about, where its path does not."""
+    request.__dict__.setdefault("changed", {}).update(objects)
+
+
+def who(request: "HttpRequest") -> str:
+    """The user's name; without accounts, what lets people in."""
+    if settings.LOGIN_REQUIRED:
+        return request.user.get_username() if request.user.is_authenticated else ""
+    if settings.TOKEN_REQUIRED:
+        return _TOKEN if request.user.is_authenticated else ""
+    return "anybody"
+
+
+def note_token(request: "HttpRequest", *, good: bool) -> None:
+    """Write down that somebody signed in with the start-up token, or tried to with another one."""
+    note("sign in" if good else "sign-in failed", **{"by": _TOKEN, "from": address(request)})
+
+
+def address(request: "HttpRequest") -> str:
+    """Where a request comes from: the proxies that are trusted are seen through, by `dashboard.asgi`."""
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
+class NoteChanges(MiddlewareMixin):
+    """Writes the line of a request, whatever its route is and however it ends."""
+
+    def process_view(
+        self, request: "HttpRequest", view: object, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
+        if request.method not in _SAFE:
+            request.__dict__["actor"] = who(request)  # as it is before; a request may end a session
+
+    def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
+        route = request.resolver_match
+        if request.method not in _SAFE and not (route and route.url_name in _OWN):
+            note(
+                f"{request.method} {request.path}",
+                **{"by": request.__dict__.get("actor", ""), "from": address(request)},
+                **({"act": request.POST.get("act", "")} if request.content_type in _FORMS else {}),
+                status=response.status_code,
+                **request.__dict__.get("changed", {}),
+            )
+        return response
+
+
+_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
+def _signed_in(sender: object, request: "HttpRequest", user: Any, **_: object) -> None:
+    note("sign in", **{"by": user.get_username(), "from": address(request)})
+
+
+def _signed_out(sender: object, request: "HttpRequest", user: Any, **_: object) -> None:
+    if user is not None:
+        note("sign out", **{"by": user.get_username(), "from": address(request)})
+
+
+def listen() -> None:
+    """Hear of sign-ins from now on."""
+    user_logged_in.connect(_signed_in, dispatch_uid="causeline.changes")
+    user_logged_out.connect(_signed_out, dispatch_uid="causeline.changes")
+
+
+def _quoted(value: object) -> str:
+    if isinstance(value, int):
+        return str(value)
+    text = str(value)
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    return json.dumps(text).replace("\x7f", "\\u007f")
+
+
+def _folder() -> Any:
+    folder = settings.DATA_DIR / "logs"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

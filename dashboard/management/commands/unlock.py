@@ -1,0 +1,18 @@
+"""What `causeline unlock` runs: whoever failed to sign in too often may try again at once."""
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from dashboard import attempts, changes
+
+
+class Command(BaseCommand):
+    help = "Forget failures to sign in."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--name", default="")
+        parser.add_argument("--address", default="")
+
+    def handle(self, *, name: str, address: str, **options: object) -> None:
+        count = attempts.unlock(name, address)
+        changes.note_command("unlock", name=name, address=address)
+        self.stdout.write(f"{count} count{'' if count == 1 else 's'} of failures forgotten.")

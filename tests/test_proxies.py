@@ -1,0 +1,34 @@
+"""Where a request comes from is told by a proxy that is trusted, and by nobody else."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard import attempts
+from tests.running import Running, running
+from tests.visitor import Visitor
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def failures(site: Running, forwarded: str) -> list[int]:
+    """The answers to as many wrong passwords as are allowed and one more, each with such a header."""
+    visitor = Visitor(site.address)
+    answers = []
+    for at in range(attempts.OF_A_NAME + 1):
+        body = b"username=alice&password=wrong"
+        status, _ = visitor.ask("POST", "/login/", body, Content_Type=FORM, X_Forwarded_For=forwarded.format(at))
+        answers.append(status)
+    return answers
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1,10.0.0.0/8"])
+def test_the_address_behind_a_proxy(trusted: str, tmp_path: Path) -> None:
+    with running(tmp_path, "web", CAUSELINE_LOGIN="on", CAUSELINE_PROXIES=trusted) as site:
+        answers = failures(site, "203.0.113.{}")
+        assert answers[-1] == (200 if trusted else 429), "each is from somewhere else only where the proxy may say so"
+        if trusted:  # what the client itself wrote before the proxy stands to the left, and is not believed
+            assert failures(site, "203.0.113.{}, 198.51.100.7, 10.1.2.3")[-1] == 429
+        told = site.log("web").read_text()
+    assert ('from="198.51.100.7"' in told) == bool(trusted)
+    assert ('from="127.0.0.1"' in told) == (not trusted)

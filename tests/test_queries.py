@@ -248,7 +248,7 @@ def test_an_empty_source_is_an_empty_window() -> None:
     source = stored.opened("empty")
     shown = queries.window(source.pk)
     assert (shown["lanes"], shown["groups"], shown["findings_in_view"], shown["lanes_total"]) == ([], [], 0, 0)
-    assert queries.findings(source.pk) == {"findings": [], "next": None, "total": 0}
+    assert queries.findings(source.pk) == {"findings": [], "order": "time", "next": None, "total": 0}
     assert queries.overview(source.pk)["counts"] == []
 
 

@@ -71,6 +71,18 @@ class Worker:
         changed = replace(self._touched, resource_version=self._revision, received=now, staged=now + 1_000)
         return int(self._live.commit([replace(changed, identity=f"touch {self._revision}", replaces=None)]))
 
+    def create(self, name: str) -> int:
+        """Commits the creation of another Deployment; the sequence."""
+        from msgspec.structs import replace
+
+        from timeline.entries import Change
+
+        now = int(time.time() * 1_000_000)
+        self._revision += 1
+        ref = replace(self._touched.ref, name=name, uid=f"uid-of-{name}")
+        born = replace(self._touched, ref=ref, change=Change.CREATED, resource_version=self._revision, replaces=None)
+        return int(self._live.commit([replace(born, received=now, staged=now + 1_000, identity=f"create {name}")]))
+
     def play(self, seconds: float) -> int:
         """Commits what happens now, ten times a second."""
         over = time.time() + seconds

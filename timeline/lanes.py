@@ -176,6 +176,8 @@ class Drawing:
             read = self._read[track] = spans_and_events(kind, lifeline, until, self._last)
         spans, events, facts = read
         self._lane_of_track[track] = lane
+        if not self._lives[lane]:
+            payload["number"] = number
         self._lives[lane] += 1
         note = kind.subtitle(facts) if facts is not None else ""
         payload["track"] = track

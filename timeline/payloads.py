@@ -5,6 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
 
 Severity = Literal["error", "warning", "info"]
+FindingOrder = Literal["newest", "time", "gravest"]  # what happened last first; as it began; errors first
 UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
 
 
@@ -138,9 +139,10 @@ class FindingGroupPayload(TypedDict):
 
 
 class FindingsPayload(TypedDict):
-    """A page of findings: errors first, then in order of time."""
+    """A page of findings."""
 
     findings: list[FindingGroupPayload]
+    order: FindingOrder
     next: str | None  # the cursor of the next page
     total: int  # that match
 
@@ -163,7 +165,7 @@ class LanePayload(TypedDict):
 
     key: str  # "Pod/vol-restart/ring-weak-0", with ".group" behind the kind for custom resources
     group: str  # GroupPayload.key
-    number: int  # creation number, in the group, of the first incarnation shown
+    number: int  # creation number, in the group, of the first incarnation in the window
     short: str  # "pod"
     family: str  # colour: Jobs, Services, Pods, … as `timeline.kinds` gives them
     kind: str

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from dashboard.api.answers import Number, Time, Words, json_response
 from timeline import queries
-from timeline.payloads import FindingsPayload, OverviewPayload, SearchPayload, WindowPayload
+from timeline.payloads import FindingOrder, FindingsPayload, OverviewPayload, SearchPayload, WindowPayload
 
 router = Router(tags=["timeline"])
 _Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
@@ -94,12 +94,19 @@ def findings(
     start: Time | None = None,
     end: Time | None = None,
     key: _Key = "",
-    cursor: Annotated[str, Field(pattern=r"^([012]\.\d{1,17}\.[0-9a-f]{16})?$")] = "",
+    cursor: Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")] = "",
     limit: Annotated[int, Field(ge=1, le=500)] = 100,
+    order: FindingOrder | None = None,
 ) -> HttpResponseBase:
-    """Findings, errors first, then in order of time; the next page with `next` as cursor."""
+    """Findings: of a cluster the newest first, of a recording in the order of time, unless `order` says otherwise. The
+    next page has `next` as cursor, in the same order."""
     _in_order(start, end)
-    found = queries.findings(source_id, wanted.view(), start=start, end=end, key=key, cursor=cursor, limit=limit)
+    try:
+        found = queries.findings(
+            source_id, wanted.view(), start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
+        )
+    except ValueError as error:
+        raise HttpError(422, str(error)) from None
     return json_response(request, found)
 
 

@@ -76,7 +76,7 @@ def _contents(
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
     window = queries.window(source_id, start, end, limit=LANES, view=view)
-    found = queries.findings(source_id, view, start=start, end=end, limit=report.FINDINGS)
+    found = queries.findings(source_id, view, start=start, end=end, limit=report.FINDINGS, order="gravest")
     groups = found["findings"]
     if arrangement.finding and all(group["key"] != arrangement.finding for group in groups):
         groups = [*queries.findings(source_id, key=arrangement.finding)["findings"], *groups]

@@ -8,7 +8,14 @@ from django.db.models import Count, Q
 from timeline.entries import microseconds, moment
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
-from timeline.payloads import FindingGroupPayload, FindingsPayload, FoundObjectPayload, SearchPayload, Severity
+from timeline.payloads import (
+    FindingGroupPayload,
+    FindingOrder,
+    FindingsPayload,
+    FoundObjectPayload,
+    SearchPayload,
+    Severity,
+)
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, like
@@ -26,12 +33,15 @@ def findings(
     key: str = "",
     cursor: str = "",
     limit: int = PAGE,
+    order: FindingOrder | None = None,
 ) -> FindingsPayload:
-    """Those that a view's filter lets through: errors first, then in order of time. `key` asks for one alone.
+    """Those that a view's filter lets through. Without an order, those of a cluster's source come newest first, those
+    of a recording in the order of time. `key` asks for one alone.
 
-    Raises Source.DoesNotExist, and ValueError for a cursor that is none.
+    Raises Source.DoesNotExist, and ValueError for a cursor that is none, or is of another order.
     """
-    Source.objects.only("pk").get(pk=source_id)
+    source = Source.objects.only("cluster").get(pk=source_id)
+    order = order or ("newest" if source.cluster_id else "time")
     wanted = (view or View()).occurrences(source_id)
     if start is not None:
         wanted = wanted.filter(last__gte=moment(start))
@@ -39,12 +49,13 @@ def findings(
         wanted = wanted.filter(first__lte=moment(end))
     if key:
         wanted = wanted.filter(key=key)
-    page = wanted.filter(_behind(cursor)) if cursor else wanted
-    rows = list(page.order_by("rank", "first", "key")[: limit + 1])
+    page = wanted.filter(_behind(cursor, order)) if cursor else wanted
+    rows = list(page.order_by(*_ORDERS[order])[: limit + 1])
     more = len(rows) > limit
     return {
         "findings": payloads(source_id, rows[:limit]),
-        "next": _cursor(rows[limit - 1]) if more else None,
+        "order": order,
+        "next": _cursor(rows[limit - 1], order) if more else None,
         "total": wanted.count() if cursor or more else len(rows),
     }
 
@@ -60,14 +71,31 @@ def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload
     return told
 
 
-def _cursor(row: Occurrence) -> str:
-    return f"{row.rank}.{microseconds(row.first)}.{row.key}"
+_ORDERS: dict[FindingOrder, tuple[str, ...]] = {
+    "newest": ("-last", "rank", "key"),
+    "time": ("first", "rank", "key"),
+    "gravest": ("rank", "first", "key"),
+}
 
 
-def _behind(cursor: str) -> Q:
-    rank, first, key = cursor.split(".")
-    time = moment(int(first))
-    return Q(rank__gt=int(rank)) | Q(rank=int(rank), first__gt=time) | Q(rank=int(rank), first=time, key__gt=key)
+def _cursor(row: Occurrence, order: FindingOrder) -> str:
+    """It names the row in all orders, so that it can be told when it is used in another one."""
+    time = row.last if order == "newest" else row.first
+    return f"{order}.{microseconds(time)}.{row.rank}.{row.key}"
+
+
+def _behind(cursor: str, order: FindingOrder) -> Q:
+    """What follows the row that a cursor names."""
+    of_order, at, rank, key = cursor.split(".")
+    if of_order != order:
+        raise ValueError(f"This cursor is of a list in the order {of_order}, and not {order}.")
+    values = {"last": moment(int(at)), "first": moment(int(at)), "rank": int(rank), "key": key}
+    behind, same = Q(), Q()
+    for column in _ORDERS[order]:
+        name = column.removeprefix("-")
+        behind |= same & Q(**{f"{name}__{'lt' if column != name else 'gt'}": values[name]})
+        same &= Q(**{name: values[name]})
+    return behind
 
 
 def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[Severity, int]]:

@@ -2,10 +2,18 @@
 
 import { el, severityShape, svg, withCode } from "./dom.js";
 import { findingPage, rulePage, wherePage } from "./links.js";
-import { clock, fromIso } from "./time.js";
+import { age, clock, day, fromIso } from "./time.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // objects linked; the finding's page names all
+
+/** When it happened; of a source that goes on, how long ago that is at `now` (µs), which `data-ago` lets count on. */
+function when({ end }, now) {
+  const today = now !== null && day(now) === day(end);
+  return el("time", { class: "when", datetime: new Date(Math.floor(end / 1000)).toISOString() },
+    `${today ? "" : `${day(end)} `}${clock(end, 0)}`,
+    now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]);
+}
 
 const pill = (text, kind = "") => el("span", { class: `pill ${kind}` }, text);
 const link = (page, words, attributes = {}) => (page ? el("a", { href: page, ...attributes }, words) : words);
@@ -62,13 +70,13 @@ function arrowButton(group, held) {
     el("span", { class: "visually-hidden" }, "Keep its arrow drawn"));
 }
 
-/** `births`: creation numbers by time; `held`: whether its arrow is pinned. */
-export function row(group, { selected, held, births }) {
+/** `births`: creation numbers by time; `held`: whether its arrow is pinned; `now`: µs where time goes on, else null. */
+export function row(group, { selected, held, births, now }) {
   const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
   const states = ["finding", group.severity, group.status, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
   return el("li", { class: states.join(" "), "data-finding": group.key },
     el("h3", {}, el("button", { type: "button", "aria-expanded": String(selected) }, severityShape(group.severity), el("span", {}, group.summary))),
-    el("p", { class: "verdicts" }, pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status, group.status) : null,
+    el("p", { class: "verdicts" }, when(group, now), pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status, group.status) : null,
       group.acknowledged ? pill("acknowledged", "calm") : null,
       selected ? null : el("span", { class: "meta" }, meta), arrowButton(group, held)),
     selected ? body(group, births) : null);

@@ -3,11 +3,13 @@
 import { byId, el } from "./dom.js";
 import { row } from "./finding.js";
 import { thousands } from "./labels.js";
+import { age } from "./time.js";
 
 const NEAR = 400; // px from its end the list asks for more
 
 export class Findings {
   #drawn = [];
+  #rows = new Map(); // by key: what a row was drawn from, and its element
 
   /** `acts`: {onSelect(key), onHold(key), onMore(), onClear()}. */
   constructor(acts) {
@@ -26,8 +28,8 @@ export class Findings {
     this.panel.addEventListener("scroll", () => this.#nearEnd() && acts.onMore(), { passive: true });
   }
 
-  /** `inView`: how many of them lie in the view, or null while that is not known. */
-  draw(found, { selected, held, births, inView, filtered }) {
+  /** `inView`: how many of them lie in the view, or null while that is not known. `now`: µs where time goes on. */
+  draw(found, { selected, held, births, inView, filtered, now = null }) {
     const { groups } = found;
     byId("findings-count").textContent = found.total ? [inView === null ? "" : `${thousands(inView)} in view`, `${thousands(found.total)} in all`].filter(Boolean).join(" · ") : "";
     const state = [groups, selected, held.join(), [...births].join(), found.more, filtered, found.get(selected)];
@@ -37,13 +39,54 @@ export class Findings {
     if (!found.known) return; // the skeleton stays
     const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     const shown = groups.some(({ key }) => key === selected) || !found.get(selected) ? groups : [found.get(selected), ...groups];
-    const draw = (group) => row(group, { selected: group.key === selected, held: held.includes(group.key), births });
-    this.list.replaceChildren(...(shown.length ? shown.map(draw) : [this.#none(filtered)]),
-      ...(found.more ? [el("li", { class: "further" }, el("button", { type: "button", class: "button", "data-more": "" }, "Show more"))] : []));
-    this.#refocus(focused);
+    const anchor = this.#anchor();
+    this.#renew([...(shown.length ? shown.map((group) => this.#row(group, { selected: group.key === selected, held: held.includes(group.key), births, now })) : [this.#none(filtered)]),
+      ...(found.more ? [el("li", { class: "further" }, el("button", { type: "button", class: "button", "data-more": "" }, "Show more"))] : [])]);
+    if (!this.list.contains(document.activeElement)) this.#refocus(focused);
+    const kept = anchor && this.list.querySelector(`[data-finding="${CSS.escape(anchor.key)}"]`);
+    if (kept) this.panel.scrollTop += kept.offsetTop - anchor.top;
     const chosen = this.list.querySelector(".selected");
     if (chosen && moved) this.#bringIn(chosen);
     if (found.more && this.#nearEnd()) this.onMore();
+  }
+
+  /** The row of a finding; one that says what it said stays as it is, with what somebody marked or is reading in it. */
+  #row(group, told) {
+    const from = [group, told.selected, told.held, told.selected ? [...told.births].join() : ""];
+    const known = this.#rows.get(group.key);
+    if (known && from.every((part, i) => part === known.from[i])) return known.item;
+    const item = row(group, told);
+    this.#rows.set(group.key, { from, item });
+    return item;
+  }
+
+  /** Puts these into the list; those that are there already are not taken out for it. */
+  #renew(items) {
+    const wanted = new Set(items);
+    for (const item of [...this.list.children]) if (!wanted.has(item)) item.remove();
+    let next = this.list.firstElementChild;
+    for (const item of items) {
+      if (item === next) next = next.nextElementSibling;
+      else this.list.insertBefore(item, next);
+    }
+    for (const [key, { item }] of this.#rows) if (!wanted.has(item)) this.#rows.delete(key);
+  }
+
+  /** The first row in sight, of those who have scrolled: it is to stay where it is. */
+  #anchor() {
+    const { scrollTop, firstElementChild: head } = this.panel;
+    if (scrollTop === 0) return null;
+    const item = [...this.list.children].find((each) => each.dataset.finding && each.offsetTop + each.offsetHeight > scrollTop + head.offsetHeight);
+    if (!item) return null;
+    return { key: item.dataset.finding, top: item.offsetTop };
+  }
+
+  /** How long ago each happened, at `now` (µs). */
+  count(now) {
+    for (const each of this.list.querySelectorAll("[data-ago]")) {
+      const words = age(now - Number(each.dataset.ago));
+      if (each.textContent !== words) each.textContent = words;
+    }
   }
 
   #nearEnd() {

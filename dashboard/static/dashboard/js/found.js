@@ -6,16 +6,20 @@ const worse = ["error", "warning", "info"];
 export const worst = (groups) => [...groups].sort((one, other) =>
   worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
 
-/** Errors first, then in order of time. */
-const before = (one, other) =>
-  (worse.indexOf(one.severity) - worse.indexOf(other.severity) || one.start - other.start || (one.key < other.key ? -1 : 1)) < 0;
+/** In the order of time; of those that began together, the gravest first. */
+const earliest = (one, other) => one.start - other.start || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
+
+/** Of a source that goes on: what happened last comes first. */
+const newest = (one, other) => other.end - one.end || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
 
 export class Found {
   #filter = null;
   #next = null;
+  #before = earliest;
   #asked = 0; // an answer to an older question is not wanted any more
   #coming = null; // the promise of the next page
   #single = new Map(); // those that were asked for by their keys
+  #since = null; // what was told while an answer was on its way, which may not hold it
 
   /** `ask(question)` → a page of findings. */
   constructor(ask) {
@@ -35,11 +39,13 @@ export class Found {
     if (written === this.#filter) return false;
     this.#filter = written;
     const asked = ++this.#asked;
+    this.#since = [];
     try {
       const page = await this.ask(filter);
       if (asked !== this.#asked) return false;
       this.groups = page.findings;
       this.#take(page);
+      this.#again();
       return true;
     } catch (error) {
       if (asked === this.#asked) this.#filter = null;
@@ -56,14 +62,24 @@ export class Found {
   async #page() {
     if (!this.more) return false;
     const asked = this.#asked;
+    this.#since = [];
     const page = await this.ask({ ...JSON.parse(this.#filter), cursor: this.#next });
     if (asked !== this.#asked) return false;
-    this.groups = [...this.groups, ...page.findings];
+    const known = new Set(this.groups.map(({ key }) => key));
+    this.groups = [...this.groups, ...page.findings.filter(({ key }) => !known.has(key))];
     this.#take(page);
+    this.#again();
     return true;
   }
 
-  #take({ next, total }) {
+  #again() {
+    const since = this.#since ?? [];
+    this.#since = null;
+    for (const act of since) act();
+  }
+
+  #take({ next, total, order }) {
+    this.#before = order === "newest" ? newest : earliest; // only of a source that goes on is anything put in
     this.#next = next;
     this.total = total;
     this.known = true;
@@ -76,10 +92,11 @@ export class Found {
 
   /** One that is new, or told anew, takes its place in the list, as far as that is loaded. Whether it was not known. */
   put(group) {
+    this.#since?.push(() => this.put(group));
     const at = this.groups.findIndex(({ key }) => key === group.key);
     const others = at < 0 ? this.groups : this.groups.toSpliced(at, 1);
     if (this.#single.has(group.key)) this.#single.set(group.key, group);
-    const place = others.findIndex((other) => before(group, other));
+    const place = others.findIndex((other) => this.#before(group, other) < 0);
     if (place < 0 && this.more) this.groups = others;
     else this.groups = others.toSpliced(place < 0 ? others.length : place, 0, group);
     if (at < 0) this.total++;
@@ -88,6 +105,7 @@ export class Found {
 
   /** One that holds no more leaves the list; who looks at it is told that it was withdrawn. */
   drop(key, looking) {
+    this.#since?.push(() => this.drop(key, false));
     const group = this.get(key);
     const left = this.groups.filter((other) => other.key !== key);
     this.total -= this.groups.length - left.length;

@@ -54,5 +54,5 @@ export function heading(run, lanes, first, again) {
       el("span", { class: "group-arrow", "aria-hidden": "true" }, run.closed ? "▸" : "▾"),
       el("span", { class: "group-name" }, name),
       el("span", { class: "group-about" }, [alone ? "" : group.namespace, again ? `${shown} around the finding` : count].filter(Boolean).join(" · "))),
-    first && owned && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation") : null);
+    first && owned && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation, as on the circles") : null);
 }

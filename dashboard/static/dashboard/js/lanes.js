@@ -9,6 +9,7 @@ export const MARGIN = 12, BLOCK = 40;
 
 export class Lanes {
   #payload = null;
+  #indices = new Map(); // key of a lane → index
   #units = []; // y of what counts as one of `offset`: lanes that are not pinned, and closed groups
 
   /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key)}. */
@@ -58,8 +59,25 @@ export class Lanes {
     byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - this.#units.length) * ROW}px`;
     this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then lies over lanes
     this.#payload = payload;
+    this.#indices = new Map(lanes.map(({ key }, index) => [key, index]));
     if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (anchor) this.#restore(anchor);
+  }
+
+  /** The number beside each lane is that of its first circle in the view; of one without, of the life it shows. */
+  number({ lanes, births }, view) {
+    const numbers = lanes.map(({ number }) => number);
+    const times = lanes.map(() => null);
+    births.lane.forEach((lane, i) => {
+      const time = births.time[i], known = times[lane];
+      if (time > view.end || (known !== null && (known >= view.start ? time >= known : time < known))) return;
+      [times[lane], numbers[lane]] = [time, births.number[i]];
+    });
+    for (const item of byId("stage").querySelectorAll("[data-lane]")) {
+      const shown = item.querySelector(".lane-number");
+      const number = String(numbers[this.#indices.get(item.dataset.lane)] ?? "");
+      if (shown.textContent && shown.textContent !== number) shown.textContent = number;
+    }
   }
 
   /** Whether the group of a run has another one further down: what the finding is about stands on top. */

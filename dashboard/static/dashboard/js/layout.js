@@ -22,10 +22,17 @@ function runsOf({ lanes, groups, pins }) {
   return runs;
 }
 
+/** Whether creation numbers mean something on each lane: under the heading of what owns several objects. */
+function numbered(lanes, runs) {
+  const found = lanes.map(() => false);
+  for (const { key, groups: [group], lanes: own } of runs) if (key !== ALONE && group.short !== "") for (const lane of own) found[lane] = true;
+  return found;
+}
+
 /**
  * {runs [{key, closed, groups, lanes, y}], centres (y of each lane's middle, null for those that do not stand here),
  * anchors (y where an arrow to such a lane ends), beside (y of the heading over each lane, for arrows whose other end is
- * unknown), headings (group key → y), height}
+ * unknown), headings (group key → y), numbered (whether each lane has creation numbers), height}
  */
 export function layOut(payload) {
   const centres = payload.lanes.map(() => null), beside = payload.lanes.map(() => null);
@@ -44,7 +51,7 @@ export function layOut(payload) {
       y += ROW;
     }
   }
-  return { runs, centres, anchors, beside, headings, height: y };
+  return { runs, centres, anchors, beside, headings, numbered: numbered(payload.lanes, runs), height: y };
 }
 
 /** The pinned lanes alone, one under the other; arrows to others end at their lower edge. */
@@ -56,6 +63,7 @@ export function layOutPins({ lanes, pins }) {
     anchors: lanes.map((_, lane) => (lane < pins ? null : height)),
     beside: lanes.map((_, lane) => (lane < pins ? height - DOT : null)),
     headings: new Map(),
+    numbered: lanes.map((_, lane) => lane < pins),
     height,
   };
 }

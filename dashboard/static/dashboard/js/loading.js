@@ -65,6 +65,7 @@ export class Loader {
     this.#settled = setTimeout(() => this.payload && this.#moved() && this.load(), SETTLED);
   }
 
+  /** Whether a window came; one that was given up for a newer question is no failure. */
   async load() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);
@@ -75,10 +76,11 @@ export class Loader {
       payload = await this.windows.ask(asked);
     } catch (error) {
       if (error.name !== "AbortError") this.onFailed(error);
-      return;
+      return error.name === "AbortError";
     }
     this.payload = payload;
     this.asked = asked;
     this.onLoaded(payload);
+    return true;
   }
 }

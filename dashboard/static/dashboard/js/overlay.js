@@ -105,13 +105,13 @@ function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   return y === null ? shapes : [...shapes, svg("circle", { class: "cursor", cx: x, cy: y, r: 13 })];
 }
 
-function visibleBirths({ payload, rows, width }, toPixel) {
+function visibleBirths({ payload, rows, width, numbered }, toPixel) {
   const last = new Map();
   const found = [];
   payload.births.lane.forEach((lane, i) => {
     const x = toPixel(payload.births.time[i]);
-    const number = String(payload.births.number[i]);
-    const half = number.length < 3 ? 9.5 : 5 + number.length * 3.2;
+    const number = numbered[lane] ? String(payload.births.number[i]) : ""; // of one that stands alone it says nothing
+    const half = !number ? 5 : number.length < 3 ? 9.5 : 5 + number.length * 3.2;
     if (rows[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
     last.set(lane, x);
     found.push({ lane, x, half, number, y: rows[lane] });
@@ -121,7 +121,7 @@ function visibleBirths({ payload, rows, width }, toPixel) {
 
 const birthShape = ({ x, y, half, number }) =>
   svg("g", { class: "birth", transform: `translate(${x} ${y})`, "data-number": number },
-    svg("rect", { x: -half, y: -9.5, width: 2 * half, height: 19, rx: 9.5 }), svg("text", { y: 3.6 }, number));
+    svg("rect", { x: -half, y: -Math.min(half, 9.5), width: 2 * half, height: 2 * Math.min(half, 9.5), rx: 9.5 }), number ? svg("text", { y: 3.6 }, number) : "");
 
 function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;

@@ -90,6 +90,7 @@ export class Picture {
     if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.standing });
     if (this.moving) this.drawEdge(split);
     drawAxis(main);
+    lanes.number(payload, view);
     this.figures.main.setAttribute("aria-label", summary(payload, view, selected));
     this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);
   }

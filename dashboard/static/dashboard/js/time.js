@@ -42,6 +42,13 @@ export function duration(length) {
   return `${Math.floor(length / unit)} ${names[0]}${rest ? ` ${rest} ${names[1]}` : ""}`;
 }
 
+/** "3 s ago", "12 min ago": whole units, downwards. */
+export function age(length) {
+  if (length < SECOND) return "now";
+  const [unit, name] = length < MINUTE ? [SECOND, "s"] : length < HOUR ? [MINUTE, "min"] : length < DAY ? [HOUR, "h"] : [DAY, "d"];
+  return `${Math.floor(length / unit)} ${name} ago`;
+}
+
 /** An ISO 8601 instant as whole microseconds; Date alone would cut it to milliseconds. */
 export function fromIso(text) {
   const [, seconds, digits = ""] = /^(.{19})(?:\.(\d+))?/.exec(text) ?? [];

@@ -121,7 +121,7 @@ function draw() {
   const { payload } = loader;
   findings.draw(found, {
     selected: store.finding, held: store.arrows, births: birthsOf(payload, choosing.selected),
-    inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0,
+    inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0, now: live ? store.bounds.last : null,
   });
   stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
@@ -224,6 +224,14 @@ store.subscribe((changed) => {
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
+/** The finding to begin with, also where it stands on a later page of the list. */
+async function gravest() {
+  if (!found.more) return worst(found.groups);
+  const { findings: [first] } = await askFindings(source, { ...filterOf(store), order: "gravest", limit: 1 });
+  await found.bring([first.key]);
+  return first;
+}
+
 /** What the source holds as a whole. Raises ApiError. */
 export async function outline() {
   const whole = await overview(source);
@@ -244,7 +252,7 @@ export async function start() {
     else if (live && (store.follow || (store.start === null && !store.finding))) {
       store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
     } else if (store.start === null) {
-      const shown = store.finding ? choosing.selected : worst(found.groups);
+      const shown = store.finding ? choosing.selected : await gravest();
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
     reveal = store.offset ? null : choosing.selected ? "finding" : "lane";
@@ -258,6 +266,6 @@ export async function start() {
 }
 
 // What a source that goes on moves (live/live.js).
-export const parts = { source, loader, picture, found, choosing, notices, minimap, failed, drawSoon };
+export const parts = { source, loader, picture, found, choosing, notices, minimap, findings, failed, drawSoon };
 
 export const begun = start();

@@ -8,6 +8,7 @@ const OFTEN = 2_000; // ms between two renewals that nobody asked for
 
 export class Recordings {
   #renewing = null;
+  #again = false; // something changed while an answer was on its way, which may not show it
   #soon = 0;
   #renewed = -OFTEN; // when the last one began
 
@@ -22,7 +23,12 @@ export class Recordings {
 
   /** The server's fresh version replaces the old; one at a time, and not while somebody writes a name. */
   async renew() {
-    this.#renewing ??= this.#fetch().finally(() => (this.#renewing = null));
+    if (this.#renewing) this.#again = true;
+    this.#renewing ??= this.#fetch().finally(() => {
+      this.#renewing = null;
+      if (this.#again) this.renewSoon();
+      this.#again = false;
+    });
     return this.#renewing;
   }
 

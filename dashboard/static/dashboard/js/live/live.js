@@ -15,7 +15,7 @@ const OUTLINE = 10_000; // ms between two outlines
 const STEP = 250, STILL = 1_000; // ms between two pictures while nothing comes; the second for who wants little motion
 const NOISE = ["Events", "Cluster"];
 
-const { source, loader, picture, found, choosing, notices, minimap, drawSoon } = parts;
+const { source, loader, picture, found, choosing, notices, minimap, findings, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clock = new Clock(), edge = new Edge(), news = new News(announce);
@@ -62,6 +62,7 @@ function draw() {
   if (drawn - mapped > STILL) {
     mapped = drawn;
     minimap.extend(now, []);
+    findings.count(now);
   }
   if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
   figure.dataset.edge = String(cursor);
@@ -84,15 +85,20 @@ setInterval(() => {
 // -- windows, findings, outline: as often as is cheap --------------------------------------------------------------------
 
 let anew = {}; // what is fetched with the next window: findings, outline
-let reloading = 0, loaded = -Infinity, took = 0, outlined = performance.now();
+let waiting = 0, loading = false, wished = false; // a wish that comes while a window is on its way needs another window
+let loaded = -Infinity, took = 0, outlined = performance.now(), outlining = 0;
 
 function reloadSoon() {
-  if (reloading || document.hidden) return;
-  reloading = setTimeout(reload, Math.max(0, loaded + Math.max(RELOAD, SHARE * took) - performance.now()));
+  if (document.hidden) missed = true;
+  else if (loading) wished = true;
+  else waiting ||= setTimeout(reload, Math.max(0, loaded + Math.max(RELOAD, SHARE * took) - performance.now()));
 }
 
 async function reload() {
   const began = performance.now();
+  waiting = 0;
+  loading = true;
+  wished = false;
   if (anew.outline) outlineAnew();
   if (anew.findings) {
     found.forget();
@@ -100,16 +106,24 @@ async function reload() {
   }
   anew = {};
   try {
-    if (store.bounds && store.bounds.last > 1) await loader.load();
+    if (store.bounds && store.bounds.last > 1) wished ||= !(await loader.load());
     else await start();
   } finally {
     loaded = performance.now();
     took = loaded - began;
-    reloading = 0;
+    loading = false;
+    if (wished) reloadSoon();
   }
 }
 
+/** Also of the last change before it falls silent. */
+function outlineSoon() {
+  outlining ||= setTimeout(outlineAnew, Math.max(0, outlined + OUTLINE - performance.now()));
+}
+
 async function outlineAnew() {
+  clearTimeout(outlining);
+  outlining = 0;
   outlined = performance.now();
   try {
     await outline();
@@ -160,7 +174,7 @@ const heard = {
     takeFindings(delta);
     const { unknown, stale } = edge.add(delta);
     if (stale || unknown.some(concerns) || (store.axis === "order" && delta.tracks.length) || !store.bounds || store.bounds.last <= 1) reloadSoon();
-    if (performance.now() - outlined > OUTLINE) outlineAnew();
+    outlineSoon();
     tick();
   },
   refetch({ sequence }) {

@@ -15,7 +15,7 @@ export async function findings(_, { key, kinds = [], namespace, name, rule, seve
     (!key || group.key === key) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
     && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
     && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
-  return { findings: found, next: null, total: found.length };
+  return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
 /** The columns of those whose lane is kept; `lanes` maps its index to the new one. */

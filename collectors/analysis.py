@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,7 @@ class Analysis(NamedTuple):
     skips: int  # all that was skipped
     entries: int
     nothing: str  # why there is nothing to judge; "" where there is
+    mostly_skipped: tuple[str, ...] = ()  # of which files more than half was, a sentence each
 
     @property
     def clocks(self) -> list[str]:
@@ -80,7 +82,7 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen else nothing_in(name, reading)
-    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing)
+    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing, tuple(skipped.most()))
 
 
 class Skips:
@@ -89,11 +91,31 @@ class Skips:
     def __init__(self) -> None:
         self.told: list[Skipped] = []
         self.count = 0
+        self._of_files: Counter[str] = Counter()  # lines that were skipped
+        self._used: Counter[str] = Counter()  # changes that were not
+        self._lines: dict[str, int] = {}  # the last line that told anything, or was skipped
 
     def add(self, skipped: Skipped) -> None:
         self.count += 1
+        if skipped.line:
+            self._of_files[skipped.file] += 1
+            self._lines[skipped.file] = max(skipped.line, self._lines.get(skipped.file, 0))
         if not skipped.line or len(self.told) < TOLD:
             self.told.append(skipped)
+
+    def use(self, item: Observation) -> None:
+        place = item.place if isinstance(item, Entry) else None
+        if place:
+            self._used[place.file] += 1
+            self._lines[place.file] = max(place.line, self._lines.get(place.file, 0))
+
+    def most(self) -> list[str]:
+        """Of which files more than half of the lines was skipped, as far as these are known; a sentence each."""
+        return [
+            f"{file}: {count} of {pieces} lines were skipped, so what was found says little of it"
+            for file, count in sorted(self._of_files.items())
+            if 2 * count > (pieces := max(self._lines[file], self._used[file] + count))
+        ]
 
 
 def processors() -> int:
@@ -108,6 +130,7 @@ def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterato
             skipped.add(item)
             continue
         count += 1
+        skipped.use(item)
         if report and count % _EVERY == 0:
             report(reading, count)
         yield item

@@ -134,7 +134,13 @@ def _parser() -> argparse.ArgumentParser:
         "analyze",
         parents=[judge],
         help="judge recordings here and now; no server, no database",
-        epilog="Exit status: 0 nothing at or above the threshold, 1 findings, 2 input or command not understood.",
+        epilog="Exit status: 0 nothing at or above the threshold, 1 findings, 2 input or command not understood, "
+        "or most of an input skipped.",
+    )
+    command.add_argument(
+        "--allow-skipped",
+        action="store_true",
+        help="judge also where most lines of an input were skipped",
     )
     command.add_argument(
         "--output",

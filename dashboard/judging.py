@@ -40,6 +40,9 @@ def analyze(options: argparse.Namespace) -> int:
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
             show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
+    if analysis.mostly_skipped and not options.allow_skipped:
+        say("most of the input could not be read; --allow-skipped takes what was found for the whole")
+        return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
 
@@ -89,6 +92,8 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         return 130
     finally:
         progress.end()
+    for words in analysis.mostly_skipped:
+        say(words)
     if analysis.nothing:
         say(analysis.nothing)
     else:

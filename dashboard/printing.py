@@ -9,7 +9,15 @@ from collectors.formats import Skipped
 from dashboard import wording
 from dashboard.terminal import KEPT, Terminal, plain
 from timeline import documents
-from timeline.coverage import CoverageRow, RuleCoverage, coverage, judgeable
+from timeline.coverage import (
+    CoverageRow,
+    RuleCoverage,
+    coverage,
+    judgeable,
+    judged_in_part,
+    of_parts,
+    partly_read,
+)
 from timeline.judge import rulebook
 from timeline.lengths import Length
 from timeline.payloads import FindingGroupPayload, ProofPayload
@@ -35,6 +43,8 @@ def show(
         _show_group(group, proof, terminal)
     rows = coverage(analysis.world)
     judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
+    if partly_read(analysis.skipped):
+        rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)
     show_skipped(analysis.skipped, analysis.skips, terminal, "--output json tells them")

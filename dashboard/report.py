@@ -83,7 +83,7 @@ def page(
             lanes=drawn.lanes,
             findings=drawn.findings[:FINDINGS],
             findings_total=len(drawn.findings),
-            told=documents.told(analysis.world, rulebook()),
+            told=documents.as_read(documents.told(analysis.world, rulebook()), analysis.skipped),
             skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
             skips=analysis.skips,
             chosen=[(heading, f"only {', '.join(names)}") for heading, names in chosen if names],

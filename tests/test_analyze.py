@@ -20,7 +20,7 @@ from collectors import analysis
 from collectors.formats import Limits
 from tests import mutations
 from tests.events import event
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, lines_of
 from timeline.judge import rulebook
 from timeline.payloads import DocumentPayload
 
@@ -291,3 +291,27 @@ def test_a_server_whose_clock_was_off_is_named_for_its_times_are_not_those_of_it
     assert f"The clock behind {tmp_path}/a.jsonl was about 40" in output
     assert "ahead of the others', as neighbouring revisions tell; its times are corrected by that." in output
     assert "The clock behind" not in causeline("analyze", SAMPLE)[1]
+
+
+def test_most_lines_skipped_is_no_success(tmp_path: Path) -> None:
+    lines = [line for line in lines_of(SAMPLE) if b'"verb":"create"' in line][:3]
+    log = tmp_path / "audit.log"
+    log.write_bytes(b"\n".join([*lines, *[b'{"kind": "Event", "auditID": "cut'] * 7]) + b"\n")
+    status, _, errors = causeline("analyze", log)
+    assert status == 2
+    assert "7 of 10 lines were skipped" in errors and "--allow-skipped" in errors
+    status, output, errors = causeline("analyze", log, "--allow-skipped")
+    assert status == 0
+    assert "7 of 10 lines were skipped" in errors and "7 skipped" in output
+
+
+def test_half_a_file_is_judged_in_full_by_no_rule(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log.gz"
+    whole = gzip.compress(b"\n".join(lines_of(SAMPLE)))
+    log.write_bytes(whole[: len(whole) // 2])
+    output = causeline("analyze", log, "--coverage")[1]
+    assert "seen in full" not in output and "exact, for what was seen in full" not in output
+    assert "a part of the recording could not be read" in output
+    document = json.loads(causeline("analyze", log, "--output", "json")[1])
+    assert not any(row["complete"] for row in document["source"]["coverage"])
+    assert all(rule["remedy"] for rule in document["source"]["rules"])

@@ -134,6 +134,38 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
     return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
 
 
+def partly_read(skipped: Iterable[tuple[str, int, str]]) -> bool:
+    """Whether any of (file, line, reason) was part of a recording: then writes may stand in what was skipped."""
+    return any(line > 0 or not reason.startswith(_NO_PART) for _, line, reason in skipped)
+
+
+_NO_PART = (
+    "is hidden",
+    "is a link",
+    "is not a re",
+    "is a folder",
+    "is an archive without",
+    "is empty",
+    "is a kubeconfig",
+)
+
+
+def of_parts(rows: Iterable[CoverageRow]) -> list[CoverageRow]:
+    """What was seen of each kind by a recording of which a part could not be read."""
+    return [row._replace(complete=False) for row in rows]
+
+
+def judged_in_part(rules: Iterable[RuleCoverage]) -> list[RuleCoverage]:
+    """What each rule can say by such a recording; what they lack beside that goes first."""
+    return [
+        rule if rule.verdict == "not" or rule.remedy else rule._replace(why=_PARTLY, remedy=_WHOLE) for rule in rules
+    ]
+
+
+_PARTLY = "a part of the recording could not be read, in which writes may stand"
+_WHOLE = "Add what was skipped, from a copy that is whole, to the same recording."
+
+
 def plural(kind: str) -> str:
     """The resource of a kind, by the rule that Kubernetes itself follows."""
     name = kind.lower()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from timeline.coverage import coverage, judgeable
+from timeline.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
 from timeline.entries import ObjectRef, moment
 from timeline.lengths import duration
 from timeline.lifelines import public_uid
@@ -13,6 +13,7 @@ from timeline.payloads import (
     FindingPayload,
     ObjectPayload,
     ProofPayload,
+    RulePayload,
     ToldPayload,
 )
 from timeline.rulebook import Finding, Occurrence, Proof, Rule, digest
@@ -96,13 +97,27 @@ def told(world: World, rules: Iterable[Rule]) -> ToldPayload:
             }
             for row in rows
         ],
-        "rules": [
-            {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
-            for each in judgeable(rows, rules)
-        ],
+        "rules": [_rule(each) for each in judgeable(rows, rules)],
         "changes": [row.entries for row in rows],
         "clocks": clocks(world),
     }
+
+
+def as_read(told: ToldPayload, skipped: Iterable[tuple[str, int, str]]) -> ToldPayload:
+    """The same of a recording of which these pieces were skipped: no rule judges in full what was read in part."""
+    if not partly_read(skipped):
+        return told
+    rules = judged_in_part(RuleCoverage(**rule) for rule in told["rules"])
+    return {
+        "coverage": [{**row, "complete": False} for row in told["coverage"]],
+        "rules": [_rule(each) for each in rules],
+        "changes": told["changes"],
+        "clocks": told["clocks"],
+    }
+
+
+def _rule(each: RuleCoverage) -> RulePayload:
+    return {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
 
 
 def clocks(world: World) -> list[str]:
@@ -143,12 +158,14 @@ def assembled(
     last: int,
 ) -> DocumentPayload:
     """The same of its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
+    skipped = sorted(skipped)
+    told = as_read(told, skipped)
     return {
         "schema": "causeline.findings/v1",
         "source": {
             "name": name,
             "entries": entries,
-            "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in sorted(skipped)],
+            "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
             "coverage": told["coverage"],
             "rules": told["rules"],
             "first": timestamp(first) if first else None,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from timeline.documents import timestamp
+from timeline.documents import as_read, timestamp
 from timeline.models import Source
 from timeline.object_payloads import SourceCoveragePayload
 from timeline.queries.sources import extent
@@ -15,7 +15,8 @@ def coverage(source_id: int) -> SourceCoveragePayload:
     """Raises Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     first, last = extent(source)
-    told: ToldPayload = source.told
+    stored: ToldPayload = source.told
+    told = as_read(stored, [(file, line, reason) for file, line, reason in source.skips])
     return {
         "source": source_id,
         "name": source.name,

@@ -158,6 +158,83 @@ def test_data_survives_a_stop_and_a_start(user: tuple[str, ...], home: Path) -> 
         assert served.reads("before")
 
 
+def test_the_database_role_has_a_password_and_no_rights_beyond_its_database(home: Path) -> None:
+    data_dir = home / "data"
+    with serve(data_dir) as served:
+        parts = urlsplit(served.database_url)
+        assert parts.password and len(parts.password) >= 32
+        assert (data_dir / "database_password").stat().st_mode & 0o777 == 0o600
+        for login in ("causeline", "causeline:wrong", "postgres", "postgres:", f"postgres:{parts.password}"):
+            with pytest.raises(psycopg.OperationalError, match=r"password|authentication"):
+                psycopg.connect(served.database_url.replace(f"causeline:{parts.password}@", f"{login}@")).close()
+        with psycopg.connect(served.database_url) as connection:
+            rights = connection.execute(
+                "SELECT rolsuper, rolcreaterole, rolreplication, rolbypassrls FROM pg_roles"
+                " WHERE rolname = current_user"
+            ).fetchone()
+            assert rights == (False, False, False, False)
+        for statement in ("COPY (SELECT 1) TO PROGRAM 'id'", "SELECT pg_read_file('/etc/passwd')"):
+            with (
+                psycopg.connect(served.database_url) as connection,
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+            ):
+                connection.execute(statement)
+
+        secrets = (parts.password, urlsplit(served.redis_url).password or "")
+        commands = [line for _, line in processes().values()]
+        logs = [log.read_text() for log in (data_dir / "logs").iterdir()]
+        assert not [text for text in commands + logs for secret in secrets if secret in text]
+
+
+def test_a_new_password_file_gives_the_role_a_new_password(home: Path) -> None:
+    with serve(home / "data") as served:
+        served.write("before")
+        old = urlsplit(served.database_url).password
+    (home / "data" / "database_password").unlink()
+    with serve(home / "data") as served:
+        assert served.reads("before")
+        assert urlsplit(served.database_url).password != old
+
+
+def test_a_cluster_that_trusted_everybody_is_secured_with_nothing_lost(home: Path) -> None:
+    """Earlier versions ran initdb so, and their role was the superuser."""
+    data_dir = home / "data"
+    cluster = data_dir / "postgres"
+    cluster.mkdir(parents=True)
+    account = account_for(cluster)
+    if account:
+        os.chown(cluster, account.uid, account.gid)
+    programs = binaries.find(account)
+
+    def run(command: list[str], typed: str = "") -> None:
+        subprocess.run(
+            guarded([*command, "-D", "/proc/self/cwd"], cluster, account),
+            input=typed.encode(),
+            check=True,
+            capture_output=True,
+            env={"LC_ALL": "C"},
+        )
+
+    run([str(programs.initdb), "-U", "causeline", "--auth=trust", "--encoding=UTF8", "--locale=C"])
+    run([str(programs.postgres), "--single", "postgres"], "CREATE DATABASE causeline\n")
+    tables = (
+        "CREATE TABLE note (id bigint GENERATED ALWAYS AS IDENTITY, serial serial, line text) PARTITION BY LIST (line)",
+        "CREATE TABLE part PARTITION OF note DEFAULT",
+        "CREATE SEQUENCE numbers",
+        "INSERT INTO note (line) VALUES ('kept')",
+    )
+    run([str(programs.postgres), "--single", "causeline"], "\n".join(tables) + "\n")
+    for _ in range(2):
+        with serve(data_dir) as served, psycopg.connect(served.database_url) as connection:
+            assert connection.execute("SELECT id, serial, line FROM note").fetchall() == [(1, 1, "kept")]
+            owners = "SELECT DISTINCT relowner::regrole::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            assert connection.execute(owners).fetchall() == [("causeline",)]
+            superusers = connection.execute("SELECT rolname FROM pg_roles WHERE rolsuper").fetchall()
+            assert superusers == [("postgres",)]
+            connection.execute("ALTER TABLE note ADD COLUMN later text")
+            connection.rollback()
+
+
 @pytest.mark.parametrize("user", users())
 def test_nothing_outlives_a_killed_supervisor_and_the_next_one_recovers(user: tuple[str, ...], home: Path) -> None:
     data_dir = given_to(user, home) / "data"

@@ -1,7 +1,8 @@
 """`python -m dashboard.services [--data-dir D]`: serves until its standard input ends, or a signal comes.
 
-The first line on standard output is JSON: database_url, redis_url, data_dir. Standard input is the leash: whoever
-started this may be killed in any way, and the servers go. Without --data-dir all of it is thrown away at the end.
+Tests and benches start their servers with it. The first line on standard output is JSON: database_url, redis_url,
+data_dir. Standard input is the leash: whoever started this may be killed in any way, and the servers go. Without
+--data-dir all of it is thrown away at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> None:
         stack.enter_context(contextlib.suppress(Stopped))
         supervisor = stack.enter_context(Supervisor(say))
         try:
-            addresses = stack.enter_context(serving(data_dir, supervisor, durable=given is not None))
+            addresses = stack.enter_context(serving(data_dir, supervisor, durable=given is not None, for_tests=True))
         except ServiceError as error:
             sys.exit(f"services: {error}")
         print(json.dumps(asdict(addresses) | {"data_dir": str(data_dir)}), flush=True)

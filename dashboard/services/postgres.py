@@ -19,13 +19,15 @@ from urllib.parse import quote
 from dashboard.services.accounts import give
 from dashboard.services.errors import ServiceError, tail
 from dashboard.services.program import Program, guarded
+from dashboard.services.roles import DATABASE, ROLE, SUPERUSER, object_statements, pg_hba, role_statements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dashboard.services.accounts import Account
     from dashboard.services.binaries import Binaries
 
 VERSION = "18"
-USER = DATABASE = "causeline"
 PORT = 5432  # only the socket's name; nothing listens on TCP
 ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": "/usr/bin:/bin"}  # no PG* variable of the caller's shell
 
@@ -47,9 +49,9 @@ SETTINGS = {
 FAST_AND_FRAGILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
 
 
-def url(sockets: Path) -> str:
+def url(sockets: Path, password: str) -> str:
     """A libpq URL; the port stands in it because PGPORT in the caller's shell would win otherwise."""
-    return f"postgresql://{USER}@/{DATABASE}?host={quote(str(sockets))}&port={PORT}"
+    return f"postgresql://{ROLE}:{quote(password)}@/{DATABASE}?host={quote(str(sockets))}&port={PORT}"
 
 
 def make_cluster(cluster: Path, binaries: Binaries, account: Account | None, log: Path) -> None:
@@ -70,14 +72,43 @@ def make_cluster(cluster: Path, binaries: Binaries, account: Account | None, log
     here = _here(new)
     encoding = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     _finish(
-        [str(binaries.initdb), "-D", here, "-U", USER, "--auth=trust", "--no-instructions", *encoding],
+        [str(binaries.initdb), "-D", here, "-U", SUPERUSER, "--auth=reject", "--no-instructions", *encoding],
         new,
         account,
         log,
     )
-    single_user = [str(binaries.postgres), "--single", "-D", here, "-c", "exit_on_error=on", "postgres"]
-    _finish(single_user, new, account, log, f"CREATE DATABASE {DATABASE}\n")
+    _run_single_user(new, "postgres", [f"CREATE DATABASE {DATABASE}"], binaries, account, log)
     new.rename(cluster)
+
+
+def secure(
+    cluster: Path, password: str, binaries: Binaries, account: Account | None, log: Path, *, for_tests: bool
+) -> None:
+    """Let Causeline's role in with this password, and nobody else at all. The caller holds the cluster's lock.
+
+    A cluster of an earlier version, which trusted everybody and whose role was superuser, is changed in place.
+    pg_hba.conf is written last, so that an interrupted change is made again.
+    """
+    wanted = pg_hba(password)
+    if (cluster / "pg_hba.conf").read_text(encoding="utf-8", errors="replace") == wanted:
+        return
+    for database, statements in (
+        ("postgres", role_statements(password, for_tests=for_tests)),
+        (DATABASE, object_statements()),
+    ):
+        _run_single_user(cluster, database, statements, binaries, account, log)
+    write = ["/bin/sh", "-c", "umask 077 && cat >pg_hba.conf.new && mv pg_hba.conf.new pg_hba.conf"]
+    _finish(write, cluster, account, log, wanted)
+
+
+def lock_of(cluster: Path) -> Path:
+    """The file that is locked as long as a process of the server lives."""
+    return cluster.with_name(f"{cluster.name}.lock")
+
+
+def leftovers_of(cluster: Path) -> list[Path]:
+    """Files of a killed server that the next one would believe."""
+    return [cluster / "postmaster.pid"]
 
 
 def program(
@@ -96,8 +127,8 @@ def program(
         stop_signal=signal.SIGINT,  # "fast": end the sessions, write a checkpoint
         stop_seconds=5,
         death_signal=signal.SIGQUIT,  # "immediate": gone at once, recovered from the log at the next start
-        lock=cluster.with_name(f"{cluster.name}.lock"),
-        leftovers=[cluster / "postmaster.pid", sockets / f".s.PGSQL.{PORT}.lock", sockets / f".s.PGSQL.{PORT}"],
+        lock=lock_of(cluster),
+        leftovers=[*leftovers_of(cluster), sockets / f".s.PGSQL.{PORT}.lock", sockets / f".s.PGSQL.{PORT}"],
     )
 
 
@@ -114,6 +145,17 @@ def answers(address: str) -> bool:
 
 def _here(cluster: Path) -> str:
     return "/proc/self/cwd" if sys.platform == "linux" else str(cluster)
+
+
+def _run_single_user(
+    cluster: Path, database: str, statements: Iterable[str], binaries: Binaries, account: Account | None, log: Path
+) -> None:
+    """Run statements as superuser without a server; each is one line, as the single-user mode reads them."""
+    # An earlier version may have left many tables, and each is locked until all have changed hands.
+    options = ("-c", "exit_on_error=on", "-c", "max_locks_per_transaction=1024")
+    command = [str(binaries.postgres), "--single", "-D", _here(cluster), *options, database]
+    typed = "".join(f"{' '.join(each.split())}\n" for each in statements)
+    _finish(command, cluster, account, log, typed)
 
 
 def _finish(command: list[str], folder: Path, account: Account | None, log: Path, typed: str = "") -> None:

@@ -1,7 +1,8 @@
 """Serves one data directory: PostgreSQL and Valkey together, once, and known to those who want to use them.
 
-In the data directory: `postgres/` and `valkey/` (the servers' own), `logs/`, `lock` (held while served) and
-`services.json` (who serves it, and the addresses; it holds a password, so only its owner reads it).
+In the data directory: `postgres/` and `valkey/` (the servers' own), `logs/`, `lock` (held while served),
+`database_password`, and `services.json` (who serves it, and the addresses with their passwords). Only the owner of the
+directory reads the last two.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dashboard import keys
 from dashboard.services import binaries, postgres, valkey
 from dashboard.services.accounts import account_for, give
 from dashboard.services.errors import AlreadyServed, ServiceError
@@ -38,9 +40,12 @@ class Addresses:
 
 
 @contextmanager
-def serving(data_dir: Path, supervisor: Supervisor, *, durable: bool = True) -> Iterator[Addresses]:
+def serving(
+    data_dir: Path, supervisor: Supervisor, *, durable: bool = True, for_tests: bool = False
+) -> Iterator[Addresses]:
     """Run both servers under the supervisor for the time of the context; everything is stopped at its end.
 
+    With `durable=False` they write quickly instead of safely; `for_tests` lets the database role create databases.
     Raises AlreadyServed when another process does it, and ServiceError when it cannot be done.
     """
     data_dir = data_dir.absolute()
@@ -59,7 +64,7 @@ def serving(data_dir: Path, supervisor: Supervisor, *, durable: bool = True) -> 
             raise AlreadyServed(data_dir, _read(data_dir).get("pid")) from None
         with _sockets(data_dir) as sockets:
             try:
-                yield _start(data_dir, sockets, supervisor, durable=durable)
+                yield _start(data_dir, sockets, supervisor, durable=durable, for_tests=for_tests)
             finally:
                 supervisor.stop()
     finally:
@@ -72,7 +77,7 @@ def addresses_of(data_dir: Path) -> Addresses | None:
     return Addresses(state["database_url"], state["redis_url"]) if "redis_url" in state else None
 
 
-def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bool) -> Addresses:
+def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bool, for_tests: bool) -> Addresses:
     cluster, cache, logs = data_dir / "postgres", data_dir / "valkey", data_dir / "logs"
     account = account_for(cluster)
     programs = binaries.find(account)
@@ -82,7 +87,10 @@ def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bo
     give(sockets, account)
     postgres_log, valkey_log = logs / "postgres.log", logs / "valkey.log"
     postgres.make_cluster(cluster, programs, account, postgres_log)
-    addresses = Addresses(postgres.url(sockets), valkey.new_url())
+    password = keys.kept(data_dir, "database_password")
+    with supervisor.locked("postgres", postgres.lock_of(cluster), postgres.leftovers_of(cluster)):
+        postgres.secure(cluster, password, programs, account, postgres_log, for_tests=for_tests)
+    addresses = Addresses(postgres.url(sockets, password), valkey.new_url())
     supervisor.start(
         postgres.program(cluster, sockets, programs, account, postgres_log, durable=durable),
         valkey.program(cache, addresses.redis_url, programs, account, valkey_log),

@@ -19,13 +19,13 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from dashboard.services.errors import ServiceError, Stopped, tail
 from dashboard.services.program import Program, guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType, TracebackType
 
 
@@ -78,12 +78,17 @@ class Supervisor:
         runs = [_Run(program) for program in programs]
         self._groups.append(runs)
         for run in runs:
-            self.wait(
-                lambda run=run: self._spawn(run),  # type: ignore[misc]
-                LOCK_SECONDS,
-                f"A process of an earlier {run.program.name} is still running and holds {run.program.lock}. "
-                f"End it (see `fuser {run.program.lock}`), then start again.",
-            )
+            otherwise = _still_held(run.program.name, run.program.lock)
+            self.wait(lambda run=run: self._spawn(run), LOCK_SECONDS, otherwise)  # type: ignore[misc]
+
+    @contextlib.contextmanager
+    def locked(self, name: str, lock: Path, leftovers: Sequence[Path]) -> Iterator[None]:
+        """Hold a program's lock for the time of the context, to work on its files while it does not run."""
+        with lock.open("ab") as file:
+            self.wait(lambda: _try_lock(file), LOCK_SECONDS, _still_held(name, lock))
+            for leftover in leftovers:
+                leftover.unlink(missing_ok=True)
+            yield
 
     def wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:
         """Look after the programs until `done`; the one place where a supervisor waits.
@@ -191,9 +196,7 @@ class Supervisor:
             inherited = []
             if program.lock:
                 lock = opened.enter_context(program.lock.open("ab"))
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
+                if not _try_lock(lock):
                     return False
                 inherited.append(lock.fileno())
             for leftover in program.leftovers:
@@ -217,6 +220,21 @@ class Supervisor:
             run.started = time.monotonic()
             run.retry = math.inf
         return True
+
+
+def _try_lock(file: BinaryIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _still_held(name: str, lock: Path | None) -> str:
+    return (
+        f"A process of an earlier {name} is still running and holds {lock}. "
+        f"End it (see `fuser {lock}`), then start again."
+    )
 
 
 def _signal_process(run: _Run, number: signal.Signals) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from django.db import transaction
 
-from collectors.watch import credentials
+from collectors.watch import credentials, programs
 from timeline import push, store
 from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster, Source
 
@@ -61,14 +61,17 @@ def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None
     return Way(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
 
 
-def by_path(path: Path, context: str = "", *, programs: bool = False) -> Way:
-    """A kubeconfig that stays where it is, on all machines with workers. `programs` that it names may run there.
+def by_path(path: Path, context: str = "", *, programs_for: str = "") -> Way:
+    """A kubeconfig that stays where it is, on all machines with workers. Programs that it names may run there for the
+    cluster of the name `programs_for`.
 
     Raises credentials.Unusable.
     """
-    chosen = credentials.kubeconfig_at(path).usable(context, programs=programs)
+    chosen = credentials.kubeconfig_at(path).usable(context, programs=bool(programs_for))
     reference = _reference(credentials.BY_PATH, chosen, str(path))
-    return Way({**reference, "programs": True} if programs else reference)
+    if programs_for:
+        reference["programs"] = programs.permission(programs_for, reference)
+    return Way(reference)
 
 
 def _reference(how: str, chosen: Context, path: str = "") -> dict[str, Any]:
@@ -94,7 +97,11 @@ def resources(told: Iterable[str]) -> tuple[str, ...]:
 
 
 def connect(name: str, way: Way, wanted: Wanted) -> Cluster:
-    """A worker takes it up by itself. Raises Refused where the name is taken."""
+    """A worker takes it up by itself. Raises Refused where the name is taken.
+
+    A cluster that is connected by the same path already gets the permission to run programs anew, and nothing else
+    of it changes.
+    """
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
         raise Refused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
@@ -102,10 +109,19 @@ def connect(name: str, way: Way, wanted: Wanted) -> Cluster:
         cluster, new = Cluster.objects.get_or_create(
             name=name, defaults={"reference": way.reference, "secret": way.secret, **_columns(wanted)}
         )
-        if not new:
+        if not new and _same_path(cluster.reference, way.reference):
+            cluster.reference = way.reference
+            cluster.save(update_fields=["reference"])
+        elif not new:
             raise Refused(f"A cluster {name} is connected already. Choose another name, or disconnect that one first.")
         push.notify(cluster=cluster.pk)
     return cluster
+
+
+def _same_path(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.get("how") == credentials.BY_PATH and all(
+        one.get(field) == other.get(field) for field in ("how", "path", "context")
+    )
 
 
 def change(cluster: Cluster, wanted: Wanted) -> None:
@@ -140,8 +156,15 @@ def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
 
 
 def renew_secrets() -> int:
-    """Encrypt what is stored with the first key; how many were. Raises credentials.Unusable."""
+    """Encrypt what is stored with the first key, and sign permissions with it; how many credentials were encrypted.
+
+    Raises credentials.Unusable.
+    """
     with transaction.atomic():
+        for cluster in Cluster.objects.select_for_update().filter(secret=None):
+            if programs.allowed(cluster.name, cluster.reference):
+                cluster.reference["programs"] = programs.permission(cluster.name, cluster.reference)
+                cluster.save(update_fields=["reference"])
         kept = list(Cluster.objects.select_for_update().exclude(secret=None))
         for cluster in kept:
             assert cluster.secret is not None

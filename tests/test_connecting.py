@@ -169,7 +169,9 @@ def test_without_a_key_nothing_is_stored(settings: Settings, client: Client) -> 
     assert not Cluster.objects.exists()
 
 
-def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(tmp_path: Path) -> None:
+def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
+    tmp_path: Path, settings: Settings
+) -> None:
     ran = tmp_path / "ran"
     credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}
     script = f"touch {ran}; echo '{json.dumps(credential)}'"
@@ -183,12 +185,48 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(t
     with pytest.raises(Unusable, match="come from a program"):
         credentials.api_of(refused)
     assert not ran.exists()
-    allowed = connecting.connect("terminal", connecting.by_path(file, programs=True), Wanted())
+    allowed = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
     credentials.api_of(allowed)
+    assert ran.exists()
+    ran.unlink()
+    signed = allowed.reference
+
+    other = tmp_path / "other"
+    other.write_text(config("https://127.0.0.1:1", {"exec": program}))
+    changed: list[tuple[str, dict[str, Any]]] = [
+        ("copied", signed),
+        ("terminal", {**signed, "programs": True}),  # as an earlier version wrote it
+        ("terminal", {**signed, "programs": ["x"]}),
+        ("terminal", {**signed, "path": str(other)}),
+        ("terminal", {**signed, "context": "stage"}),
+        ("terminal", {**signed, "how": "path "}),
+    ]
+    for name, reference in changed:
+        with pytest.raises(Unusable):
+            credentials.api_of(Cluster(name=name, reference=reference))
+    with pytest.raises(Unusable, match=r"permission to run it is not valid.*causeline connect --name terminal"):
+        credentials.api_of(Cluster(name="terminal", reference={**signed, "programs": True}))
+    assert not ran.exists()
+
+    Cluster.objects.filter(pk=allowed.pk).update(reference={**signed, "programs": True}, keep_days=3)
+    again = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
+    assert (again.pk, again.keep_days, again.reference) == (allowed.pk, 3, signed)
+    with pytest.raises(Refused):
+        connecting.connect("terminal", connecting.by_path(other, programs_for="terminal"), Wanted())
+    settings.CREDENTIALS_KEYS = ["n" * 32]
+    with pytest.raises(Unusable, match="not valid"):
+        credentials.api_of(again)
+    settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
+    settings.SECRET_KEY = "another"
+    again = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
+    settings.CREDENTIALS_KEYS = [OLD_KEY, KEY]
+    connecting.renew_secrets()
+    settings.CREDENTIALS_KEYS = [OLD_KEY]
+    credentials.api_of(Cluster.objects.get(pk=again.pk))
     assert ran.exists()
     file.write_text(config("https://127.0.0.1:1", {"token": "t", "as": "system:admin"}))
     with pytest.raises(Unusable, match="impersonates another"):
-        credentials.api_of(allowed)
+        credentials.api_of(Cluster.objects.get(pk=again.pk))
 
 
 def test_a_file_that_somebody_uploaded_is_no_kubeconfig(settings: Settings, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from collectors.watch import programs
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import MOST_BYTES, Kubeconfig
 
@@ -33,11 +34,11 @@ NO_KEY = (
 
 def api_of(cluster: Cluster) -> Api:
     """A connection to a cluster that is connected. Raises Unusable."""
-    return api_to(cluster.reference, bytes(cluster.secret) if cluster.secret is not None else None)
+    return api_to(cluster.name, cluster.reference, bytes(cluster.secret) if cluster.secret is not None else None)
 
 
-def api_to(reference: dict[str, Any], secret: bytes | None) -> Api:
-    """Of what stands in `Cluster.reference` and `Cluster.secret`. Raises Unusable."""
+def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api:
+    """A connection by a cluster's name and what stands in its `reference` and `secret`. Raises Unusable."""
     from collectors.watch.api import Api  # late: the package kubernetes takes half a second, and not all need it
 
     try:
@@ -46,8 +47,9 @@ def api_to(reference: dict[str, Any], secret: bytes | None) -> Api:
                 return Api.in_cluster()
             case "path":
                 path = Path(reference["path"])
-                may_run = bool(reference.get("programs"))
-                context = kubeconfig_at(path).usable(reference.get("context", ""), programs=may_run)
+                kubeconfig = kubeconfig_at(path)
+                may_run = may_run_programs(cluster, reference, kubeconfig)
+                context = kubeconfig.usable(reference.get("context", ""), programs=may_run)
                 return Api.from_kubeconfig(path, context.name)
             case _ if secret is not None:
                 return Api.from_kubeconfig(orjson.loads(unseal(secret)), "")
@@ -56,6 +58,16 @@ def api_to(reference: dict[str, Any], secret: bytes | None) -> Api:
     except Exception as error:  # what the package says of credentials may quote them
         raise Unusable(f"The credentials cannot be used ({type(error).__name__}).") from None
     raise Unusable("No credentials are stored for it. Connect it anew.")
+
+
+def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeconfig) -> bool:
+    """Return whether the programs that a kubeconfig names may run for the cluster of this name. Nothing else decides.
+
+    Raises Unusable where they would have to run, and the permission for it in the cluster's row is not valid.
+    """
+    if kubeconfig.context(reference.get("context", "")).programs and (why := programs.refusal(cluster, reference)):
+        raise Unusable(why)
+    return programs.allowed(cluster, reference)
 
 
 def kubeconfig_at(path: Path) -> Kubeconfig:

@@ -39,7 +39,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
                 changes.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
-            answer = _asked_cluster(way, asked.include, asked.exclude)
+            answer = _asked_cluster(asked.name, way, asked.include, asked.exclude)
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
     return render(
@@ -68,7 +68,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     if request.method == "POST":
         try:
             if request.POST.get("act") == "test":
-                answer = _asked_cluster(Way(row.reference, _secret(row)), row.include, row.exclude)
+                answer = _asked_cluster(row.name, Way(row.reference, _secret(row)), row.include, row.exclude)
             else:
                 return _acted(request, row)
         except (Refused, credentials.Unusable) as error:
@@ -104,9 +104,9 @@ def _secret(row: Cluster) -> bytes | None:
     return bytes(row.secret) if row.secret is not None else None
 
 
-def _asked_cluster(way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
     """What it answers, for the page."""
-    api = credentials.api_to(way.reference, way.secret)
+    api = credentials.api_to(name, way.reference, way.secret)
     try:
         checked = check(api, connecting.resources(include), connecting.resources(exclude))
     finally:

@@ -63,7 +63,9 @@ def _connect(options: dict[str, Any]) -> None:
     )
     way = _way(options)
     if not options["unchecked"]:
-        checked = check(credentials.api_to(way.reference, way.secret), wanted.include, wanted.exclude)
+        checked = check(
+            credentials.api_to(options["name"].strip(), way.reference, way.secret), wanted.include, wanted.exclude
+        )
         _show(checked, way)
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
@@ -77,7 +79,7 @@ def _way(options: dict[str, Any]) -> Way:
         return connecting.in_cluster()
     path = Path(options["kubeconfig"] or _usual()).expanduser().absolute()
     if options["by_path"]:
-        return connecting.by_path(path, options["context"], programs=True)
+        return connecting.by_path(path, options["context"], programs_for=options["name"].strip())
     return connecting.stored(credentials.kubeconfig_at(path), options["context"], path.parent)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import serving
@@ -66,7 +68,14 @@ def connect(options: argparse.Namespace) -> int:
     """Exit status: 0 connected or printed, 1 the cluster cannot be reached, 2 it cannot be done so."""
     if options.print_rbac:
         return _print_rbac(options)
-    return serving.run_beside(options, "clusters", "connect", f"--name={options.name}", *_given(options))
+    reads = []
+    if not options.in_cluster:
+        usual = os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
+        path = Path(options.kubeconfig or usual).expanduser().absolute()
+        options.kubeconfig = str(path)  # the command may run with another home
+        if path.is_file() and not options.by_path:  # by path, workers have to be able to read it
+            reads.append(str(path.parent))
+    return serving.run_beside(options, "clusters", "connect", f"--name={options.name}", *_given(options), reads=reads)
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:

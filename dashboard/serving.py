@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from dashboard import address, demo, environment
 from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
-from dashboard.services import ServiceError, Supervisor
+from dashboard.services import ServiceError, Supervisor, leave_root
 from dashboard.terminal import say
+from dashboard.writing import NotWritable, written_by_root
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def up(options: argparse.Namespace, *, sample: bool = False) -> int:
@@ -31,6 +32,7 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     login = _login(options, public)
     port = free_port(host, options.port)
     data_dir = _data_dir(options)
+    account = leave_root(data_dir, say)
     with Supervisor(say) as supervisor, served(data_dir, supervisor) as variables:
         token = environment.token(data_dir) if login == "token" else ""
         variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port)}
@@ -42,7 +44,7 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
             supervisor.start(demo.program(variables, data_dir))
         supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
         url = await_page(supervisor, host, port)
-        say(f"running, with logs in {data_dir / 'logs'}; Ctrl-C stops")
+        say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
         path = import_sample(supervisor, variables) if sample else "/"
         if sample:
             demo.connect(supervisor, variables, data_dir)
@@ -87,39 +89,60 @@ def take_in(options: argparse.Namespace) -> int:
     """`causeline import`. Exit status: 0 imported, 2 the input is not understood, 1 it could not be stored."""
     name = ["--name", options.name] if options.name else []
     command = ["import_recording", *name, "--", *options.files]
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=options.files)
 
 
 def give_out(options: argparse.Namespace) -> int:
     """`causeline export`. Exit status: 0 written, 2 there is no such recording, or the file cannot be written."""
-    command = ["export_recording", "--format", options.format, "--output", options.output, "--", options.source]
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+    packed = ["--packed"] if options.output.endswith(".zst") else []
+
+    def export(output: str) -> int:
+        command = ["export_recording", "--format", options.format, *packed, "--output", output, "--", options.source]
+        return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+    return _to_file(options.output, export, 2)
 
 
 def back_up(options: argparse.Namespace) -> int:
     """The database is written as it is, not brought up to date before: an upgrade begins with a back-up."""
-    return _beside(_data_dir(options), ["back_up", "--", options.file])
+    if os.geteuid() == 0:
+        os.umask(0o077)
+    return _to_file(options.file, lambda file: _beside(_data_dir(options), ["back_up", "--", file]), 1)
+
+
+def _to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
+    """Run a command that writes to the path; root's folders are written by root, which the command leaves."""
+    if os.geteuid() != 0 or path == "-":
+        return command(path)
+    try:
+        return written_by_root(Path(path), lambda: command("-"))
+    except NotWritable as error:
+        say(str(error))
+        return otherwise
 
 
 def restore(options: argparse.Namespace) -> int:
     """A back-up of an older version is brought up to date."""
-    return _beside(_data_dir(options), ["restore", "--", options.file], ["migrate", "--verbosity", "0"])
+    command = ["restore", "--", options.file]
+    return _beside(_data_dir(options), command, ["migrate", "--verbosity", "0"], reads=[options.file])
 
 
 def manage(options: argparse.Namespace) -> int:
     return _beside(_data_dir(options), options.command)
 
 
-def run_beside(options: argparse.Namespace, *command: str) -> int:
-    """A command of Django's on tables that are up to date; its exit status."""
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+def run_beside(options: argparse.Namespace, *command: str, reads: Sequence[str] = ()) -> int:
+    """Run a command of Django's that reads these files on tables that are up to date; return its exit status."""
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=reads)
 
 
-def _beside(data_dir: Path, *commands: Sequence[str]) -> int:
+def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ()) -> int:
     """Run Django's commands with the servers of a running `up`, or with servers started for them.
 
+    `reads` are the files that they read, which the account that they run as may not be allowed to.
     Ctrl-C belongs to the command (a shell only drops its line), so the supervisor does not heed it.
     """
+    leave_root(data_dir, say, [Path(each).absolute() for each in reads if each != "-"])
     with Supervisor(say, (signal.SIGTERM, signal.SIGHUP)) as supervisor:
         before = signal.signal(signal.SIGINT, lambda number, frame: None)
         try:

@@ -1,9 +1,10 @@
 """Writes a file whole or not at all."""
 
 import os
+import signal
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +49,41 @@ def write(path: Path, pieces: Iterable[bytes]) -> None:
             raise
     except OSError as error:
         raise NotWritable(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+class _Ended(Exception):
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def written_by_root(path: Path, command: Callable[[], int]) -> int:
+    """Run a command that leaves root in a child, and put its standard output into the file, which root alone may write.
+
+    Returns the exit status, twice: in the child, which goes on as its own process, and in this one. Raises NotWritable.
+    """
+    writable(path, [])
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(writing, 1)
+        os.closerange(reading, writing + 1)
+        return command()
+    os.close(writing)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the child as well
+    signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))
+
+    def pieces() -> Iterator[bytes]:
+        with os.fdopen(reading, "rb") as pipe:
+            while piece := pipe.read(1 << 16):
+                yield piece
+        if status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            raise _Ended(status)
+
+    try:
+        write(path, pieces())
+    except _Ended as ended:
+        return ended.status
+    return 0
 
 
 def _mode(path: Path) -> int:

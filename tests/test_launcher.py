@@ -166,6 +166,9 @@ def test_a_public_address_needs_login_a_secret_and_names(data_dir: Path) -> None
 
 
 def test_a_public_address_needs_a_user_and_given_servers_are_used(data_dir: Path, empty_database: str) -> None:
+    data_dir.mkdir()
+    sockets = Path(str(database(empty_database)["HOST"])).stat()
+    os.chown(data_dir, sockets.st_uid, sockets.st_gid)  # started as root, it becomes who may reach that server
     arguments = ("up", "--host", "0.0.0.0", "--port", str(free_port()), "--data-dir", str(data_dir))
     status, _, errors = finished(*arguments, **PUBLIC, DATABASE_URL=empty_database)
     assert status == 1

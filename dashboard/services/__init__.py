@@ -5,8 +5,9 @@ same servers through `servers.serving`.
 """
 
 from dashboard.services.errors import AlreadyServed, ServiceError, Stopped
+from dashboard.services.privileges import leave_root
 from dashboard.services.program import Program
 from dashboard.services.servers import Addresses, serving
 from dashboard.services.supervise import Supervisor
 
-__all__ = ["Addresses", "AlreadyServed", "Program", "ServiceError", "Stopped", "Supervisor", "serving"]
+__all__ = ["Addresses", "AlreadyServed", "Program", "ServiceError", "Stopped", "Supervisor", "leave_root", "serving"]

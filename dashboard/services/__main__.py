@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from dashboard.services import ServiceError, Stopped, Supervisor, serving
+from dashboard.services import ServiceError, Stopped, Supervisor, leave_root, serving
 
 
 def _leash_is_cut() -> bool:
@@ -36,6 +36,10 @@ def main() -> None:
 
     with contextlib.ExitStack() as stack:
         data_dir = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="causeline-data-")))
+        try:
+            leave_root(data_dir, say)
+        except ServiceError as error:
+            sys.exit(f"services: {error}")
         stack.enter_context(contextlib.suppress(Stopped))
         supervisor = stack.enter_context(Supervisor(say))
         try:

@@ -1,50 +1,128 @@
-"""Which account the servers run as: PostgreSQL refuses root, and root's rights would help only an attacker."""
+"""Which unprivileged account works for a Causeline that was started as root, and what belongs to it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pwd
-import shutil
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dashboard.services.errors import ServiceError
 
-if TYPE_CHECKING:
-    from pathlib import Path
+NAME = "causeline"
+UNNAMED = range(61_184, 65_520)  # systemd takes accounts from it that exist only while they are needed
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Account:
-    """The ids that a server changes to."""
+    """The ids that a process changes to."""
 
     uid: int
     gid: int
 
+    def __str__(self) -> str:
+        try:
+            return f"{pwd.getpwuid(self.uid).pw_name} (uid {self.uid})"
+        except KeyError:
+            return f"uid {self.uid}"
 
-def account_for(cluster: Path) -> Account | None:
-    """None unless this process is root; then whoever owns the cluster already, else `nobody`.
 
-    It has to be in the password database, because initdb asks for its own name; no user is added for it.
+def is_shared(uid: int) -> bool:
+    """Whether other services may run as this user, too."""
+    return uid == 0 or uid == _uid_of("nobody")
+
+
+def own_account(data_dir: Path) -> Account | None:
+    """Return the account of a data directory: its owner, else the system's account `causeline`, else None."""
+    if data_dir.exists() and not is_shared((owner := data_dir.stat()).st_uid):
+        return Account(owner.st_uid, owner.st_gid)
+    with suppress(KeyError):
+        entry = pwd.getpwnam(NAME)
+        if entry.pw_uid != 0:
+            return Account(entry.pw_uid, entry.pw_gid)
+    return None
+
+
+def unnamed_account(data_dir: Path) -> Account:
+    """Return ids that no account and no process has. They depend on the path only, so that others rarely clash."""
+    taken = {entry.pw_uid for entry in pwd.getpwall()}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            taken.add(process.stat().st_uid)
+    first = int.from_bytes(hashlib.sha256(os.fsencode(data_dir)).digest()[:4])
+    for step in range(len(UNNAMED)):
+        uid = UNNAMED[(first + step) % len(UNNAMED)]
+        if uid not in taken:
+            return Account(uid, uid)
+    raise ServiceError(f"No user id between {UNNAMED.start} and {UNNAMED.stop} is free; add an account named {NAME}.")
+
+
+def server_account(cluster: Path) -> Account | None:
+    """Return the account of servers below a supervisor that stays root, or None where it is not root.
+
+    It is the cluster's owner, else `causeline`, else `nobody`: initdb needs one with a name.
     """
     if os.geteuid() != 0:
         return None
-    if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)
+    return own_account(cluster) or nobody()
+
+
+def nobody() -> Account:
     try:
-        nobody = pwd.getpwnam("nobody")
+        entry = pwd.getpwnam("nobody")
     except KeyError:
         raise ServiceError(
-            "PostgreSQL does not run as root, and this system has no account named nobody. "
+            f"PostgreSQL does not run as root, and this system has no account named {NAME} or nobody. "
             "Start Causeline as an ordinary user, or set DATABASE_URL and REDIS_URL to servers of your own."
         ) from None
-    return Account(nobody.pw_uid, nobody.pw_gid)
+    return Account(entry.pw_uid, entry.pw_gid)
 
 
 def give(folder: Path, account: Account | None) -> None:
-    """Make the folder and all in it the account's; its parents stay as they are."""
-    if account is None or folder.stat().st_uid == account.uid:
+    """Make a folder and what is in it the account's. Its parents stay as they are.
+
+    An entry changes hands only if it belongs to whoever owns the folder that it lies in. No link is followed, and a
+    file with several names is left alone: one of them may be another place's, such as /etc/shadow.
+    """
+    if account is None:
         return
-    for path in folder.rglob("*"):
-        os.chown(path, account.uid, account.gid, follow_symlinks=False)
-    shutil.chown(folder, account.uid, account.gid)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
+    try:
+        if os.fstat(descriptor).st_uid != account.uid:
+            _give(descriptor, account)
+    finally:
+        os.close(descriptor)
+
+
+def _give(folder: int, account: Account) -> None:
+    """The folder itself comes last: whoever is interrupted begins again."""
+    own = os.fstat(folder)
+    for name in os.listdir(folder):
+        entry = os.open(name, os.O_PATH | _FLAGS, dir_fd=folder)
+        try:
+            found = os.fstat(entry)
+            before = own.st_uid == 0 and found.st_uid == _uid_of("nobody")  # servers of an earlier version
+            if found.st_dev != own.st_dev or not (found.st_uid == own.st_uid or before):
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                inner = os.open(".", os.O_RDONLY | os.O_DIRECTORY | _FLAGS, dir_fd=entry)
+                try:
+                    _give(inner, account)
+                finally:
+                    os.close(inner)
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                os.chown(f"/proc/self/fd/{entry}", account.uid, account.gid)
+        finally:
+            os.close(entry)
+    os.fchown(folder, account.uid, account.gid)
+
+
+def _uid_of(name: str) -> int | None:
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None

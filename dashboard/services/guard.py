@@ -17,6 +17,8 @@ import sys
 import time
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 GRACE_SECONDS = 3
 MOST_DESCRIPTORS = 4096
 
@@ -26,6 +28,14 @@ def drop_root(uid: int, gid: int) -> None:
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
+
+
+def drop_capabilities() -> None:
+    """Let the program have no right that a command beside it was left, and gain none (sudo, setuid files)."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    if os.getuid() != 0:
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def die_with(supervisor: int, death_signal: int) -> None:
@@ -75,6 +85,8 @@ def main() -> None:
     os.chdir(folder)
     if uid != -1:
         drop_root(uid, gid)
+    if sys.platform == "linux":
+        drop_capabilities()
     if pipe != -1:
         os.set_inheritable(pipe, False)
         watch(pipe, death_signal)

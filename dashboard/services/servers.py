@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard import keys
 from dashboard.services import binaries, postgres, valkey
-from dashboard.services.accounts import account_for, give
+from dashboard.services.accounts import give, server_account
 from dashboard.services.errors import AlreadyServed, ServiceError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def serving(
     data_dir = data_dir.absolute()
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_root_in_anothers(data_dir)
         lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise ServiceError(
@@ -71,6 +72,12 @@ def serving(
         os.close(lock)
 
 
+def _refuse_root_in_anothers(data_dir: Path) -> None:
+    """Who owns a folder could put links into it that lead root's files astray. `leave_root` becomes its owner."""
+    if os.geteuid() == 0 and (owner := data_dir.stat().st_uid) != 0:
+        raise ServiceError(f"{data_dir} belongs to user {owner}, and root does not write in it. Start as that user.")
+
+
 def addresses_of(data_dir: Path) -> Addresses | None:
     """The addresses that the process serving this data directory has published, once its servers answer."""
     state = _read(data_dir)
@@ -79,7 +86,7 @@ def addresses_of(data_dir: Path) -> Addresses | None:
 
 def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bool, for_tests: bool) -> Addresses:
     cluster, cache, logs = data_dir / "postgres", data_dir / "valkey", data_dir / "logs"
-    account = account_for(cluster)
+    account = server_account(cluster)
     programs = binaries.find(account)
     logs.mkdir(mode=0o700, exist_ok=True)
     cache.mkdir(mode=0o700, exist_ok=True)

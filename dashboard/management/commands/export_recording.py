@@ -22,9 +22,10 @@ class Command(BaseCommand):
         parser.add_argument("source", metavar="SOURCE")
         parser.add_argument("--format", choices=["findings", "recording"], default="findings")
         parser.add_argument("--output", default="-")
+        parser.add_argument("--packed", action="store_true", help="pack a recording with zstd")
 
-    def handle(self, *, source: str, format: str, output: str, **options: object) -> None:
-        pieces = _findings(_source(source)) if format == "findings" else _recording(_source(source), output)
+    def handle(self, *, source: str, format: str, output: str, packed: bool, **options: object) -> None:
+        pieces = _findings(_source(source)) if format == "findings" else _recording(_source(source), packed)
         try:
             if output != "-":
                 writable(Path(output), [])
@@ -55,6 +56,6 @@ def _findings(source: Source) -> Iterator[bytes]:
     yield orjson.dumps(exports.document(source), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _recording(source: Source, output: str) -> Iterator[bytes]:
+def _recording(source: Source, pack: bool) -> Iterator[bytes]:
     lines = own.recording(chunks.lines(source.pk))
-    return packed(lines) if output.endswith(".zst") else lines
+    return packed(lines) if pack else lines

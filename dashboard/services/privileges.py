@@ -1,0 +1,193 @@
+"""Started as root, Causeline becomes an unprivileged account for good, with all processes that it starts afterwards.
+
+`leave_root` is called before anything is written to the data directory. Where it cannot be done, it says why and what
+to do, and everything but the servers goes on as root.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.services.accounts import Account, give, is_shared, nobody, own_account, unnamed_account
+from dashboard.services.errors import ServiceError
+from dashboard.services.view import View, enter, in_child, planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PACKAGES = Path(__file__).resolve().parent.parent.parent
+_OURS = ("postgres/PG_VERSION", "secret_key", "services.json", "logs/migrate.log")  # one is in each data directory
+_IGNORED = {"lost+found"}
+_PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 8, 38, 47
+_RAISE = 2
+_DAC_READ_SEARCH = 2
+_CAPABILITIES_VERSION = 0x20080522
+
+
+def leave_root(data_dir: Path, say: Callable[[str], None], reads: Sequence[Path] = ()) -> Account | None:
+    """Become the account of the data directory, which is made if it does not exist, and return it.
+
+    Only root has something to leave: for others, and where it cannot be done, nothing changes and None is returned.
+
+    `reads` are files and folders that root named on the command line. Where the account may not read them, the right to
+    read everything is kept (CAP_DAC_READ_SEARCH), and no other. Raises ServiceError where the directory cannot be used.
+    """
+    if os.geteuid() != 0:
+        return None
+    if data_dir.exists():
+        _refuse_others_folder(data_dir)
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServiceError(
+            f"{data_dir} cannot be used: {error.strerror}. Choose another folder with --data-dir."
+        ) from None
+    account, view, problem = _way_out(data_dir, reads)
+    if problem:
+        if data_dir.stat().st_uid != 0:
+            raise ServiceError(
+                f"{data_dir} belongs to {account}, and Causeline cannot run as that account: {problem}. "
+                "Mend that, start Causeline as that user, or choose another folder with --data-dir."
+            )
+        say(
+            f"web, workers and commands go on as root, because they cannot run as {account}: {problem}. "
+            "To mend it, install Causeline where everybody may read it, choose a folder outside of root's home with "
+            "--data-dir, or start Causeline as an ordinary user."
+        )
+        return None
+    keep_reading = in_child(lambda: _unreadable(view, account, reads)) != ""
+    if keep_reading and not _may_read_everything():
+        raise ServiceError(
+            f"{account} may not read {', '.join(map(str, reads))}, and this root has no right to let it. "
+            "Make the files readable to others, or give one on standard input, as `-`."
+        )
+    if data_dir.stat().st_uid != account.uid and not _hand_over(data_dir, account):
+        say(f"{data_dir} is served by a process of root, so this command goes on as root, too.")
+        return None
+    if view:
+        enter(view, account)
+    _become(account, data_dir, keep_reading=keep_reading)
+    return account
+
+
+def _refuse_others_folder(data_dir: Path) -> None:
+    """A folder of root's is handed over, so it has to be Causeline's."""
+    found = data_dir.stat()
+    if not is_shared(found.st_uid):
+        return
+    if found.st_mode & 0o022:
+        raise ServiceError(
+            f"{data_dir} can be written by others than its owner. Choose another folder with --data-dir, "
+            f"or run `chmod go-w {data_dir}`."
+        )
+    names = {path.name for path in data_dir.iterdir()} - _IGNORED
+    if names and not any((data_dir / name).exists() for name in _OURS):
+        raise ServiceError(
+            f"{data_dir} has files in it that are not Causeline's, and Causeline gives its data directory to an "
+            "unprivileged account. Choose an empty folder with --data-dir."
+        )
+
+
+def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | None, str]:
+    """The account; the view in which it reaches what it needs; why it cannot be, or nothing."""
+    paths = [Path(sys.executable), PACKAGES, Path(sys.prefix), Path(sys.base_prefix), *map(Path, sys.path), *reads]
+    needed = [path for path in paths if path.is_absolute() and path.exists()]
+    account = own_account(data_dir) or unnamed_account(data_dir)
+    try:
+        view = planned(account, needed, data_dir)
+        if not (problem := in_child(lambda: _tried(view, account))):
+            return account, view, ""
+        # Without a view an account needs a name, and everything has to be open to it as it is.
+        plain = own_account(data_dir) or nobody()
+        if not planned(plain, needed, data_dir).closed:
+            return plain, None, in_child(lambda: _tried(None, plain))
+    except OSError as error:
+        problem = str(error)
+    closed = ", ".join(map(str, view.closed)) if "view" in locals() else ""
+    return account, None, f"it may not enter {closed} ({problem})" if closed else problem
+
+
+def _tried(view: View | None, account: Account) -> str:
+    """Nothing if this Python runs Causeline's code as the account, else why not. Called in a process of its own."""
+    if view:
+        enter(view, account)
+    _become(account, Path("/"))
+    code = "import django, psycopg, dashboard.services"
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
+
+
+def _unreadable(view: View | None, account: Account, paths: Sequence[Path]) -> str:
+    """The first of these files, and of what lies in these folders, that the account may not read."""
+    if view:
+        enter(view, account)
+    _become(account, Path("/"))
+    for path in paths:
+        if not os.access(path, os.R_OK):
+            return str(path)
+        for folder, folders, files in os.walk(path):
+            for name in (*folders, *files):
+                inner = Path(folder, name)
+                if not os.access(inner, os.R_OK | (os.X_OK if name in folders else 0)):
+                    return str(inner)
+    return ""
+
+
+def _hand_over(data_dir: Path, account: Account) -> bool:
+    """Give the data directory to the account, unless somebody serves it. Returns whether that was done."""
+    lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        give(data_dir, account)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None:
+    """Change all ids for good. No program that is run from now on gains rights (sudo, setuid files)."""
+    if keep_reading:
+        _prctl(_PR_SET_KEEPCAPS, 1)
+    os.setgroups([])
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+    if keep_reading:
+        bit = 1 << _DAC_READ_SEARCH
+        header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
+        _check(ctypes.CDLL(None, use_errno=True).capset(header, struct.pack("=6I", bit, bit, bit, 0, 0, 0)))
+        _prctl(_PR_CAP_AMBIENT, _RAISE, _DAC_READ_SEARCH)
+    if sys.platform == "linux":
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    os.environ["HOME"] = str(home)
+    for name in ("USER", "LOGNAME", "USERNAME", "MAIL", "XDG_RUNTIME_DIR"):
+        os.environ.pop(name, None)
+
+
+def _may_read_everything() -> bool:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    permitted = next(line.split()[1] for line in status.splitlines() if line.startswith("CapPrm:"))
+    return bool(int(permitted, 16) >> _DAC_READ_SEARCH & 1)
+
+
+def _prctl(option: int, *arguments: int) -> None:
+    words = [ctypes.c_ulong(each) for each in (*arguments, 0, 0, 0, 0)[:4]]
+    _check(ctypes.CDLL(None, use_errno=True).prctl(option, *words))
+
+
+def _check(result: int) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
+from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 from django.test import Client
 
@@ -57,6 +58,11 @@ def imported(paths: Sequence[Path], source: Source | None = None) -> Source:
 
 def exported(source: Source) -> bytes:
     return orjson.dumps(exports.document(source))
+
+
+async def sent(answer: Any) -> bytes:
+    """The content of an answer that is streamed."""
+    return b"".join([piece async for piece in answer.streaming_content])
 
 
 def rows_of(source: Source) -> list[Any]:
@@ -113,7 +119,7 @@ def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client
     answer = client.get(f"/api/sources/{source.pk}/recording")
     assert answer["Content-Disposition"] == 'attachment; filename="test.jsonl.zst"'
     path = tmp_path / "export"
-    path.write_bytes(b"".join(answer))
+    path.write_bytes(async_to_sync(sent)(answer))
     told = analyse([(path, "export")], Limits()).document()
     known = exports.document(source)
     assert told["findings"] == known["findings"]

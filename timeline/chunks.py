@@ -29,7 +29,8 @@ _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "li
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _AGE = timedelta(days=1)  # of the table that a live source is written to, at most
 _PARTS = 10  # of what is to be kept; so much may go at a time
-_PAGE = 32  # chunks that are read at a time
+_PAGE = 32  # chunks that are read at a time at most
+_PAGE_BYTES = 1024**2  # of them, as far as those before tell
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
@@ -311,7 +312,8 @@ def _lines(packed: bytes) -> list[bytes]:
 def _chunks(
     source_id: int, keys: set[int] | None, after: int, start: int | None, end: int | None
 ) -> Iterator[tuple[int, list[int], bytes]]:
-    """A few at a time, so that no cursor has to stay open. They come in the order of their sequence."""
+    """A few at a time, so that no cursor has to stay open, and whoever reads slowly holds few of them. They come in the
+    order of their sequence."""
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:
@@ -324,14 +326,20 @@ def _chunks(
         conditions.append("first <= %s")
         more.append(moment(end))
     where = " AND ".join(conditions)
-    query = f"SELECT sequence, keys, lines FROM timeline_chunk WHERE {where} ORDER BY sequence LIMIT {_PAGE}"
-    last = after - ENTRIES
+    query = f"SELECT sequence, keys, lines FROM timeline_chunk WHERE {where} ORDER BY sequence LIMIT %s"
+    last, limit = after - ENTRIES, 1
     while True:
         with connection.cursor() as cursor:
-            cursor.execute(query, [source_id, last, *more])
+            cursor.execute(query, [source_id, last, *more, limit])
             page = cursor.fetchall()
-        for sequence, held, packed in page:
-            yield sequence, held, bytes(packed)
-        if len(page) < _PAGE:
+        if not page:
             return
-        last = page[-1][0]
+        last, size = page[-1][0], sum(len(packed) for *_, packed in page)
+        full = len(page) == limit
+        limit = max(1, min(_PAGE, _PAGE_BYTES * len(page) // size))
+        page.reverse()
+        while page:
+            sequence, held, packed = page.pop()
+            yield sequence, held, bytes(packed)
+        if not full:
+            return

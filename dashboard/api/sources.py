@@ -8,10 +8,10 @@ from django.utils.http import content_disposition_header
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from collectors.formats import own
 from dashboard import changes
 from dashboard.api.answers import Number, json_response, only_its_owner, problem
-from timeline import chunks, exports, push, queries, store
+from dashboard.downloads import Busy, Download, lines_of
+from timeline import exports, push, queries, store
 from timeline.models import Cluster, Source
 from timeline.packing import packed
 from timeline.payloads import DocumentPayload, RecordingPayload, RecordingsPayload
@@ -49,8 +49,13 @@ def show_document(request: HttpRequest, source_id: Number) -> HttpResponseBase:
 def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """All entries in Causeline's own format, packed with zstd; what reads recordings reads it back."""
     source = Source.objects.get(pk=source_id, ready=True)
-    pieces = packed(own.recording(chunks.lines(source.pk)))
-    answer = StreamingHttpResponse(pieces, content_type="application/zstd")
+    try:
+        download = Download(packed(lines_of(source)))
+    except Busy:
+        refused = problem(503, "Too many downloads at once", "Others are being sent. Try again in a minute.")
+        refused["Retry-After"] = "60"
+        return refused
+    answer = StreamingHttpResponse(download, content_type="application/zstd")
     answer["Content-Disposition"] = content_disposition_header(True, f"{source.name}.jsonl.zst") or "attachment"
     return answer
 

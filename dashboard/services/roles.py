@@ -61,7 +61,7 @@ def pg_hba(password: str) -> str:
 
 
 def role_statements(password: str, *, for_tests: bool) -> Iterator[str]:
-    """Set up the roles; run in any database. Tests create databases of their own and force checkpoints."""
+    """Set up the roles; run in any database. Tests create and drop databases of their own."""
     rights = "CREATEDB" if for_tests else "NOCREATEDB"
     yield _FREE_THE_NAME
     yield (
@@ -69,7 +69,7 @@ def role_statements(password: str, *, for_tests: bool) -> Iterator[str]:
         f" PASSWORD '{_verifier(password)}'"
     )
     if for_tests:
-        yield f"GRANT pg_checkpoint TO {ROLE}"
+        yield f"GRANT pg_checkpoint, pg_signal_backend TO {ROLE}"
     yield f"ALTER DATABASE {DATABASE} OWNER TO {ROLE}"
 
 

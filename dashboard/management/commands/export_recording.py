@@ -7,10 +7,10 @@ from pathlib import Path
 import orjson
 from django.core.management.base import BaseCommand, CommandParser
 
-from collectors.formats import own
+from dashboard.downloads import lines_of
 from dashboard.terminal import plain, say
 from dashboard.writing import NotWritable, writable, write
-from timeline import chunks, exports
+from timeline import exports
 from timeline.models import Source
 from timeline.packing import packed
 
@@ -57,5 +57,5 @@ def _findings(source: Source) -> Iterator[bytes]:
 
 
 def _recording(source: Source, pack: bool) -> Iterator[bytes]:
-    lines = own.recording(chunks.lines(source.pk))
+    lines = lines_of(source)
     return packed(lines) if pack else lines

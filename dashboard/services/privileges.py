@@ -100,8 +100,10 @@ def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | Non
     paths = [Path(sys.executable), PACKAGES, Path(sys.prefix), Path(sys.base_prefix), *map(Path, sys.path), *reads]
     needed = [path for path in paths if path.is_absolute() and path.exists()]
     account = own_account(data_dir) or unnamed_account(data_dir)
+    closed: list[Path] = []
     try:
         view = planned(account, needed, data_dir)
+        closed = view.closed
         if not (problem := in_child(lambda: _tried(view, account))):
             return account, view, ""
         # Without a view an account needs a name, and everything has to be open to it as it is.
@@ -110,8 +112,8 @@ def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | Non
             return plain, None, in_child(lambda: _tried(None, plain))
     except OSError as error:
         problem = str(error)
-    closed = ", ".join(map(str, view.closed)) if "view" in locals() else ""
-    return account, None, f"it may not enter {closed} ({problem})" if closed else problem
+    where = f"it may not enter {', '.join(map(str, closed))} " if closed else ""
+    return account, None, f"{where}({problem})"
 
 
 def _tried(view: View | None, account: Account) -> str:
@@ -162,8 +164,8 @@ def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None
     if keep_reading:
         _prctl(_PR_SET_KEEPCAPS, 1)
     os.setgroups([])
-    os.setresgid(account.gid, account.gid, account.gid)
-    os.setresuid(account.uid, account.uid, account.uid)
+    os.setgid(account.gid)
+    os.setuid(account.uid)
     if keep_reading:
         bit = 1 << _DAC_READ_SEARCH
         header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)

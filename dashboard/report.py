@@ -16,10 +16,11 @@ from collectors.analysis import Analysis
 from dashboard import figures, inlining, wording
 from dashboard.catalogue import sections, words
 from dashboard.turning import shown
-from timeline import documents
+from timeline import documents, outline
 from timeline.excerpt import excerpt
 from timeline.judge import rulebook
 from timeline.lengths import duration
+from timeline.measure_payloads import StepsPayload
 from timeline.payloads import (
     AcknowledgementPayload,
     FindingGroupPayload,
@@ -56,6 +57,7 @@ class Contents(NamedTuple):
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
     chosen: list[tuple[str, str]]  # by what the findings and lanes were chosen, in words
+    steps: StepsPayload | None  # for measuring; None where there are too many changes
     search: str = ""  # of the timeline that the report opens with
 
 
@@ -87,6 +89,7 @@ def page(
             skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
             skips=analysis.skips,
             chosen=[(heading, f"only {', '.join(names)}") for heading, names in chosen if names],
+            steps=outline.steps(analysis.world.commits()) if analysis.entries <= outline.STEPS else None,
         )
     )
 
@@ -135,6 +138,7 @@ def rendered(contents: Contents) -> str:
             "overview": contents.overview,
             "window": contents.window,
             "findings": groups,
+            "steps": contents.steps,
         },
         "search": contents.search,
     }

@@ -456,6 +456,26 @@ class Ledger:
         """How far the clock behind each file is ahead of the others', microseconds; those that agree are left out."""
         return dict(sorted(self._offsets.items()))
 
+    def commits(self) -> Iterator[tuple[int, int]]:
+        """(drawn time, revision) of every change that was counted by the counter that most kinds share."""
+        clock = self.clocks[""]
+        for each in self._objects.values():
+            if self._spaces.get(each.name[:2], ""):
+                continue
+            for entry in map(self._on_time, each.entries.values()):
+                revision = entry.resource_version
+                if revision is not None and entry.arrived:
+                    yield clock.drawn(revision, entry.near, entry.staged, entry.undated), revision
+                elif revision is not None:
+                    yield clock.drawn(revision, entry.received, entry.staged), revision
+            for revision, received, staged in self._folded([each]):
+                yield clock.drawn(revision, received, staged), revision
+
+    @property
+    def own_counters(self) -> list[GroupKind]:
+        """The kinds that do not count their revisions by the counter that most share."""
+        return sorted(kind for kind, space in self._spaces.items() if space)
+
     def _rebuild(self) -> None:
         """Clocks, offsets and spaces from everything that is known."""
         told: dict[GroupKind, list[Entry]] = defaultdict(list)

@@ -86,6 +86,7 @@ class Source(models.Model):
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # entries in equal slices from first to last
     census = models.JSONField(default=list)  # [namespace, family, lanes] of all that there are
+    own_counters = models.JSONField(default=list)  # [group, kind] that do not count revisions by the common counter
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
     ended = models.TextField(default="")  # why nothing more comes from its cluster, a sentence

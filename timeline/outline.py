@@ -2,17 +2,19 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from timeline.kinds import NOISE
 from timeline.lifelines import Key, Name, Track
+from timeline.measure_payloads import StepsPayload
 from timeline.world import World
 
 SLICES = 240  # of a source's histogram
 CROWD = 20  # lanes of one owner and kind; more stand as one strip until it is opened
+STEPS = 20_000  # changes of a source whose revisions a report holds
 GROUP = 24  # bits of a place: under each root there is room for eight million lives
 
 
@@ -155,6 +157,23 @@ def tide(world: World, rows: list[Lane]) -> Tide:
     begun = list(itertools.accumulate(begun))
     living = [up - down for up, down in zip(begun, itertools.accumulate(ended), strict=False)]
     return Tide(list(itertools.accumulate(highest, max)), begun, living, world.first, world.last)
+
+
+def steps(commits: Iterable[tuple[int, int]]) -> StepsPayload:
+    """Every time at which the latest revision rose, from (drawn time, revision) of each change."""
+    times: list[int] = []
+    revisions: list[str] = []
+    latest = 0
+    for time, revision in sorted(commits):
+        if revision <= latest:
+            continue
+        latest = revision
+        if times and times[-1] == time:
+            revisions[-1] = str(revision)
+        else:
+            times.append(time)
+            revisions.append(str(revision))
+    return {"time": times, "resource_version": revisions}
 
 
 def histogram(world: World) -> list[int]:

@@ -298,7 +298,8 @@ def write_source(source: Source, world: World, told: ToldPayload) -> None:
     """The same, and the sums over all of it."""
     source.histogram = outline.histogram(world)
     source.told = told
-    source.save(update_fields=["histogram", "census", "tide", "told"])
+    source.own_counters = world.own_counters
+    source.save(update_fields=["histogram", "census", "tide", "told", "own_counters"])
     write_reach(source, world)
 
 

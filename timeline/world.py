@@ -100,6 +100,15 @@ class World:
         """By file: how far its clock is ahead of the others', microseconds, which is taken off its times."""
         return self._ledger.offsets
 
+    def commits(self) -> Iterator[tuple[int, int]]:
+        """(drawn time, revision) of every change that was counted by the counter that most kinds share."""
+        return self._ledger.commits()
+
+    @property
+    def own_counters(self) -> list[GroupKind]:
+        """The kinds whose revisions are not of the counter that most share, so that no order is told by them."""
+        return self._ledger.own_counters
+
     def mixed(self) -> tuple[Entry, Entry] | None:
         """Two entries that cannot be of one cluster, where there are such."""
         return self._ledger.mixed()

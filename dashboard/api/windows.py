@@ -10,6 +10,7 @@ from pydantic import Field
 
 from dashboard.api.answers import Number, Time, Words, json_response
 from timeline import queries
+from timeline.measure_payloads import MeasurePayload
 from timeline.payloads import FindingOrder, FindingsPayload, OverviewPayload, SearchPayload, WindowPayload
 
 router = Router(tags=["timeline"])
@@ -94,16 +95,19 @@ def findings(
     start: Time | None = None,
     end: Time | None = None,
     key: _Key = "",
+    about: Number | None = None,
     cursor: Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")] = "",
     limit: Annotated[int, Field(ge=1, le=500)] = 100,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
     """Findings: of a cluster the newest first, of a recording in the order of time, unless `order` says otherwise. The
-    next page has `next` as cursor, in the same order."""
+    next page has `next` as cursor, in the same order. `about` is a track: only those that name its object, or what
+    belongs to it."""
     _in_order(start, end)
+    view = replace(wanted.view(), about=about)
     try:
         found = queries.findings(
-            source_id, wanted.view(), start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
+            source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
         )
     except ValueError as error:
         raise HttpError(422, str(error)) from None
@@ -114,6 +118,14 @@ def findings(
 def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
     """Objects and findings of which each word of `q` tells: part of a name, a namespace, a kind, a UID."""
     return json_response(request, queries.search(source_id, q))
+
+
+@router.get("/sources/{source_id}/measure", response=MeasurePayload)
+def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> HttpResponseBase:
+    """What lies between two moments (microseconds since 1970) in the whole source: the latest change up to each, with
+    its exact revision and the bounds of its time, and how sure their order is. No filter changes the answer."""
+    _in_order(start, end)
+    return json_response(request, queries.measure(source_id, start, end))
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)

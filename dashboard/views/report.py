@@ -103,6 +103,7 @@ def _contents(
         skipped=[(each["file"], each["line"], each["reason"]) for each in told["skipped"]],
         skips=told["skipped_total"],
         chosen=words,
+        steps=queries.steps(source_id, end),
         search=urlencode({name: asked[name] for name in _SHOWN if asked.get(name)}),
     )
 

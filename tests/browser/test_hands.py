@@ -242,6 +242,15 @@ def test_dragging_with_shift_measures(timeline: Page) -> None:
     expect(timeline.locator(".measure-label")).to_have_count(0)
 
 
+@pytest.mark.parametrize("view", ["group=kind", "group=namespace", "axis=order", "kinds=Services", "name=steady"])
+def test_measuring_tells_the_same_however_lanes_are_grouped(page: Page, recording: str, view: str) -> None:
+    opened(page, f"{recording}?start={START}&end={END}&pins={SERVICE}&{view}")
+    page.locator(f'[data-lane="{SERVICE}"] a').focus()
+    for key in (".", "m", ".", "m"):
+        page.keyboard.press(key)
+    expect(page.locator(".measure-label")).to_have_text("53 ms · RV 582 → 592, 10 apart")
+
+
 # -- findings ---------------------------------------------------------------------------------------------------------
 
 

@@ -180,3 +180,13 @@ def test_without_scripts_the_findings_can_be_read(browser: Browser, written: Cal
     expect(page.locator(".no-script")).to_be_visible()
     expect(page.locator(".full").filter(has_text=AWAY).locator(".events")).to_be_visible()
     context.close()
+
+
+def test_measuring_tells_in_a_file_what_the_server_tells(opened: Open) -> None:
+    page = opened()
+    page.locator('[data-lane="Service/vol-restart/ring"]').first.click()
+    page.evaluate("document.querySelector('#bench').focus({ preventScroll: true })")
+    for key in (".", "m", ".", "m"):
+        page.keyboard.press(key)
+    expect(page.locator(".measure-label")).to_contain_text("· RV ")
+    expect(page.locator(".measure-label")).to_contain_text("apart")

@@ -13,6 +13,7 @@ from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, landed
 from timeline.queries.live import collection, pulses, told_gaps
 from timeline.queries.lookup import LATE, Answer, Meant, Relation, Wanted, goes_on, look_up, place
+from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
@@ -63,6 +64,7 @@ __all__ = [
     "life_columns",
     "lives",
     "look_up",
+    "measure",
     "missed",
     "newest_findings",
     "open_uploads",
@@ -80,6 +82,7 @@ __all__ = [
     "severities",
     "shelf",
     "source",
+    "steps",
     "told_gaps",
     "told_with",
     "track",

@@ -6,7 +6,7 @@ from typing import Literal
 from django.db.models import Q, QuerySet
 
 from timeline.kinds import NOISE
-from timeline.models import Occurrence, Source
+from timeline.models import Occurrence, Source, Track
 from timeline.payloads import Severity
 from timeline.queries.sources import SEVERITIES
 
@@ -22,6 +22,7 @@ class View:
     name: str = ""  # part of it
     rule: str = ""  # what findings of this rule concern
     severity: Severity | None = None
+    about: int | None = None  # a track: only findings that name its object, or what belongs to it
     noise: bool = False
     active: bool = False  # only what changes in the range
     grouping: Grouping = "owner"
@@ -49,6 +50,8 @@ class View:
             wanted &= Q(rule=self.rule)
         if self.severity:
             wanted &= Q(rank=SEVERITIES.index(self.severity))
+        if self.about is not None:
+            wanted &= Q(tracks__overlap=_concerned(source_id, self.about))
         return Occurrence.objects.filter(wanted)
 
     def shown_families(self, source: Source) -> list[str]:
@@ -57,6 +60,18 @@ class View:
             wanted = {*self.families, *(NOISE if self.noise else ())}
             return [family for family in there if family in wanted]
         return [family for family in there if self.noise or family not in NOISE]
+
+
+def _concerned(source_id: int, track_id: int) -> list[int]:
+    """The tracks of an object's name, of its children, and where it is a root owner, of its group."""
+    tracks = Track.objects.filter(source=source_id)
+    lane = tracks.filter(id=track_id).values_list("lane", flat=True)
+    lives = list(tracks.filter(lane__in=list(lane)).values_list("id", flat=True))
+    others = tracks.filter(Q(root__in=lives) | Q(owner__in=lives, root__in=tracks.filter(id__in=lives).values("root")))
+    return [*lives, *others.values_list("id", flat=True)[:_CONCERNED]]
+
+
+_CONCERNED = 20_000  # tracks of one group
 
 
 def like(text: str) -> str:

@@ -42,6 +42,9 @@ function query(question) {
 /** A page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
 
+/** The latest changes up to two moments (µs), of the whole source: {start, end, …}. */
+export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
+
 /** Windows of one source. A new question aborts the one before it, which then never settles with an answer. */
 export class Windows {
   #controller = null;

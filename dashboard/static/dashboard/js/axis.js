@@ -3,7 +3,7 @@
 
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
-import { ticks as clockTicks } from "./time.js";
+import { duration, ticks as clockTicks } from "./time.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
 const APART = 24; // px that creation numbers keep from each other
@@ -34,11 +34,22 @@ export function drawAxis(scene) {
     if (free) placed.push({ middle, half, words });
     return free;
   };
+  const flag = flagOf(scene, toPixel);
+  if (flag) placed.push({ middle: flag.x, half: flag.half, words: flag.words, alert: true });
   // First the whole clock where a new second begins, for a bare ".500" means nothing without it; then at the first tick.
   for (const tick of ticks) if (tick.text === tick.full) place(tick, tick.full);
   const others = ticks.filter((tick) => tick.text !== tick.full);
   others.some((tick) => place(tick, tick.full) || placed.length > 0);
   for (const tick of others) place(tick, tick.text);
   byId("axis").replaceChildren(el("div", { class: "axis-labels" },
-    placed.map(({ middle, words }) => el("span", { style: `left:${middle.toFixed(1)}px` }, words))));
+    placed.map(({ middle, words, alert }) => el("span", { class: alert ? "alert" : null, style: `left:${middle.toFixed(1)}px` }, words))));
+}
+
+/** The flag at the moment of the alert; where that lies outside of the view, at the end of the axis that it lies behind. Pure. */
+export function flagOf({ alert, view, width }, toPixel) {
+  if (alert === null || alert === undefined) return null;
+  const before = alert < view.start, after = alert > view.end;
+  const words = before ? `◂ alert ${duration(view.start - alert)} earlier` : after ? `alert ${duration(alert - view.end)} later ▸` : "alert";
+  const half = (words.length * CHARACTER) / 2 + 6;
+  return { words, half, x: Math.min(Math.max(toPixel(alert), half), Math.max(half, width - half)) };
 }

@@ -16,6 +16,7 @@ export class Choosing {
   /** Brings in what the filter lets through, and what the address names beside. Raises ApiError. */
   async load() {
     const { store, found } = this;
+    found.about = store.about;
     const fresh = await found.load(filterOf(store));
     await found.bring([store.finding, ...store.arrows]);
     return fresh;

@@ -13,6 +13,8 @@ const earliest = (one, other) => one.start - other.start || worse.indexOf(one.se
 const newest = (one, other) => other.end - one.end || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
 
 export class Found {
+  #groups = [];
+  #own = new Set(); // keys of those that name the object of a link
   #filter = null;
   #next = null;
   #before = earliest;
@@ -24,9 +26,18 @@ export class Found {
   /** `ask(question)` → a page of findings. */
   constructor(ask) {
     this.ask = ask;
+    this.about = ""; // the track of the object that a link names: its findings come first
     this.groups = [];
     this.total = 0;
     this.known = false; // whether the first page has come
+  }
+
+  get groups() {
+    return this.#own.size ? [...this.#groups.filter(({ key }) => this.#own.has(key)), ...this.#groups.filter(({ key }) => !this.#own.has(key))] : this.#groups;
+  }
+
+  set groups(groups) {
+    this.#groups = groups;
   }
 
   get more() {
@@ -41,9 +52,10 @@ export class Found {
     const asked = ++this.#asked;
     this.#since = [];
     try {
-      const page = await this.ask(filter);
+      const [page, own] = await Promise.all([this.ask(filter), this.about ? this.ask({ ...filter, about: this.about }) : { findings: [] }]);
       if (asked !== this.#asked) return false;
-      this.groups = page.findings;
+      this.#own = new Set(own.findings.map(({ key }) => key));
+      this.groups = [...own.findings, ...page.findings.filter(({ key }) => !this.#own.has(key))];
       this.#take(page);
       this.#again();
       return true;

@@ -1,4 +1,5 @@
-// What lies between two moments: how long, and how many revisions. Pure, but for the shapes it makes.
+// What lies between two moments: how long, and how many revisions, as the server tells it of the whole source, whatever is
+// loaded. Pure, but for the shapes it makes.
 
 import { scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
@@ -20,24 +21,12 @@ export function snapped(scene, x) {
   return best?.time ?? Math.round(time);
 }
 
-/** The latest revision (BigInt) that is told of up to a time, or null. */
-function revisionAt({ time, resource_version: revisions }, until) {
-  let latest = null;
-  time.forEach((at, i) => {
-    if (at > until || !/^\d+$/.test(revisions[i] ?? "")) return;
-    const revision = BigInt(revisions[i]);
-    if (latest === null || revision > latest) latest = revision;
-  });
-  return latest;
-}
-
-/** {length, revisions, words} of the time between two moments (µs, in any order). */
-export function measured({ marks }, one, other) {
+/** {start, end, length, revisions, words} of the time between two moments (µs, in any order); `told` is the answer to both. */
+export function measured(one, other, told = null) {
   const [start, end] = one <= other ? [one, other] : [other, one];
-  const [from, to] = [revisionAt(marks, start), revisionAt(marks, end)];
-  const apart = from === null || to === null ? null : to - from;
+  const [from, to] = [told?.start?.resource_version, told?.end?.resource_version];
   const length = duration(end - start);
-  const revisions = apart === null ? "" : apart === 0n ? `RV ${to}` : `RV ${from} → ${to}, ${apart} apart`;
+  const revisions = !from || !to ? "" : from === to ? `RV ${to}` : `RV ${from} → ${to}, ${BigInt(to) - BigInt(from)} apart`;
   return { start, end, length, revisions, words: [length, revisions].filter(Boolean).join(" · ") };
 }
 
@@ -48,11 +37,11 @@ export function spoken(told) {
 }
 
 /** The band between both ends, and what it measures; only the first end while there is no second. */
-export function drawMeasure({ payload, measure, width, height, top }, toPixel) {
+export function drawMeasure({ measure, width, height, top }, toPixel) {
   if (measure === null) return [];
   const line = (x) => svg("line", { class: "measure-end", x1: x, x2: x, y1: 0, y2: height });
   if (measure.end === null) return [line(toPixel(measure.start))];
-  const told = measured(payload, measure.start, measure.end);
+  const told = measured(measure.start, measure.end, measure.told);
   const left = Math.max(-2, toPixel(told.start)), right = Math.min(width + 2, toPixel(told.end));
   if (right < 0 || left > width) return [];
   const label = svg("text", { y: 4 }, told.words);

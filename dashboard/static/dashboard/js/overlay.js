@@ -82,6 +82,12 @@ function edgeLine({ now, height, width }, toPixel) {
   return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
+/** When the alert fired that has led here. */
+function alertLine({ alert, height, width }, toPixel) {
+  const x = alert === null || alert === undefined ? -1 : toPixel(alert);
+  return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
+}
+
 /** How many members of a strip are there, on each cell that has room for it. */
 function cellText({ payload, rows, width, inks }, toPixel) {
   const { lane, start, end, count } = payload.strips;
@@ -167,6 +173,7 @@ export function drawOverlay(host, scene) {
     ...unknownEnds(scene, toPixel),
     ...unseen(scene, toPixel),
     ...edgeLine(scene, toPixel),
+    ...alertLine(scene, toPixel),
     ...cellText(scene, toPixel),
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),

@@ -15,6 +15,8 @@ const BESIDE = 6 * ROW; // px drawn above and below what is in sight, so that sc
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light");
 
+const numberOf = (text) => (/^\d{1,17}$/.test(text) ? Number(text) : null);
+
 export class Picture {
   #made = {}; // of what the scale was made
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
@@ -41,7 +43,7 @@ export class Picture {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, lane: "", without: "shade outlines" });
+      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", without: "shade outlines" });
     }
   }
 
@@ -70,7 +72,7 @@ export class Picture {
     const view = store.view();
     const selected = found.get(store.finding);
     const shared = {
-      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane,
+      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
       chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(found.groups, selected),
     };
     const { layout, layoutOfPins } = lanes;

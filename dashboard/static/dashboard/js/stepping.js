@@ -5,11 +5,17 @@ import { measured, snapped, spoken } from "./measure.js";
 import { clock } from "./time.js";
 import { showTip } from "./tip.js";
 
+const SOON = 100; // ms that a dragged end must rest before the server is asked
+
 export class Stepping {
-  constructor({ store, picture, loader, windows, announce, onLane, onMove, onFailed }) {
-    Object.assign(this, { store, picture, loader, windows, announce, onLane, onMove, onFailed });
+  #asked = 0; // an answer to an older question is not wanted any more
+  #soon = 0;
+
+  /** `ask({start, end})` → what lies between two moments. */
+  constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
+    Object.assign(this, { store, picture, loader, windows, ask, announce, onLane, onMove, onFailed });
     this.cursor = null; // the event stepped to: {time, what, …}
-    this.measure = null; // {start, end} in µs; end is null after the first mark
+    this.measure = null; // {start, end, told} in µs; end is null after the first mark, told until the server has answered
   }
 
   #lane() {
@@ -44,10 +50,11 @@ export class Stepping {
   mark() {
     if (this.measure && this.measure.end !== null) this.measure = null;
     else if (!this.cursor) return this.announce("Step to an event first, with the full stop or the comma.");
-    else if (this.measure === null) this.measure = { start: this.cursor.time, end: null };
+    else if (this.measure === null) this.measure = { start: this.cursor.time, end: null, told: null };
     else this.measure.end = this.cursor.time;
     const { measure } = this;
-    this.announce(measure === null ? "Measure taken away." : measure.end === null ? `Measuring from ${clock(measure.start, 6)} UTC.` : this.#told());
+    if (measure?.end != null) this.#tell(0);
+    else this.announce(measure === null ? "Measure taken away." : `Measuring from ${clock(measure.start, 6)} UTC.`);
     this.onMove(false);
   }
 
@@ -55,12 +62,28 @@ export class Stepping {
   between(name, from, to) {
     const scene = this.picture.scenes[name];
     if (!scene) return;
-    this.measure = { start: snapped(scene, from), end: snapped(scene, to) };
+    this.measure = { start: snapped(scene, from), end: snapped(scene, to), told: null };
+    this.#tell(SOON);
     this.onMove(false);
   }
 
-  #told() {
-    return spoken(measured(this.loader.payload, this.measure.start, this.measure.end));
+  /** Asks what lies between both ends, once they have rested for so many ms. */
+  #tell(rest) {
+    const { measure } = this;
+    const asked = ++this.#asked;
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(async () => {
+      const [start, end] = [measure.start, measure.end].sort((one, other) => one - other);
+      try {
+        const told = await this.ask({ start, end });
+        if (asked !== this.#asked || this.measure !== measure) return;
+        measure.told = told;
+      } catch (error) {
+        return asked === this.#asked && this.onFailed(error);
+      }
+      this.announce(spoken(measured(start, end, measure.told)));
+      this.onMove(false);
+    }, rest);
   }
 
   /** Lets go of event and measure. */

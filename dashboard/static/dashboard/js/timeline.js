@@ -1,7 +1,7 @@
 // The timeline: holds the parts together. State lives in the store, drawing follows from it.
 
 import { addressBar } from "./address.js";
-import { Windows, findings as askFindings, overview } from "./api.js";
+import { Windows, findings as askFindings, measure, overview } from "./api.js";
 import { Choosing } from "./choosing.js";
 import { byId } from "./dom.js";
 import { Filters } from "./filters.js";
@@ -56,7 +56,7 @@ const loader = new Loader({
 const tabs = new Tabs({ store, onTurn });
 const listing = new Listing({ windows: new Windows(source), store, question: () => loader.question(), shown: () => tabs.listed() });
 const stepping = new Stepping({
-  store, picture, loader, windows: new Windows(source), announce, onFailed: failed,
+  store, picture, loader, windows: new Windows(source), ask: (moments) => measure(source, moments), announce, onFailed: failed,
   onLane: () => takeLane(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
   onMove(stepped) {
     if (stepped) reveal = "lane";
@@ -255,7 +255,7 @@ export async function start() {
       const shown = store.finding ? choosing.selected : await gravest();
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
-    reveal = store.offset ? null : choosing.selected ? "finding" : "lane";
+    reveal = store.offset ? null : choosing.selected && !store.about ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }

@@ -18,6 +18,16 @@ export async function findings(_, { key, kinds = [], namespace, name, rule, seve
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
+/** The latest revisions up to two moments; without them where the recording has too many for a file. */
+export async function measure(_, { start, end }) {
+  const { time, resource_version: revisions } = held.steps ?? { time: [], resource_version: [] };
+  const upTo = (moment) => {
+    const at = time.findLastIndex((step) => step <= moment);
+    return at < 0 ? null : { time: time[at], resource_version: revisions[at] };
+  };
+  return { start: upTo(start), end: upTo(end) };
+}
+
 /** The columns of those whose lane is kept; `lanes` maps its index to the new one. */
 function kept(columns, lanes) {
   const rows = columns.lane.flatMap((lane, i) => (lanes.has(lane) ? [i] : []));

@@ -1,0 +1,87 @@
+"""What lies between two moments is the same however it is asked for: from the API, from a report, from any of both."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from collectors.analysis import analyse
+from collectors.formats import Limits
+from dashboard import report
+from tests.recordings import SAMPLE
+from timeline.judge import judge
+from timeline.models import Source, Track
+
+pytestmark = pytest.mark.django_db
+GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its deletion to its creation
+
+
+def between(client: Client, sample: Source, start: int, end: int) -> dict[str, Any]:
+    answer = client.get(f"/api/sources/{sample.pk}/measure", {"start": start, "end": end})
+    assert answer.status_code == 200, answer.content
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def held_by(html: str) -> dict[str, Any]:
+    (held,) = re.findall(r'<script id="held" type="application/json">(.*?)</script>', html, re.DOTALL)
+    told: dict[str, Any] = json.loads(held)
+    return told
+
+
+def drawn(sample: Source) -> list[tuple[int, int]]:
+    """(time, revision) of every change that is drawn, of the kinds that share a counter."""
+    rows = Track.objects.filter(source=sample).exclude(kind="Event")
+    return [(time, int(revision)) for row in rows for time, revision, *_ in row.lifeline if revision]
+
+
+def test_two_moments_tell_their_changes_and_how_sure_their_order_is(client: Client, sample: Source) -> None:
+    told = between(client, sample, *GAP)
+    start, end = told["start"], told["end"]
+    assert (start["resource_version"], start["change"], start["object"]["kind"]) == ("582", "deleted", "Service")
+    assert (start["time"], end["time"]) == GAP
+    assert start["earliest"] <= "2026-11-21T07:52:00.841106Z" <= start["latest"]
+    assert told["order"] == "exact"
+    assert told["revisions"] == int(end["resource_version"]) - 582
+    assert told["observations"] > 0
+
+
+def test_each_moment_is_that_of_the_latest_change_up_to_it(client: Client, sample: Source) -> None:
+    commits = drawn(sample)
+    times = sorted({time for time, _ in commits})
+    for time in [*times[:: len(times) // 40], times[0] - 1, times[-1] + 1, GAP[0] - 1]:
+        latest = max((revision for at, revision in commits if at <= time), default=None)
+        start = between(client, sample, time, time)["start"]
+        assert (start and int(start["resource_version"])) == latest
+
+
+def test_before_everything_nothing_was_observed(client: Client, sample: Source) -> None:
+    told = between(client, sample, 1, 2)
+    assert (told["start"], told["end"], told["revisions"], told["order"], told["observations"]) == (None,) * 4 + (0,)
+
+
+def test_a_moment_between_the_same_changes_is_the_same(client: Client, sample: Source) -> None:
+    told = between(client, sample, GAP[1], GAP[1])
+    assert told["start"] == told["end"] and told["revisions"] == 0 and told["order"] is None
+
+
+def test_moments_in_the_wrong_order_are_refused(client: Client, sample: Source) -> None:
+    assert client.get(f"/api/sources/{sample.pk}/measure?start=2&end=1").status_code == 422
+    assert client.get(f"/api/sources/{sample.pk}/measure?start=-1&end=1").status_code == 422
+    assert client.get(f"/api/sources/{sample.pk}/measure?start=1").status_code == 422
+    assert client.get("/api/sources/999999/measure?start=1&end=2").status_code == 404
+
+
+def test_reports_hold_the_same_as_the_server(client: Client, sample: Source) -> None:
+    of_page = held_by(client.get(f"/sources/{sample.pk}/report").content.decode())["steps"]
+    analysis = analyse([(Path(SAMPLE), SAMPLE.name)], Limits())
+    of_file = held_by(report.page(analysis, judge(analysis.world, analysis.world.tracks())))["steps"]
+    commits = drawn(sample)
+    assert of_page["time"] == sorted(of_page["time"])
+    for steps in (of_page, of_file):
+        for time, revision in zip(steps["time"], steps["resource_version"], strict=True):
+            assert int(revision) == max(each for at, each in commits if at <= time)
+    assert of_page == of_file

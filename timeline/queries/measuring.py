@@ -1,0 +1,106 @@
+"""What lies between two moments of a source, whatever a screen shows of it."""
+
+from timeline import chunks, outline
+from timeline.chunks import Stored
+from timeline.documents import object_payload, timestamp
+from timeline.entries import FOREVER, Clock
+from timeline.lifelines import Moment
+from timeline.measure_payloads import MeasuredChangePayload, MeasurePayload, StepsPayload
+from timeline.models import Source, Track
+from timeline.queries.attribution import key_of, life_of, lives_by_key
+from timeline.spaces import shared
+from timeline.verdicts import order_of
+
+_BACK = (5_000_000, 60_000_000, 3_600_000_000, None)  # µs that are looked through for the latest change; None: all
+_LATEST = 64  # of the changes found, those whose drawn times are looked up
+
+
+def measure(source_id: int, start: int, end: int) -> MeasurePayload:
+    """The latest change up to each of two drawn times (microseconds), and how they lie to each other.
+
+    Both are counted by the revisions that most kinds of a source share. Raises Source.DoesNotExist.
+    """
+    source = Source.objects.get(pk=source_id, ready=True)
+    one, two = (_latest(source, time) for time in (start, end))
+    revisions = None
+    order = None
+    if one and two:
+        revisions = (two[1].entry.resource_version or 0) - (one[1].entry.resource_version or 0)
+        order = order_of(one[1], two[1]) if revisions else None
+    return {
+        "source": source_id,
+        "start": _payload(source, *one) if one else None,
+        "end": _payload(source, *two) if two else None,
+        "revisions": revisions,
+        "order": order.value if order else None,
+        "observations": sum(1 for _ in chunks.entries(source_id, start=start, end=end, bodies=False)),
+    }
+
+
+def steps(source_id: int, end: int) -> StepsPayload | None:
+    """`outline.steps` of what was drawn up to a time; None where there are too many. Raises Source.DoesNotExist."""
+    source = Source.objects.get(pk=source_id)
+    if source.entries > outline.STEPS:
+        return None
+    own = _own_counters(source)
+    rows = Track.objects.filter(source=source).only("group", "kind", "lifeline")
+    return outline.steps(
+        (time, int(revision))
+        for row in rows
+        if _counted(own, row.group, row.kind)
+        for time, revision, *_ in row.lifeline
+        if revision and time <= end
+    )
+
+
+def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
+    """The change with the highest revision of those that are drawn no later than a time."""
+    own = _own_counters(source)
+    for back in _BACK:
+        since = None if back is None else max(0, until - back)
+        found = [
+            each
+            for each in chunks.entries(source.pk, start=since, end=until, bodies=False)
+            if each.entry.resource_version is not None and _counted(own, each.entry.ref.group, each.entry.ref.kind)
+        ]
+        found.sort(key=lambda each: each.entry.resource_version or 0, reverse=True)
+        for at in range(0, len(found), _LATEST):
+            page = found[at : at + _LATEST]
+            drawn = _drawn(source, page)
+            for each in page:
+                entry = each.entry
+                time = drawn.get((each.key, entry.resource_version or 0), entry.received)
+                if time <= until:
+                    return each, Moment(time, None, entry, (time, entry.resource_version or 0))
+    return None
+
+
+def _drawn(source: Source, entries: list[Stored]) -> dict[tuple[int, int], int]:
+    """When the timeline draws these changes, by key and revision."""
+    lives = Track.objects.filter(source=source, id__in={each.key for each in entries}).only("id", "lifeline")
+    return {(key_of(row.id), int(revision)): time for row in lives for time, revision, *_ in row.lifeline if revision}
+
+
+def _own_counters(source: Source) -> set[tuple[str, str]]:
+    """The kinds that do not count by the counter that most share."""
+    return {(group, kind) for group, kind in source.own_counters}
+
+
+def _counted(own: set[tuple[str, str]], group: str, kind: str) -> bool:
+    return shared(group, kind) and (group, kind) not in own
+
+
+def _payload(source: Source, each: Stored, moment: Moment) -> MeasuredChangePayload:
+    entry = each.entry
+    life = life_of(entry, lives_by_key(source.pk, [each.key]).get(each.key, []))
+    return {
+        "time": moment.time,
+        "earliest": timestamp(entry.received),
+        "latest": None if entry.staged == FOREVER else timestamp(entry.staged),
+        "clock": "audit" if entry.clock is Clock.AUDIT else "object",
+        "resource_version": str(entry.resource_version),
+        "change": entry.change.value,
+        "action": entry.action,
+        "track": life.id if life else None,
+        "object": object_payload(entry.ref),
+    }

@@ -304,12 +304,18 @@ def test_how_the_collection_stands_is_said(live: Page, worker: Worker) -> None:
     worker.do("cluster", {"state": "failing", "error": "connection refused"})
     expect(live.locator("#live")).to_have_text(re.compile("^cluster not reached"))
     expect(live.locator("#live")).to_have_attribute("title", "connection refused")
+    expect(live.get_by_role("link", name="not complete now")).to_be_visible()
+    expect(live.locator("#toolbar .pill.complete")).to_have_count(0)
+    expect(live.locator("#follow")).to_have_text("Following, nothing comes")
     expect(live.locator("#announce")).to_contain_text("connection refused")
     live.wait_for_function(STANDS_STILL)
     worker.do("cluster", {"state": "live", "paused": True})
     expect(live.locator("#live")).to_have_text("collection paused")
+    expect(live.get_by_role("link", name="not complete now")).to_be_visible()
     worker.do("cluster", {"paused": False})
     expect(live.locator("#live")).to_have_text(re.compile("^connected"))
+    expect(live.get_by_role("link", name="complete · no gaps")).to_be_visible()
+    expect(live.locator("#follow")).to_have_text("Following live")
 
 
 def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker, complaints: Complaints) -> None:

@@ -199,16 +199,21 @@ const heard = {
 function drawButton() {
   const on = following.on;
   button.setAttribute("aria-pressed", String(on));
-  button.textContent = on ? "Following live" : "Follow live";
+  button.textContent = !on ? "Follow live" : stands ? "Following live" : "Following, nothing comes";
 }
 
-/** The pill that says whether something is missing; the page came with what was missing then. */
-function drawGaps(count) {
-  const pill = byId("toolbar").querySelector(".pill.complete");
+const pill = byId("toolbar").querySelector(".pill.complete, .pill.partial");
+let missing = pill?.classList.contains("complete") ? "" : pill?.textContent; // what the page came with
+let stands = true; // whether all that happens comes here
+
+/** The pill that says whether something is missing: it is not green while nobody can tell. */
+function drawGaps(count = 0) {
+  if (count) missing = `complete but for ${plural(count, "gap")}`;
   if (!pill) return;
-  pill.className = "pill partial";
-  pill.title = "Intervals in which a kind was not observed";
-  pill.textContent = `complete but for ${plural(count, "gap")}`;
+  const words = missing || (stands ? "complete · no gaps" : "not complete now");
+  pill.className = missing || !stands ? "pill partial" : "pill complete";
+  pill.title = missing ? "Intervals in which a kind was not observed" : stands ? "No write is known to be missing" : status.title || status.textContent;
+  if (pill.textContent !== words) pill.textContent = words;
 }
 
 let told = null; // the tone that was announced; nothing is before the first connection stands
@@ -218,6 +223,9 @@ function drawStatus() {
   status.textContent = words;
   status.title = about;
   status.dataset.tone = tone;
+  stands = tone === "good" || tone === "wait";
+  drawGaps();
+  drawButton();
   notices.nothing(nothing(connection, health));
   if (told !== null && told !== tone) announce(tone === "good" ? "Connected again." : `${words}. ${about}`);
   if (told !== null || tone === "good") told = tone;

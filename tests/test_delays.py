@@ -7,6 +7,8 @@ import pytest
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
+from timeline import documents
+from timeline.lanes import Drawing, LaneRow
 from timeline.rulebook import Finding
 
 WATCH = Path(__file__).parent / "data/objects/watch"
@@ -37,3 +39,15 @@ def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_c
 def test_nothing_took_no_time() -> None:
     told = [text for found in findings(WATCH) for text in (found.summary, found.worst.headline, found.worst.why)]
     assert told and not [text for text in told if "0 µs" in text]
+
+
+def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
+    found = next(each for each in findings(WATCH) if each.rule == "service-gap")
+    drawn = documents.occurrence(found, found.occurrences[0], lambda ref: 1)
+    drawn["last"] = drawn["first"]
+    row = LaneRow(1, 1, "1", 1, "", "Service", "vol-restart", "ring", "Services")
+    drawing = Drawing([row], (0, 2**53), 2**53, 1)
+    drawing.add_track(1, 1, 1, 1, None, [[drawn["first"], "1", "created", "", {}]])
+    drawing.add_findings([(1, [drawn])])
+    holes = drawing.columns()["holes"]
+    assert 0 < holes["end"][0] - holes["start"][0] <= 1_000_000

@@ -1,10 +1,12 @@
 """Pure: lifelines become lanes, bars and marks; findings become holes, shades and arrows. Times in microseconds."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
+from timeline.entries import microseconds
 from timeline.kinds import Kind, Mark, Phase, kind_of, qualified
 from timeline.payloads import (
     Arrows,
@@ -289,9 +291,14 @@ class Drawing:
         lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
         if lane < 0:
             return
+        start, end = each["first"], each["last"]
+        if end <= start:  # times of whole seconds: it lies somewhere between its bounds
+            earliest, latest = each["proof"][0]["earliest"], each["proof"][-1]["latest"]
+            start = min(start, _since_1970(earliest)) if earliest else start
+            end = max(end, _since_1970(latest)) if latest else end
         self._holes["lane"].append(lane)
-        self._holes["start"].append(each["first"])
-        self._holes["end"].append(each["last"])
+        self._holes["start"].append(start)
+        self._holes["end"].append(end)
         self._holes["text"].append(each["hole"])
         self._holes["finding"].append(each["group"])
 
@@ -319,6 +326,10 @@ class Drawing:
             "arrows": self._arrows,
             "merged": self._merged,
         }
+
+
+def _since_1970(iso: str) -> int:
+    return microseconds(datetime.fromisoformat(iso))
 
 
 def _lane_payload(row: LaneRow, strip: str) -> LanePayload:

@@ -175,7 +175,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--loop", action="store_true", help="again and again, each time as if it happened now")
     command.add_argument("--paused", action="store_true", help="stand still until POST /replay/control says play")
     command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig that leads here")
-    command.add_argument("--token-file", metavar="FILE", help="let in only who bears the token in this file")
+    command.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="let in only who bears its token; made where there is none",
+    )
     command.set_defaults(run=replaying.replay)
     command = commands.add_parser(
         "record",

@@ -23,11 +23,13 @@ def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path)
     """Delete what an earlier demo saw of its cluster: each demo replays one of its own. No worker may run yet."""
     _clusters(supervisor, variables, data_dir, "disconnect", "--delete", "--", CLUSTER)
     _kubeconfig(data_dir).unlink(missing_ok=True)
+    _kubeconfig(data_dir).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def program(variables: Mapping[str, str], data_dir: Path) -> Program:
     """The replay, on a port of its own; where that is stands in its kubeconfig."""
-    options = ("--loop", "--write-kubeconfig", str(_kubeconfig(data_dir)))
+    kubeconfig = _kubeconfig(data_dir)
+    options = ("--loop", "--write-kubeconfig", str(kubeconfig), "--token-file", str(kubeconfig.with_suffix(".token")))
     return Program(
         name="replay",
         command=[*PYTHON, "-m", "dashboard.cli", "replay", str(SAMPLE), *options],
@@ -55,7 +57,8 @@ def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Pa
 
 
 def _kubeconfig(data_dir: Path) -> Path:
-    return data_dir / "demo.kubeconfig"
+    """In the folder from which kubeconfigs are read by path."""
+    return data_dir / "kubeconfigs" / "demo.kubeconfig"
 
 
 def _log(data_dir: Path) -> Path:

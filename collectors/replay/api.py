@@ -12,15 +12,14 @@ from collectors.replay.reads import Reads, Target
 from collectors.replay.resources import Resource, api_versions, group_of, groups, resource_list
 
 VERSION = {"major": "1", "minor": "36", "gitVersion": "v1.36.0+causeline-replay", "platform": "linux/amd64"}
-_HEALTH = ("/readyz", "/healthz", "/livez")
+HEALTH = ("/readyz", "/healthz", "/livez")
 
 
 class Api:
     """Answers every request but those that steer the replay."""
 
-    def __init__(self, player: Player, faults: Faults, *, token: str = "", bookmark_seconds: float = 60) -> None:
+    def __init__(self, player: Player, faults: Faults, *, bookmark_seconds: float = 60) -> None:
         self.faults = faults
-        self.token = token  # "" lets everybody in
         self._reads = Reads(player, faults, bookmark_seconds)
         self.denied: set[str] = set()  # resources, as kubectl names them
         self.requests: Counter[str] = Counter()
@@ -39,13 +38,11 @@ class Api:
             return refused.answer()
 
     async def _answer(self, request: Request) -> Answer | Streaming | None:
-        if request.path in _HEALTH:
+        if request.path in HEALTH:
             return Answer(200, b"ok", content_type="text/plain")
         target = self._target(request.path)
         verb = _verb(request, target)
         self.requests[f"{verb} {target.resource.name}" if target else request.path] += 1
-        if self.token and request.headers.get("authorization") != f"Bearer {self.token}":
-            raise Refused(401, "Unauthorized")
         if fault := self.faults.take(target.resource if target else None, verb):
             if fault.kind == "close":
                 return None
@@ -98,7 +95,7 @@ class Api:
         if parts[0] in ("api", "apis") and any(each.api_version == version for each in self._resources):
             return json(resource_list(version, self._resources))
         if path == "/":
-            return json({"paths": ["/api", "/api/v1", "/apis", *_HEALTH, "/version"]})
+            return json({"paths": ["/api", "/api/v1", "/apis", *HEALTH, "/version"]})
         raise Refused(404, "the server could not find the requested resource")
 
     def _review(self, body: bytes) -> Answer:

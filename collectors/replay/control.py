@@ -1,21 +1,28 @@
 """What a test or a person tells a replay while it runs, by POST /replay/control; how it is, GET /replay/status."""
 
 import asyncio
+import hmac
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from collectors.addresses import is_loopback
 from collectors.replay.answers import Refused, json
-from collectors.replay.api import Api
+from collectors.replay.api import HEALTH, Api
 from collectors.replay.clock import MAX
 from collectors.replay.faults import Fault
 from collectors.replay.http import Answer, Request, Server, Streaming
 from collectors.replay.player import Player
+from collectors.replay.token import PATTERN, write_private
 from timeline.entries import moment
 
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]*)?")  # of a request, with its port
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _More = Annotated[float, msgspec.Meta(gt=0)]
+_Token = Annotated[str, msgspec.Meta(pattern=PATTERN, max_length=4096)]
+_Shift = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
@@ -29,8 +36,8 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
     faults: list[Fault] = []
     clear: bool = False  # forget the faults that are still to come, before new ones
     deny: list[str] | None = None  # resources that are forbidden from now on
-    token: str | None = None  # the only one that is taken from now on; "" lets everybody in
-    date: float | None = None  # seconds by which the Date of answers is wrong
+    token: _Token | None = None  # the only one that is taken from now on; nobody is let in without one any more
+    date: _Shift | None = None  # seconds by which the Date of answers is wrong
     compact: bool = False  # forget what was before now: older revisions are gone
     restore: _Count | None = None  # go back to what was after so many commits; connections are reset
     disconnect: bool = False  # reset all connections
@@ -40,10 +47,11 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
 class Control:
     """Answers what is meant for the replay itself, and hands on everything else."""
 
-    def __init__(self, player: Player, api: Api, token_file: Path | None = None) -> None:
+    def __init__(self, player: Player, api: Api, token: str = "", token_file: Path | None = None) -> None:
+        """`token`: the only one that is taken; "" lets every program of this machine in."""
         self._player = player
         self._api = api
-        self._token_file = token_file
+        self._token, self._token_file = token, token_file
         self.server: Server
         self.ahead = 0.0  # of the Date header, seconds
         self._later: set[asyncio.Task[None]] = set()
@@ -51,9 +59,17 @@ class Control:
     def date(self) -> float:
         return self._player.clock.now() / 1e6 + self.ahead
 
+    def admit(self, request: Request) -> Answer | None:
+        """Return the answer to a request that is not let in, before anything of it but its head is looked at."""
+        if "origin" in request.headers or (is_loopback(self.server.host) and not _is_local(request)):
+            return Refused(403, "this replay answers programs, and no pages in a browser").answer()
+        if self._token and request.path not in HEALTH:
+            given = request.headers.get("authorization", "").encode(errors="replace")
+            if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+                return Refused(401, "Unauthorized").answer()
+        return None
+
     async def answer(self, request: Request) -> Answer | Streaming | None:
-        if _is_loopback(self.server.host) and not _is_local(request):
-            return Refused(403, "this replay answers programs of its own machine, and no pages of others").answer()
         if request.path == "/replay/status":
             return json(self.status())
         if request.path != "/replay/control":
@@ -79,9 +95,9 @@ class Control:
         if order.deny is not None:
             api.denied = set(order.deny)
         if order.token is not None:
-            api.token = order.token
+            self._token = order.token
             if self._token_file:
-                self._token_file.write_text(order.token, encoding="utf-8")
+                write_private(self._token_file, order.token)
         if order.bookmark_seconds is not None:
             api.every(order.bookmark_seconds)
         if order.date is not None:
@@ -137,10 +153,6 @@ class Control:
 
 
 def _is_local(request: Request) -> bool:
-    """Whether a program of this machine asks, not a page in its browser: that bears its origin, or another host."""
-    host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-    return "origin" not in request.headers and _is_loopback(host.strip("[]"))
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+    """Return whether a request names this machine, and not a name that somebody has bent to it."""
+    found = _HOST.fullmatch(request.headers.get("host", ""))
+    return bool(found and is_loopback(found[1]))

@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
+import orjson
+from msgspec.structs import replace
 
+from collectors.replay.commits import Commit
 from collectors.replay.resources import Resource
 
 Kind = Literal[
@@ -14,6 +17,9 @@ Kind = Literal[
     "gone-in-stream",  # a watch: an ERROR event, 410
     "duplicate",  # a watch: an event is sent twice
     "delay",  # a watch: what follows comes `seconds` later than that of others
+    "no-revision",  # an object of a list or a watch has no resourceVersion
+    "odd-revision",  # its resourceVersion is no number
+    "no-metadata",  # its metadata are null
     "gone",  # 410 instead of an answer
     "throttle",  # 429 with Retry-After: `seconds`
     "error",  # 500
@@ -23,6 +29,7 @@ Kind = Literal[
     "close",  # the connection is closed without an answer
 ]
 IN_STREAM: tuple[Kind, ...] = ("reset", "half-line", "hang", "gone-in-stream", "duplicate", "delay")
+IN_OBJECT: tuple[Kind, ...] = ("no-revision", "odd-revision", "no-metadata")
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,7 +53,7 @@ class Faults:
     def take(self, resource: Resource | None, verb: str) -> Fault | None:
         """What happens to a request instead of its answer, or before it."""
         for fault in self.armed:
-            if fault.kind not in IN_STREAM and _meets(fault, resource, verb):
+            if fault.kind not in (*IN_STREAM, *IN_OBJECT) and _meets(fault, resource, verb):
                 if fault.kind == "slow-list" and verb != "list":
                     continue
                 return self._strike(fault)
@@ -61,7 +68,14 @@ class Faults:
 
     def awaits(self, resource: Resource) -> bool:
         """Whether a watch of this resource has to ask before each event."""
-        return any(fault.kind in IN_STREAM and _meets(fault, resource, "watch") for fault in self.armed)
+        return any(fault.kind in (*IN_STREAM, *IN_OBJECT) and _meets(fault, resource, "watch") for fault in self.armed)
+
+    def spoiled(self, commit: Commit, verb: str, sent: int) -> Commit:
+        """Return an object as it is sent, damaged where that is asked for; `sent`: objects that went before it."""
+        for fault in self.armed:
+            if fault.kind in IN_OBJECT and sent >= fault.after and _meets(fault, commit.resource, verb):
+                return replace(commit, body=_damaged(commit.body, self._strike(fault).kind))
+        return commit
 
     def arm(self, faults: Iterable[Fault]) -> None:
         self.armed += faults
@@ -72,6 +86,16 @@ class Faults:
         if fault.count <= 0:
             self.armed.remove(fault)
         return fault
+
+
+def _damaged(body: bytes, kind: Kind) -> bytes:
+    told = orjson.loads(body)
+    if kind == "no-metadata":
+        return orjson.dumps({**told, "metadata": None})
+    del told["metadata"]["resourceVersion"]
+    if kind == "odd-revision":
+        told["metadata"]["resourceVersion"] = "abc"
+    return orjson.dumps(told)
 
 
 def _meets(fault: Fault, resource: Resource | None, verb: str) -> bool:

@@ -4,6 +4,7 @@ object sent, the door shut for a minute."""
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +14,11 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _HEAD_BYTES = 64 * 1024
-_BODY_BYTES = 16 * 1024 * 1024
+_BODY_BYTES = 1024 * 1024
+_IDLE_SECONDS = 90.0  # between two requests of one connection
+_ARRIVE_SECONDS = 10.0  # in which a request that has begun has to arrive
+_CONNECTIONS = 1024
+_LENGTH = re.compile("[0-9]{1,15}")
 _BUFFER_BYTES = 256 * 1024  # of one connection that wait for the reader, before the next are made
 
 
@@ -59,14 +64,15 @@ class Wire:
 
 Streaming = Callable[[Wire], Awaitable[None]]
 Answering = Callable[[Request], Awaitable[Answer | Streaming | None]]  # None: hang up
+Admitting = Callable[[Request], Answer | None]  # None: it is let in
 
 
 class Server:
     """Listens on one address; each connection is answered in a task of its own."""
 
-    def __init__(self, answer: Answering, now: Callable[[], float]) -> None:
-        """`now` is what the Date header tells, seconds since 1970."""
-        self._answer = answer
+    def __init__(self, answer: Answering, now: Callable[[], float], admit: Admitting = lambda request: None) -> None:
+        """`now` is what the Date header tells, seconds since 1970. `admit` sees a request before its body is read."""
+        self._answer, self._admit = answer, admit
         self._now = now
         self._listener: asyncio.Server | None = None
         self._connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
@@ -98,13 +104,17 @@ class Server:
         await self.listen(self.host, self.port)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) >= _CONNECTIONS:
+            writer.transport.abort()
+            return
         writer.transport.set_write_buffer_limits(high=_BUFFER_BYTES)
         task = asyncio.create_task(self._converse(reader, writer))
         self._connections[writer] = task
         task.add_done_callback(lambda _: self._connections.pop(writer, None))
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        ends = (ConnectionError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+        with contextlib.suppress(*ends):
             try:
                 while await self._exchange(reader, writer):
                     pass
@@ -113,14 +123,22 @@ class Server:
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request and its answer; whether another may follow."""
-        request = _request(await reader.readuntil(b"\r\n\r\n"))
-        if request is None:
-            writer.write(self._head(400, (("Connection", "close"),)))
+        async with asyncio.timeout(_IDLE_SECONDS):
+            first = await reader.readexactly(1)
+        async with asyncio.timeout(_ARRIVE_SECONDS):
+            request = _request(first + await reader.readuntil(b"\r\n\r\n"))
+        size = int(request.headers.get("content-length") or 0) if request else 0
+        if request is None or size > _BODY_BYTES:
+            writer.write(self._head(413 if size else 400, (("Connection", "close"),)))
             return False
-        if size := min(int(request.headers.get("content-length") or 0), _BODY_BYTES):
-            request = request._replace(body=await reader.readexactly(size))
+        answer: Answer | Streaming | None = self._admit(request)
+        if answer and size:  # nothing is read from whoever is not let in
+            request = request._replace(headers={**request.headers, "connection": "close"})
+        elif size:
+            async with asyncio.timeout(_ARRIVE_SECONDS):
+                request = request._replace(body=await reader.readexactly(size))
         try:
-            answer = await self._answer(request)
+            answer = answer or await self._answer(request)
         except Exception:
             logging.getLogger(__name__).exception("%s %s could not be answered", request.method, request.path)
             answer = Answer(500, b"", (("Connection", "close"),))
@@ -174,8 +192,11 @@ def _request(head: bytes) -> Request | None:
             headers[name.strip().lower()] = value.strip()
     if words[2] == "HTTP/1.0":
         headers["connection"] = "close"
-    if not (headers.get("content-length") or "0").isdecimal() or "transfer-encoding" in headers:
+    if not _LENGTH.fullmatch(headers.get("content-length") or "0") or "transfer-encoding" in headers:
         return None
-    address = urlsplit(words[1])
+    try:
+        address = urlsplit(words[1])
+    except ValueError:
+        return None
     query = dict(parse_qsl(address.query, keep_blank_values=True))
     return Request(words[0], unquote(address.path).rstrip("/") or "/", query, headers, b"")

@@ -70,7 +70,7 @@ class Reads:
         page = keys[at : at + limit] if limit else keys[at:]
         rest = len(keys) - at - len(page)
         following = _token(revision, page[-1]) if rest and page else ""
-        found = [state[key] for key in page]
+        found = [self._faults.spoiled(state[key], "list", number) for number, key in enumerate(page)]
         metadata = answers.metadata_of_list(revision, following, 0 if selection else rest)
         shown, api_version = _shown(request), target.resource.api_version
         if shown == tables.TABLE:
@@ -143,9 +143,12 @@ def _selection(target: Target, query: Mapping[str, str]) -> Selection:
         raise Refused(400, str(error)) from None
 
 
+_DIGITS = 39  # as many as a revision may have
+
+
 def _number(query: Mapping[str, str], name: str) -> int | None:
     text = query.get(name, "")
-    if text and not (text.isascii() and text.isdecimal()):
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
         raise Refused(400, f"{name}: Invalid value: {text!r}: it is no whole number")
     return int(text) if text else None
 

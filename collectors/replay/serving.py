@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from collectors.addresses import is_loopback
 from collectors.replay.api import Api
 from collectors.replay.clock import MAX
 from collectors.replay.commits import Tape, tape
@@ -35,13 +36,17 @@ class Replay:
 
     def control(self, **order: Any) -> dict[str, Any]:
         """Tell it something (`collectors.replay.control.Order`); its status afterwards. Raises urllib's HTTPError."""
-        return self._ask("/replay/control", json.dumps(order).encode())
+        status = self._ask("/replay/control", json.dumps(order).encode())
+        self.token = order.get("token") or self.token
+        return status
 
     def status(self) -> dict[str, Any]:
         return self._ask("/replay/status")
 
     def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, body), timeout=_START_SECONDS) as answer:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        request = urllib.request.Request(self.url + path, body, headers)
+        with urllib.request.urlopen(request, timeout=_START_SECONDS) as answer:
             told: dict[str, Any] = json.load(answer)
             return told
 
@@ -74,12 +79,17 @@ async def replaying(
     token_file: Path | None = None,
     bookmark_seconds: float = 60,
 ) -> AsyncIterator[str]:
-    """A replay in the running event loop; its address. `at`: microseconds; raises OSError where the port is taken."""
+    """A replay in the running event loop; its address. `at`: microseconds.
+
+    Raises OSError where the port is taken, and ValueError where others can reach the address and there is no token.
+    """
+    if not token and not is_loopback(host):
+        raise ValueError(f"{host} can be reached from other machines, so it needs a token.")
     now = time.time_ns() // 1000 if loop else None
     player = Player(played, speed=speed, playing=not paused, at=at, now=now)
-    api = Api(player, Faults(), token=token, bookmark_seconds=bookmark_seconds)
-    control = Control(player, api, token_file)
-    server = control.server = Server(control.answer, control.date)
+    api = Api(player, Faults(), bookmark_seconds=bookmark_seconds)
+    control = Control(player, api, token, token_file)
+    server = control.server = Server(control.answer, control.date, control.admit)
     await server.listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     api.address = f"{shown}:{server.port}"

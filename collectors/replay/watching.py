@@ -137,9 +137,10 @@ class Watch:
             self._sent += len(chosen)
             return True
         for commit in chosen:
-            if not await self._misbehave(wire, self._write([commit])):
+            line = self._write([self._faults.spoiled(commit, "watch", self._sent)])
+            if not await self._misbehave(wire, line):
                 return False
-            await wire.send(self._write([commit]))
+            await wire.send(line)
             self._sent += 1
         return True
 

@@ -1,0 +1,31 @@
+"""The token of a replay, in a file that only its owner reads."""
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+PATTERN = r"^[!-~]+$"  # what a header can carry; never nothing
+
+
+def token_in(path: Path) -> str:
+    """Return the token of a file, which is written with a new one where it does not exist.
+
+    Raises ValueError where the file holds no token, and OSError.
+    """
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        token = secrets.token_urlsafe(32)
+        write_private(path, token)
+    if not re.fullmatch(PATTERN, token):
+        raise ValueError(f"{path} holds no token: one line of letters and digits. Delete it, and a new one is made.")
+    return token
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else may read. Raises OSError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        os.fchmod(handle, 0o600)
+        file.write(text)

@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+        variables["CAUSELINE_KUBECONFIG_DIRS"] = folder
         with _watching(Path(folder), variables, _KINDS, options.objects, 1) as (worker, url, connection):
             _await(connection, _TAKEN, options.objects)
             _await(connection, _LISTED, _KINDS)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from collectors.watch.kubeconfig import Context, Kubeconfig
+    from collectors.watch.kubeconfig import Context, Kubeconfig, Read
 
 NAME_LENGTH = 100  # its sources are called so, with a number
 _RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
@@ -54,9 +54,9 @@ class Wanted:
             raise Refused(f"A cluster keeps at least 1 and at most {KEEP_BYTES_AT_MOST} bytes, not {self.keep_bytes}.")
 
 
-def stored(kubeconfig: Kubeconfig, context: str = "", folder: Path | None = None) -> Way:
-    """One context of a kubeconfig, encrypted. Raises credentials.Unusable."""
-    reduced = kubeconfig.reduced(context, folder)
+def stored(kubeconfig: Kubeconfig, context: str = "", read: Read | None = None) -> Way:
+    """One context of a kubeconfig, encrypted. `read` reads the files that it names. Raises credentials.Unusable."""
+    reduced = kubeconfig.reduced(context, read)
     chosen = kubeconfig.context(context)
     return Way(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
 
@@ -65,9 +65,11 @@ def by_path(path: Path, context: str = "", *, programs_for: str = "") -> Way:
     """A kubeconfig that stays where it is, on all machines with workers. Programs that it names may run there for the
     cluster of the name `programs_for`.
 
-    Raises credentials.Unusable.
+    Only the command line connects so. Raises credentials.Unusable.
     """
-    chosen = credentials.kubeconfig_at(path).usable(context, programs=bool(programs_for))
+    kubeconfig = credentials.kubeconfig_at(path)
+    chosen = kubeconfig.context(context)
+    kubeconfig.reduced(chosen.name, credentials.by_path().read, programs=bool(programs_for))  # it can be used now
     reference = _reference(credentials.BY_PATH, chosen, str(path))
     if programs_for:
         reference["programs"] = programs.permission(programs_for, reference)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -13,7 +12,8 @@ from django.core.files.uploadedfile import UploadedFile
 from collectors import connecting
 from collectors.connecting import Refused, Wanted, Way
 from collectors.watch import credentials
-from collectors.watch.kubeconfig import MOST_BYTES, Context, Kubeconfig
+from collectors.watch.files import MOST_BYTES
+from collectors.watch.kubeconfig import Context, Kubeconfig
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -32,7 +32,6 @@ class Asked:
     how: str = credentials.STORED
     kubeconfig: bytes = b""
     sealed: str = ""
-    path: str = ""
     context: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -53,7 +52,6 @@ class Asked:
             how=form.get("how", credentials.STORED),
             kubeconfig=given,
             sealed="" if given else form.get("sealed", ""),
-            path=form.get("path", "").strip(),
             context=form.get("context", "").strip(),
             include=_words(form.get("include", "")),
             exclude=_words(form.get("exclude", "")),
@@ -70,7 +68,6 @@ class Asked:
         return cls(
             name=told["name"],
             how=told["how"],
-            path=told["path"],
             context=told["context"],
             include=tuple(told["include"]),
             exclude=tuple(told["exclude"]),
@@ -89,9 +86,7 @@ class Asked:
             case credentials.IN_CLUSTER:
                 return connecting.in_cluster()
             case credentials.BY_PATH:
-                if not self.path.startswith("/"):
-                    raise Refused("Give the whole path of the kubeconfig, from / on, as the workers see it.")
-                return connecting.by_path(Path(self.path), self.context)
+                raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
             case credentials.STORED:
                 return connecting.stored(Kubeconfig(self._content()), self.context)
         raise Refused("Choose how the cluster is reached.")
@@ -115,8 +110,6 @@ class Asked:
             content = self._content()
             sealed = credentials.seal(orjson.dumps(content.decode(errors="replace"))).decode()
             return replace(chosen, sealed=sealed, contexts=tuple(Kubeconfig(content).contexts()))
-        if self.how == credentials.BY_PATH:
-            return replace(chosen, contexts=tuple(credentials.kubeconfig_at(Path(self.path)).contexts()))
         return chosen
 
     def include_or_none(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ _STREAMS: dict[StreamState, tuple[str, str]] = {  # what is said of it, and as w
 }
 _HOWS = {"stored": "a stored kubeconfig", "path": "a kubeconfig by its path", "in-cluster": "its ServiceAccount"}
 _UNSEEN = {"forbidden", "missing"}
-_TROUBLED = {"failing", *_UNSEEN}
+_TOLD = {"failing", "watching", *_UNSEEN}  # what is said of a watch that goes on is no old failure
 
 
 class StreamLine(NamedTuple):
@@ -183,7 +183,7 @@ def stream(row: StreamPayload, known: str = "") -> StreamLine:
         reached=wording.clock_of(row["watermark_at"])[11:19] if row["watermark_at"] else "",
         entries=wording.count(row["entries"]),
         gaps=wording.some(row["gaps"]),
-        error=row["error"] if row["state"] in _TROUBLED and row["error"] != known else "",
+        error=row["error"] if row["state"] in _TOLD and row["error"] != known else "",
     )
 
 

@@ -49,7 +49,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--by-path",
         action="store_true",
-        help="store no credentials: read the file anew on each machine with workers; programs that it names (exec) run",
+        help="store no credentials: read the file anew on each machine with workers, from folders that "
+        "CAUSELINE_KUBECONFIG_DIRS allows; programs that it names (exec) run",
     )
     for name, what in (("include", "watch this besides"), ("exclude", "do not watch this")):
         command.add_argument(

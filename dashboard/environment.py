@@ -134,6 +134,18 @@ def networks(name: str, default: str) -> list[str]:
     return found
 
 
+def folders(name: str, default: str) -> list[Path]:
+    """Whole paths, separated by commas; ~ stands for the home folder."""
+    try:
+        found = [Path(word).expanduser() for word in words(name, default)]
+    except RuntimeError:
+        raise SettingError(f"{name} names a home folder that is not known; write whole paths, from / on.") from None
+    for folder in found:
+        if not folder.is_absolute():
+            raise SettingError(f"{name} names {folder}; write whole paths, from / on, separated by commas.")
+    return found
+
+
 def credentials_keys() -> list[str]:
     """What credentials of clusters are encrypted with; the first one for new ones, all of them for what is there."""
     keys = words("CAUSELINE_CREDENTIALS_KEY", "")

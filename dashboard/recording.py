@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
@@ -97,11 +96,15 @@ def _exported(options: argparse.Namespace) -> int:
 def _api(options: argparse.Namespace) -> Api:
     """Raises ApiError."""
     from collectors.watch.api import Api
+    from collectors.watch.files import Allowed
+    from collectors.watch.kubeconfig import own, usual_paths
 
     if options.in_cluster:
         return Api.in_cluster()
-    kubeconfig = options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-    return Api.from_kubeconfig(Path(kubeconfig), options.context)
+    # It is the caller's own, used with the caller's own rights, as kubectl uses it: files and programs included.
+    paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else usual_paths()
+    everywhere = Allowed(None)
+    return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(options.context, everywhere.read, programs=True))
 
 
 def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:

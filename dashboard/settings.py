@@ -20,6 +20,7 @@ HTTPS = environment.flag("CAUSELINE_HTTPS", False)
 PROXIES = environment.networks("CAUSELINE_PROXIES", "")
 DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
 UPLOAD_DIR = DATA_DIR / "uploads"
+KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *environment.folders("CAUSELINE_KUBECONFIG_DIRS", ""))
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3, 1, 10**15)
 UPLOAD_PATIENCE = environment.hours("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24)
 LIMITS = environment.limits()

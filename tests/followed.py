@@ -8,6 +8,7 @@ from collectors.replay import Replay
 from collectors.replay.commits import Tape, tape
 from collectors.replay.serving import kubeconfig
 from collectors.watch.api import Api
+from tests.reflecting import api_to
 from timeline import chunks
 from timeline.entries import Change, Entry
 from timeline.exports import document
@@ -31,7 +32,7 @@ def connected(replay: Replay, folder: Path, name: str = "replayed", token_file: 
 
 def by_path(cluster: Cluster) -> Api:
     """How such a cluster is reached."""
-    return Api.from_kubeconfig(Path(cluster.reference["path"]))
+    return api_to(Path(cluster.reference["path"]))
 
 
 def changes_of(source: Source) -> Counter[Seen]:

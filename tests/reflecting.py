@@ -9,6 +9,8 @@ from typing import Any
 
 from collectors.replay import Replay, serve
 from collectors.watch.api import Api
+from collectors.watch.files import Allowed
+from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
 from timeline.entries import Entry, Mark, Observation, Told
@@ -93,7 +95,18 @@ def cut(replay: Replay, **order: Any) -> None:
 
 
 def api_of(replay: Replay, **waits: Any) -> Api:
-    return Api.from_kubeconfig(replay.kubeconfig, **{**SHORT, **waits})
+    return api_to(replay.kubeconfig, **{**SHORT, **waits})
+
+
+def api_to(kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -> Api:
+    """With the rights of whoever runs the tests: files and programs that it names are used."""
+    everywhere = Allowed(None)
+
+    def read() -> dict[str, Any]:
+        told = Kubeconfig(kubeconfig) if isinstance(kubeconfig, dict) else own([kubeconfig], everywhere)
+        return told.reduced(context, everywhere.read, programs=True)
+
+    return Api.from_kubeconfig(read, **waits)
 
 
 def resource(api: Api, name: str) -> Resource:

@@ -49,6 +49,22 @@ def told(client: Client, source: Source) -> Any:
     return answer.json()
 
 
+def test_a_watch_that_fails_or_was_begun_anew_is_told_on_the_page_in_the_api_and_in_the_terminal(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, source = fed()
+    begun_anew = "The watch failed within Causeline 2 times and was begun anew (KeyError)."
+    watched(source, error=begun_anew)
+    watched(source, "jobs", "batch", kind="Job", state="failing", error="An answer is larger than 64 MiB.")
+    streams = {each["resource"]: each for each in told(client, source)["streams"]}
+    assert (streams["pods"]["state"], streams["pods"]["error"]) == ("watching", begun_anew)
+    assert streams["jobs"]["state"] == "failing"
+    page = client.get(f"/clusters/{cluster.pk}/").content.decode()
+    call_command("clusters", "list")
+    for shown in (page, " ".join(capsys.readouterr().out.split())):
+        assert begun_anew in shown and "An answer is larger than 64 MiB." in shown
+
+
 def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Client) -> None:
     cluster, source = fed()
     watched(source)

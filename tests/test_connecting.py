@@ -32,7 +32,7 @@ from collectors.watch import credentials, rbac
 from collectors.watch.access import blind
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import Kubeconfig
-from dashboard import cli
+from dashboard import cli, environment
 from tests import stored
 from tests.stored import everything
 from timeline.models import Cluster, Source
@@ -49,6 +49,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.refused: set[tuple[str, str]] = set()
         self.answers_reviews = True
+        self.token = SECRET
 
     @property
     def url(self) -> str:
@@ -81,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"status": {"allowed": allowed, "reason": "" if allowed else "no rule"}}, 201)
 
     def _answer(self, told: Any, status: int = 200) -> None:
-        if self.headers["Authorization"] != f"Bearer {SECRET}":
+        if self.headers["Authorization"] != f"Bearer {self.server.token}":
             told, status = {"message": "Unauthorized", "code": 401}, 401
         elif told is None:
             told, status = {"message": "not found", "code": 404}, 404
@@ -172,6 +173,7 @@ def test_without_a_key_nothing_is_stored(settings: Settings, client: Client) -> 
 def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     tmp_path: Path, settings: Settings
 ) -> None:
+    settings.KUBECONFIG_DIRS = (tmp_path,)
     ran = tmp_path / "ran"
     credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}
     script = f"touch {ran}; echo '{json.dumps(credential)}'"
@@ -229,17 +231,98 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
         credentials.api_of(Cluster.objects.get(pk=again.pk))
 
 
-def test_a_file_that_somebody_uploaded_is_no_kubeconfig(settings: Settings, tmp_path: Path) -> None:
-    settings.UPLOAD_DIR = tmp_path / "uploads"
+def test_a_file_that_somebody_uploaded_is_no_kubeconfig(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "real")  # as where an operator has moved the data to another disk
+    settings.UPLOAD_DIR = tmp_path / "data" / "uploads"
     settings.UPLOAD_DIR.mkdir()
+    settings.KUBECONFIG_DIRS = (tmp_path,)
     file = settings.UPLOAD_DIR / "0"
     file.write_text(config("https://127.0.0.1:1"))
     (tmp_path / "link").symlink_to(file)
-    for path in (file, tmp_path / "link"):
+    outside = tmp_path / "kubeconfig"
+    outside.write_text(config("https://127.0.0.1:1", {"tokenFile": "data/uploads/0"}))
+    real = tmp_path / "real" / "uploads" / "0"
+    for path in (file, tmp_path / "link", real, tmp_path / "data" / ".." / "data" / "uploads" / "0", outside):
         with pytest.raises(Unusable, match="among the uploads"):
             connecting.by_path(path)
-    with pytest.raises(Unusable, match=r"cannot be read|is no file"):
-        connecting.by_path(Path("/dev/zero"))
+        assert ran("connect", "--name=prod", "--unchecked", f"--kubeconfig={path}")[0] == 2
+        assert "among the uploads" in capsys.readouterr().err
+    assert not Cluster.objects.exists()
+
+
+def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator_allows(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.KUBECONFIG_DIRS = (tmp_path / "allowed",)
+    (tmp_path / "allowed").mkdir()
+    outside, inside = tmp_path / "kubeconfig", tmp_path / "allowed" / "kubeconfig"
+    outside.write_text(config("https://127.0.0.1:1"))
+    assert ran("connect", "--name=prod", "--by-path", "--unchecked", f"--kubeconfig={outside}")[0] == 2
+    assert "CAUSELINE_KUBECONFIG_DIRS" in capsys.readouterr().err
+    inside.write_text(config("https://127.0.0.1:1"))
+    cluster = connecting.connect("prod", connecting.by_path(inside), Wanted())
+    credentials.api_of(cluster).close()
+    (tmp_path / "token").write_text(SECRET)
+    inside.write_text(config("https://127.0.0.1:1", {"tokenFile": "../token"}))
+    with pytest.raises(Unusable, match="Its tokenFile lies outside") as refused:
+        credentials.api_of(cluster)
+    assert SECRET not in str(refused.value)
+    Cluster.objects.update(reference={**cluster.reference, "path": str(outside)})
+    with pytest.raises(Unusable, match="lies outside the folders"):
+        credentials.api_of(Cluster.objects.get())
+    for path in ("/dev/zero", "/proc/self/environ", f"{tmp_path}/allowed", f"{tmp_path}/allowed/none"):
+        with pytest.raises(Unusable):
+            connecting.by_path(Path(path))
+
+
+def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, server: Server) -> None:
+    """What is checked is what is loaded: the client library would split the path, and load the other file."""
+    settings.KUBECONFIG_DIRS = (tmp_path,)
+    ran_it = tmp_path / "ran"
+    harmful = tmp_path / "b" / "kc"
+    harmful.parent.mkdir()
+    program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(ran_it)]}
+    harmful.write_text(config(server.url, {"exec": program}))
+    harmless = Path(f"{tmp_path}/a:{harmful}")
+    harmless.parent.mkdir(parents=True)
+    harmless.write_text(config(server.url))
+    api = credentials.api_of(connecting.connect("prod", connecting.by_path(harmless), Wanted()))
+    assert json.loads(api.get("/version"))["gitVersion"] == "v1.34.1" and not ran_it.exists()
+    assert ran("connect", "--name=stored", f"--kubeconfig={harmless}")[0] == 0 and not ran_it.exists()
+
+
+def test_a_file_is_checked_on_every_load(
+    tmp_path: Path, settings: Settings, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.watch.api._AGAIN", 0.0)
+    settings.KUBECONFIG_DIRS = (tmp_path,)
+    file, ran_it = tmp_path / "kubeconfig", tmp_path / "ran"
+    file.write_text(config(server.url))
+    api = credentials.api_of(connecting.connect("prod", connecting.by_path(file), Wanted()))
+    api.get("/version")
+    program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(ran_it)]}
+    outside = tmp_path.parent / f"{tmp_path.name}-secret"
+    outside.write_text(SECRET)
+    server.token = "exchanged"
+    for user in ({"exec": program}, {"tokenFile": str(outside)}, {"token": "t", "as": "system:admin"}):
+        file.write_text(config(server.url, user))
+        with pytest.raises(Unusable):
+            api.get("/version")
+        assert not ran_it.exists()
+    file.write_text(config(server.url, {"token": "exchanged"}))
+    api.get("/version")
+
+
+def test_a_setting_of_folders_holds_whole_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAUSELINE_KUBECONFIG_DIRS", "/etc/causeline, ~/.kube")
+    assert environment.folders("CAUSELINE_KUBECONFIG_DIRS", "") == [Path("/etc/causeline"), Path.home() / ".kube"]
+    for given in ("kube", "./kube", "/a,kube", "~nobody-of-this-name/kube"):
+        monkeypatch.setenv("CAUSELINE_KUBECONFIG_DIRS", given)
+        with pytest.raises(environment.SettingError, match="CAUSELINE_KUBECONFIG_DIRS"):
+            environment.folders("CAUSELINE_KUBECONFIG_DIRS", "")
 
 
 def test_the_page_shows_contexts_and_answers_first_and_connects_then(client: Client, server: Server) -> None:
@@ -285,8 +368,7 @@ def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
         ({"kubeconfig": ""}, "Paste a kubeconfig"),
         ({"kubeconfig": "no words"}, "no kubeconfig"),
         ({"kubeconfig": config("https://x", {"exec": {"command": "aws"}})}, "a program (exec)"),
-        ({"how": "path", "path": "relative"}, "whole path"),
-        ({"how": "path", "path": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"how": "path", "path": "/etc/kubeconfig"}, "Only the command line connects a kubeconfig by its path"),
         ({"how": "magic"}, "Choose how"),
         ({"how": "in-cluster"}, "Service host/port is not set"),
         ({"include": "Pods!"}, "pods! is no resource"),
@@ -458,8 +540,9 @@ def test_the_command_connects_and_tells_what_the_cluster_grants(
 
 
 def test_the_command_connects_nothing_that_does_not_answer_unless_it_is_told_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    settings.KUBECONFIG_DIRS = (tmp_path,)
     file = tmp_path / "kubeconfig"
     file.write_text(config("http://127.0.0.1:1"))
     command = ["connect", "--name=prod", f"--kubeconfig={file}"]

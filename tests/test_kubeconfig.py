@@ -1,6 +1,7 @@
 """A kubeconfig is cut down to what one context needs, and nothing of it is told."""
 
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 import yaml
 
 from collectors.watch.failures import Unusable
-from collectors.watch.kubeconfig import Kubeconfig
+from collectors.watch.files import Allowed
+from collectors.watch.kubeconfig import Kubeconfig, own, usual_paths
 
 SECRET = "pl4nted"
 
@@ -76,14 +78,14 @@ def test_what_cannot_be_kept_is_refused_in_words_that_tell_nothing_secret(user: 
 def test_files_are_written_into_it_where_they_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"a certificate")
     (tmp_path / "token").write_text(f"{SECRET}\n")
-    given = Kubeconfig(config({"tokenFile": "token"}, {"certificate-authority": str(tmp_path / "ca.crt")}))
-    kept = given.reduced("prod", tmp_path)
+    given = Kubeconfig(config({"tokenFile": "token"}, {"certificate-authority": str(tmp_path / "ca.crt")}), tmp_path)
+    kept = given.reduced("prod", Allowed((tmp_path,)).read)
     authority = kept["clusters"][0]["cluster"]["certificate-authority-data"]
     assert base64.b64decode(authority) == b"a certificate"
     assert kept["users"][0]["user"] == {"token": SECRET}
     (tmp_path / "token").unlink()
-    with pytest.raises(Unusable, match="Its tokenFile cannot be read: No such file"):
-        given.reduced("prod", tmp_path)
+    with pytest.raises(Unusable, match="Its tokenFile cannot be read where Causeline runs: No such file"):
+        given.reduced("prod", Allowed((tmp_path,)).read)
 
 
 @pytest.mark.parametrize(
@@ -103,16 +105,147 @@ def test_a_context_that_is_not_there_is_told_with_those_that_are() -> None:
         Kubeconfig(config()).reduced("broken")
 
 
-def test_references_that_multiply_cost_nothing() -> None:
+def test_references_that_multiply_are_refused() -> None:
     bomb = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n"
     for number in range(1, 30):
         before = chr(96 + number) if number < 27 else f"a{number}"
         name = chr(97 + number) if number < 26 else f"a{number + 1}"
         bomb += f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n".encode()
-    assert Kubeconfig(bomb.split(b"\na27")[0] + b"\n" + config()).reduced()["current-context"] == "prod"
+    with pytest.raises(Unusable, match="has an alias"):
+        Kubeconfig(bomb.split(b"\na27")[0] + b"\n" + config())
+    shared = config().replace(b"token: pl4nted", b"token: &t pl4nted\n    password: *t")
+    with pytest.raises(Unusable, match="has an alias") as refused:
+        Kubeconfig(shared)
+    assert SECRET not in str(refused.value)
 
 
-def test_a_password_in_the_address_is_used_and_not_shown() -> None:
-    given = Kubeconfig(config(cluster={"server": f"https://me:{SECRET}@10.0.0.1:6443"}))
-    assert given.context().server == "https://10.0.0.1:6443"
-    assert given.reduced()["clusters"][0]["cluster"]["server"] == f"https://me:{SECRET}@10.0.0.1:6443"
+def test_one_long_address_in_many_contexts_is_not_repeated_in_full() -> None:
+    contexts = [{"name": f"c{number}", "context": {"cluster": "one", "user": "me"}} for number in range(1000)]
+    given = Kubeconfig(config(cluster={"server": "https://" + "x" * 100_000}, contexts=contexts))
+    assert sum(len(each.server) for each in given.contexts()) < 400_000
+    with pytest.raises(Unusable, match="no address such as"):
+        given.reduced("c1")
+    with pytest.raises(Unusable, match="more than 1000 contexts"):
+        Kubeconfig(config(contexts=[*contexts, {"name": "more", "context": {"cluster": "one"}}]))
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 500_000, b"a: " + b"{a: " * 100_000, b"- " * 200_000, b"!!python/object/apply:os.system [ls]"]
+)
+def test_yaml_that_is_no_kubeconfig_is_refused(content: bytes) -> None:
+    with pytest.raises(Unusable):
+        Kubeconfig(content)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "unix:///var/run/docker.sock",
+        "http+unix://%2fvar%2frun%2fdocker.sock",
+        "file:///etc/passwd",
+        "10.0.0.1:6443",
+        f"https://me:{SECRET}@10.0.0.1:6443",
+        "https://10.0.0.1:6443/?a=b",
+        "https://10.0.0.1:6443/#x",
+        "https://good.example.com\\@evil.example.com",
+        "https://10.0.0.1:6443\nHost: evil.example.com",
+        "https://",
+        "",
+    ],
+)
+def test_an_address_that_is_not_plainly_one_of_a_server_is_refused(server: str) -> None:
+    given = Kubeconfig(config(cluster={"server": server}))
+    assert SECRET not in given.context().server
+    with pytest.raises(Unusable, match="no address such as") as refused:
+        given.reduced()
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://10.0.0.9:1080", "ftp://10.0.0.9", "http://10.0.0.9:1/path", "nonsense"])
+def test_a_proxy_that_does_not_speak_http_is_refused(proxy: str) -> None:
+    with pytest.raises(Unusable, match="proxy-url"):
+        Kubeconfig(config(cluster={"proxy-url": proxy})).reduced()
+    kept = Kubeconfig(config(cluster={"proxy-url": "http://me:pw@10.0.0.9:3128/"})).reduced()
+    assert kept["clusters"][0]["cluster"]["proxy-url"] == "http://me:pw@10.0.0.9:3128/"
+
+
+@pytest.mark.parametrize("field", ["token", "username", "password", "client-key-data"])
+@pytest.mark.parametrize("content", [["x"], {"value": "x"}, 12345678, True])
+def test_a_field_that_is_no_text_is_refused(field: str, content: object) -> None:
+    with pytest.raises(Unusable, match=f"Its {field} is no text"):
+        Kubeconfig(config({field: content})).reduced()
+
+
+@pytest.mark.parametrize("insecure", ["true", "yes", 1, [True], {"a": True}])
+def test_only_a_plain_true_leaves_the_certificate_unchecked(insecure: object) -> None:
+    given = Kubeconfig(config(cluster={"insecure-skip-tls-verify": insecure}))
+    assert not given.context().insecure
+    assert "insecure-skip-tls-verify" not in given.reduced()["clusters"][0]["cluster"]
+
+
+OUTSIDE = ["{outside}/secret", "../outside/secret", "link", "{door}/secret", "{allowed}/../outside/secret", "pipe", "."]
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, "/dev/zero", "/proc/self/environ", "nul\0l", "x:{outside}/secret"])
+@pytest.mark.parametrize("field", ["tokenFile", "client-certificate", "client-key"])
+def test_files_outside_the_allowed_folders_are_not_read_whatever_leads_there(
+    path: str, field: str, tmp_path: Path
+) -> None:
+    allowed, outside, door = tmp_path / "allowed", tmp_path / "outside", tmp_path / "door"
+    allowed.mkdir()
+    outside.mkdir()
+    (outside / "secret").write_text(SECRET)
+    (allowed / "link").symlink_to(outside / "secret")
+    door.symlink_to(outside)
+    os.mkfifo(allowed / "pipe")
+    given = path.format(outside=outside, door=door, allowed=allowed)
+    with pytest.raises(Unusable) as refused:
+        Kubeconfig(config({field: given}), allowed).reduced("prod", Allowed((allowed,)).read)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(("folder", "allowed"), [("link", "real"), ("real", "link"), ("link", "link")])
+def test_links_are_followed_on_both_sides(folder: str, allowed: str, tmp_path: Path) -> None:
+    (tmp_path / "real" / "..data").mkdir(parents=True)
+    (tmp_path / "real" / "..data" / "token").write_text(SECRET)
+    (tmp_path / "real" / "token").symlink_to("..data/token")  # as Kubernetes mounts Secrets
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    given = Kubeconfig(config({"tokenFile": "token"}), tmp_path / folder)
+    kept = given.reduced("prod", Allowed((tmp_path / allowed,)).read)
+    assert kept["users"][0]["user"] == {"token": SECRET}
+
+
+def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "a" / "config", tmp_path / "b" / "config"
+    for file, token in ((first, "first"), (second, "second")):
+        file.parent.mkdir()
+        (file.parent / "token").write_text(token)
+    first.write_bytes(config({"tokenFile": "token"}))
+    more = {"name": "more", "context": {"cluster": "two", "user": "theirs"}}
+    theirs = [{"name": "theirs", "user": {"tokenFile": "token"}}, {"name": "me", "user": {"token": "not this"}}]
+    second.write_bytes(
+        config(contexts=[more], users=theirs).replace(b"current-context: prod", b"current-context: more")
+    )
+    monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'none'}:{second}:")
+    told = own(usual_paths(), Allowed(None))
+    tokens = [told.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]
+    assert tokens == ["first", "second", "of another"]
+
+
+def test_a_program_is_kept_with_the_fields_that_are_used_alone(tmp_path: Path) -> None:
+    program = {"apiVersion": "v1", "command": "./login", "args": ["-x"], "env": [{"name": "A", "value": "b", "c": "d"}]}
+    given = Kubeconfig(config({"exec": {**program, "interactiveMode": "Never", "extra": SECRET}}), tmp_path)
+    kept = given.reduced(programs=True)["users"][0]["user"]["exec"]
+    assert kept["command"] == str(tmp_path / "login") and kept["args"] == ["-x"]
+    assert kept["env"] == [{"name": "A", "value": "b"}] and SECRET not in str(kept)
+    for broken in ({"command": ["sh"]}, {"args": "x"}, {"args": [["x"]]}, {"env": [{"name": 1}]}, {"apiVersion": None}):
+        with pytest.raises(Unusable):
+            Kubeconfig(config({"exec": {**program, **broken}})).reduced(programs=True)
+
+
+def test_of_an_auth_provider_only_the_token_is_used_that_kubectl_renews() -> None:
+    oidc = {"name": "oidc", "config": {"id-token": SECRET, "idp-issuer-url": "https://evil.example.com"}}
+    kept = Kubeconfig(config({"auth-provider": oidc})).reduced(programs=True)
+    assert kept["users"][0]["user"] == {"token": SECRET}
+    with pytest.raises(Unusable, match="auth-provider"):
+        Kubeconfig(config({"auth-provider": {"name": "gcp", "config": {"cmd-path": "sh"}}})).reduced(programs=True)

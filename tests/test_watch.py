@@ -4,6 +4,7 @@ told twice as something new, and what cannot be known is a gap."""
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,9 @@ import pytest
 from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
 from collectors.watch import api as module
+from collectors.watch.reading import Reading
 from collectors.watch.resources import Resource
-from tests.reflecting import WATCH, Watching, api_of, cut, replayed, resource, until
+from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until
 from timeline.entries import Change, Entry, ObjectRef, Observation, Owner, Told
 
 Begin = Callable[..., Watching]
@@ -316,7 +318,7 @@ def test_a_token_that_was_exchanged_is_read_again(
     with replayed([WATCH], token="one", token_file=token) as replay:
         config = tmp_path / "config"
         config.write_text(json.dumps(kubeconfig(replay.url, "", token)))
-        api = module.Api.from_kubeconfig(config)
+        api = api_to(config)
         with Watching(api, resource(api, "pods")) as watched:
             until(lambda: watched.state == "watching")
             replay.control(step=60)
@@ -345,3 +347,63 @@ def test_streams_that_are_quiet_are_begun_anew_and_nobody_is_alarmed(replay: Rep
     watched = pods(waits={"silence": (0.2, 0.2)})
     until(lambda: replay.status()["requests"]["watch pods"] > 3)
     assert [state for state, _ in watched.states] == ["listing", "watching"]
+
+
+ODD = ["no-revision", "odd-revision", "no-metadata"]
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_objects_of_a_list_end_no_watch(kind: str, replay: Replay, pods: Begin) -> None:
+    replay.control(step=60, faults=[{"kind": kind, "resource": "pods", "verb": "list", "count": 2}])
+    watched = pods()
+    assert replay.status()["faults"]["struck"][kind] >= 1
+    if kind == "no-metadata":  # such a list cannot show what is gone: it was asked for again
+        assert not replay.status()["faults"]["armed"]
+    else:
+        assert "could not be used" in watched.states[-1][1] and "resourceVersion" in watched.states[-1][1]
+    play(replay, watched)
+    assert watched.thread.is_alive() and not watched.reflector.failures
+    assert all(each.change is not Change.DELETED or each.resource_version for each in watched.entries)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_objects_of_a_watch_end_no_watch(kind: str, replay: Replay, pods: Begin) -> None:
+    watched = pods()
+    replay.control(faults=[{"kind": kind, "resource": "pods", "verb": "watch", "count": 3}])
+    play(replay, watched)
+    assert replay.status()["faults"]["struck"] == {kind: 3}
+    assert watched.thread.is_alive() and not watched.reflector.failures
+    assert watched.reflector.reading.unusable == 3
+    until(lambda: "3 objects could not be used" in watched.states[-1][1])
+
+
+def goes_on(watched: Watching, why: str) -> bool:
+    state, told = watched.states[-1]
+    return state == "watching" and why in told
+
+
+def test_an_error_of_our_own_ends_no_watch_and_is_told(
+    replay: Replay, pods: Begin, calm: set[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = pods()
+    before = Reading.event
+    failing: list[Exception] = [KeyError("a bug"), MemoryError(), RecursionError()]
+
+    def event(self: Reading, *args: Any) -> Any:
+        if failing:
+            raise failing.pop()
+        return before(self, *args)
+
+    monkeypatch.setattr(Reading, "event", event)
+    for times in ("once", "2 times", "3 times"):
+        replay.control(step=30)
+        until(partial(goes_on, watched, f"failed within Causeline {times} and was begun anew"))
+    play(replay, watched)
+    assert watched.reflector.failures == 3
+    assert "failing" in [state for state, _ in watched.states]
+    assert "failed within Causeline 3 times and was begun anew (KeyError)" in watched.states[-1][1]
+    assert watched.marks(Told.GAP) and "within Causeline" in watched.marks(Told.GAP)[0].reason
+    living = {each.ref.uid: each.revision for each in watched.reflector.reading.living.values()}
+    with Watching(api_of(replay), watched.reflector.resource) as anew:
+        until(lambda: anew.state == "watching")
+        assert living == {each.ref.uid: each.revision for each in anew.reflector.reading.living.values()}

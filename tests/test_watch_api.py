@@ -22,7 +22,7 @@ from collectors.watch import api as module
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
-from tests.reflecting import Watching, until
+from tests.reflecting import Watching, api_to, until
 from timeline.entries import Told
 
 PODS = Resource("", "v1", "Pod", "pods", True)
@@ -131,11 +131,11 @@ def follows(api: Api) -> None:
 
 def test_a_clients_certificate(server: Server) -> None:
     data = {"client-certificate-data": _base64(server.certificate), "client-key-data": _base64(server.key)}
-    follows(Api.from_kubeconfig(server.kubeconfig(data)))
+    follows(api_to(server.kubeconfig(data)))
 
 
 def test_a_token(server: Server) -> None:
-    follows(Api.from_kubeconfig(server.kubeconfig({"token": "first"})))
+    follows(api_to(server.kubeconfig({"token": "first"})))
 
 
 def test_a_program_is_run_again_when_its_token_has_been_exchanged(
@@ -144,7 +144,7 @@ def test_a_program_is_run_again_when_its_token_has_been_exchanged(
     monkeypatch.setattr(module, "_AGAIN", 0.0)
     script = tmp_path / "script"
     script.write_text(gives("first"))
-    api = Api.from_kubeconfig(server.kubeconfig({"exec": program(f". {script}")}))
+    api = api_to(server.kubeconfig({"exec": program(f". {script}")}))
     follows(api)
     server.token = "second"
     with pytest.raises(Unauthorized):
@@ -167,7 +167,7 @@ def test_in_a_pod(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_watch_that_falls_silent_over_tls_is_noticed(server: Server) -> None:
-    api = Api.from_kubeconfig(server.kubeconfig({"token": "first"}), silence=(0.3, 0.3))
+    api = api_to(server.kubeconfig({"token": "first"}), silence=(0.3, 0.3))
     with Watching(api, PODS) as watched:
         until(lambda: len(watched.marks(Told.REACHED)) > 1)
         assert not watched.marks(Told.GAP)
@@ -175,7 +175,7 @@ def test_a_watch_that_falls_silent_over_tls_is_noticed(server: Server) -> None:
 
 def test_a_server_whose_certificate_is_another(server: Server) -> None:
     with pytest.raises(Unreachable, match="not trusted"):
-        Api.from_kubeconfig(server.kubeconfig({"token": "first"}, trusted=False)).get("/api")
+        api_to(server.kubeconfig({"token": "first"}, trusted=False)).get("/api")
 
 
 @pytest.mark.parametrize(
@@ -184,20 +184,20 @@ def test_a_server_whose_certificate_is_another(server: Server) -> None:
         ({"exec": program("echo the login has expired >&2; exit 1")}, "the login has expired"),
         ({"exec": program("echo token=abcdefghij >&2; exit 1")}, "no credentials"),
         ({"exec": {"apiVersion": EXEC, "command": "there-is-no-such-command"}}, "there-is-no-such-command"),
-        ({"tokenFile": "/there/is/no/such/file"}, "/there/is/no/such/file"),
+        ({"tokenFile": "/there/is/no/such/file"}, r"It names a file \(tokenFile\)"),
     ],
 )
 def test_credentials_that_there_are_none_of(server: Server, user: dict[str, Any], why: str) -> None:
     with pytest.raises(Unusable, match=why) as error:
-        Api.from_kubeconfig(server.kubeconfig(user))
+        api_to(server.kubeconfig(user))
     assert "abcdefghij" not in str(error.value)
 
 
 def test_a_kubeconfig_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match=r"There is no kubeconfig .*/config"):
-        Api.from_kubeconfig(tmp_path / "config")
+        api_to(tmp_path / "config")
 
 
 def test_a_context_that_there_is_none_of(server: Server) -> None:
     with pytest.raises(ApiError, match="elsewhere"):
-        Api.from_kubeconfig(server.kubeconfig({}), "elsewhere")
+        api_to(server.kubeconfig({}), "elsewhere")

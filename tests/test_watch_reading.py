@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
-from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, page_of
+from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from timeline.entries import FOREVER, Change, Clock, Entry
 from timeline.kinds import seconds
@@ -169,3 +171,51 @@ def test_an_object_that_cannot_be_used_still_stands() -> None:
     assert reading.listed(odd, AT) is None
     assert not list(reading.vanished({key_in(odd)}, AT, AT))
     assert key_in(msgspec.Raw(b"[]")) == ""
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+REVISIONS = st.none() | st.text(max_size=5) | st.sampled_from(["0", "007", "abc", "-1", "9" * 39, "9" * 40, "٣", "12"])
+FIELDS = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "managedFields", "ownerReferences"]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> dict[str, Any]:
+    """A Pod of which some parts are missing, or are something else."""
+    body = pod(draw(st.integers(1, 9)), "kubelet 00", uid=draw(st.sampled_from(["u1", "u2"])))
+    for name in draw(st.lists(st.sampled_from(FIELDS), max_size=3)):
+        body["metadata"][name] = draw(REVISIONS if name == "resourceVersion" else JSON)
+        if draw(st.booleans()):
+            del body["metadata"][name]
+    for name in draw(st.lists(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "status"]), max_size=2)):
+        body[name] = draw(JSON)
+    return body
+
+
+HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(HOW, damaged()), max_size=8))
+def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(told: list[tuple[str, dict[str, Any]]]) -> None:
+    reading, reached = Reading(PODS, {}), 0
+    found: object
+    for how, body in told:
+        raw, before = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), reading.unusable
+        try:
+            if how == "list":
+                found = reading.listed(msgspec.Raw(raw), AT)
+                assert found is not None or reading.unusable == before + 1
+            else:
+                line = b'{"type":"%b","object":%b}' % (how.encode(), raw)
+                found = reading.event(line, AT, reached)
+        except Malformed:
+            continue
+        if isinstance(found, Entry):
+            assert found.resource_version
+            assert how != "list" or reading.living[key_of(found)].revision >= found.resource_version
+            reached = max(reached, found.resource_version) if how != "list" else reached
+        key_in(msgspec.Raw(raw))

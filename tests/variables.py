@@ -15,6 +15,7 @@ READERS = {
     "hours",
     "networks",
     "words",
+    "folders",
     "get",
     "getenv",
 }  # of dashboard.environment, os.environ and os

@@ -26,7 +26,8 @@ class Workers:
         database = urlunsplit(
             urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
         )
-        self._environment = {**os.environ, "DATABASE_URL": database, **settings}
+        folders = {"CAUSELINE_KUBECONFIG_DIRS": str(folder)}
+        self._environment = {**os.environ, "DATABASE_URL": database, **folders, **settings}
 
     def start(self, name: str) -> None:
         celery = [

@@ -127,7 +127,7 @@ class _Cut:
         line, reason = text.line, text.fault
         try:
             if not reason:
-                return Piece(line, msgspec.json.encode(_value(text.content, self._recording.limits.depth)))
+                return Piece(line, msgspec.json.encode(value(text.content, self._recording.limits.depth)))
         except yaml.MarkedYAMLError as error:
             line = min(line + (error.problem_mark.line if error.problem_mark else 0), text.last)
             reason = f"not YAML: {error.problem}"
@@ -139,7 +139,7 @@ class _Cut:
         return _Text(self._recording.limits.line_bytes)
 
 
-def _value(text: bytes, depth: int) -> Any:
+def value(text: bytes, depth: int) -> Any:
     """One YAML document as JSON knows it: times stay text. Raises yaml.YAMLError, ValueError."""
     root: Any = None
     values = 0

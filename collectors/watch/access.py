@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from collectors.watch.failures import ApiError, Forbidden
+from collectors.watch.bodies import SMALL_BYTES
+from collectors.watch.failures import ApiError, Forbidden, words
 from collectors.watch.failures import Missing as Absent
 from collectors.watch.resources import resources
 from timeline.judge import rulebook
@@ -64,7 +65,7 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> Checked:
     """Reaches it, and asks of each resource whether it may be listed and watched in all namespaces."""
     version = ""
     try:
-        version = str(orjson.loads(api.get("/version")).get("gitVersion") or "unknown")
+        version = _told(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion")) or "unknown"
         served, missing = resources(api, include, exclude)
         return _granted(api, version, served, tuple(missing))
     except ApiError as error:
@@ -91,9 +92,14 @@ def _grant(api: Api, resource: Resource) -> Grant:
         status = orjson.loads(answer).get("status") or {}
         if not status.get("allowed"):
             refused.append(verb)
-            why = why or str(status.get("reason") or status.get("evaluationError") or "")
+            why = why or _told(status.get("reason")) or _told(status.get("evaluationError"))
     name = f"{resource.resource}.{resource.group}" if resource.group else resource.resource
     return Grant(name, qualified(resource.group, resource.kind), tuple(refused), why)
+
+
+def _told(value: object) -> str:
+    """Return a text of an answer as it may be shown."""
+    return words(value) if isinstance(value, str) else ""
 
 
 def blind(unseen: Collection[str]) -> list[Blind]:

@@ -1,38 +1,28 @@
 """One API server: how it is reached and by whom, and raw requests to it. Thread-safe."""
 
-import contextlib
-import logging
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes.client import Configuration
-from kubernetes.client.rest import RESTClientObject
-from kubernetes.config import load_incluster_config, load_kube_config, load_kube_config_from_dict
-from kubernetes.config.config_exception import ConfigException
 from urllib3.connection import HTTPConnection
-from urllib3.exceptions import InsecureRequestWarning
 
-from collectors.redact import redact
+from collectors.watch import configuration
+from collectors.watch.bodies import LIST_BYTES, SMALL_BYTES, body_of
 from collectors.watch.clock import ServerClock
-from collectors.watch.failures import Refused, Unauthorized, Unreachable, Unusable, refused
+from collectors.watch.failures import ApiError, Refused, Unauthorized, Unreachable, Unusable, refused
 from collectors.watch.stream import Stream, Watchdog
 
 _AGENT = "causeline"
 _JSON = "application/json"
-_ERROR_BYTES = 1 << 16
 _AGAIN = 3.0  # seconds before credentials that were refused are loaded once more
 _LISTS = 3  # resources that are listed at the same time
 _CONNECTIONS = 128  # that are kept open
 _ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}  # a dead peer shows in 14 s
-
-Load = Callable[[Configuration], None]
 
 
 class _Request(NamedTuple):
@@ -49,7 +39,12 @@ class Api:
     rotate. Every wait has an end."""
 
     def __init__(
-        self, load: Load, *, connect: float = 10.0, read: float = 30.0, silence: tuple[float, float] = (10.0, 75.0)
+        self,
+        load: configuration.Load,
+        *,
+        connect: float = 10.0,
+        read: float = 30.0,
+        silence: tuple[float, float] = (10.0, 75.0),
     ) -> None:
         """`load` fills a configuration. Seconds to wait for a connection, for bytes of an answer, and for a sign of
         life of a watch (where much came before, where little did). Raises Unusable where nothing can be loaded."""
@@ -65,20 +60,15 @@ class Api:
         self._configuration, self._pool = self._configured()
 
     @classmethod
-    def from_kubeconfig(cls, kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -> "Api":
-        """A file is read again when the server refuses what it says. Raises Unusable."""
-        load: Any = load_kube_config_from_dict
-        if isinstance(kubeconfig, Path):
-            load = load_kube_config
-            if not any(Path(each).expanduser().exists() for each in str(kubeconfig).split(os.pathsep)):
-                raise Unusable(f"There is no kubeconfig {kubeconfig}.")
-        told = str(kubeconfig.expanduser()) if isinstance(kubeconfig, Path) else kubeconfig
-        return cls(lambda to: load(told, context or None, to, persist_config=False), **waits)
+    def from_kubeconfig(cls, reduced: Callable[[], dict[str, Any]], **waits: Any) -> "Api":
+        """`reduced` gives a reduced kubeconfig (`Kubeconfig.reduced`). It is called again, and checks again, whenever
+        the server refuses what it gave. Raises Unusable."""
+        return cls(configuration.from_kubeconfig(reduced), **waits)
 
     @classmethod
     def in_cluster(cls, **waits: Any) -> "Api":
         """As the ServiceAccount of the Pod that this runs in. Raises Unusable."""
-        return cls(load_incluster_config, **waits)
+        return cls(configuration.in_cluster, **waits)
 
     @property
     def host(self) -> str:
@@ -89,14 +79,15 @@ class Api:
         """µs since 1970 by the server's clock."""
         return self.clock.now()
 
-    def get(self, path: str, *, accept: str = _JSON, **query: object) -> bytes:
-        """The body of the answer. Raises ApiError."""
-        return self._whole(_Request("GET", path, query, {"Accept": accept, "Accept-Encoding": "gzip"}, self._timeout))
+    def get(self, path: str, *, accept: str = _JSON, most: int = LIST_BYTES, **query: object) -> bytes:
+        """Return the body of the answer. Raises ApiError; TooLarge where it has more bytes than `most`."""
+        headers = {"Accept": accept, "Accept-Encoding": "gzip"}
+        return self._whole(_Request("GET", path, query, headers, self._timeout), most)
 
     def post(self, path: str, body: bytes) -> bytes:
-        """The body of the answer. Raises ApiError."""
+        """Return the body of the answer, which is a small one. Raises ApiError."""
         headers = {"Accept": _JSON, "Content-Type": _JSON}
-        return self._whole(_Request("POST", path, {}, headers, self._timeout, body))
+        return self._whole(_Request("POST", path, {}, headers, self._timeout, body), SMALL_BYTES)
 
     def stream(self, path: str, stop: threading.Event, *, accept: str = _JSON, **query: object) -> Stream:
         """An answer that goes on; it ends where `stop` is set. Raises ApiError."""
@@ -108,14 +99,18 @@ class Api:
         """Close the connections that nobody uses."""
         self._pool.clear()
 
-    def _whole(self, request: _Request) -> bytes:
+    def _whole(self, request: _Request, most: int) -> bytes:
         response = self._asked(request)
         try:
-            return response.read(decode_content=True)
+            body = body_of(response, most)
+        except ApiError:
+            response.close()
+            raise
         except (urllib3.exceptions.HTTPError, OSError) as error:
+            response.close()
             raise self._unreachable(error) from None
-        finally:
-            response.release_conn()
+        response.release_conn()
+        return body
 
     def _asked(self, request: _Request) -> urllib3.BaseHTTPResponse:
         """An answer that is no error, not read yet; asked for twice where new credentials may help."""
@@ -157,9 +152,12 @@ class Api:
 
     def _refused(self, response: urllib3.BaseHTTPResponse) -> Refused:
         told = b""
-        with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
-            told = response.read(_ERROR_BYTES, decode_content=True)
-        response.close()
+        try:
+            told = body_of(response, SMALL_BYTES)
+        except (ApiError, urllib3.exceptions.HTTPError, OSError):
+            response.close()
+        else:
+            response.release_conn()
         return refused(told, response.status, response.headers.get("Retry-After"))
 
     def _unreachable(self, error: Exception) -> Unreachable:
@@ -167,12 +165,8 @@ class Api:
         return Unreachable(f"{self._configuration.host.rpartition('@')[2]} {_because(error)}.")
 
     def _credentials(self) -> dict[str, str]:
-        """A header, where the credentials are no certificate; a token that expires is renewed here."""
-        try:
-            told = self._configuration.auth_settings().get("BearerToken")
-        except (ConfigException, OSError, ValueError) as error:
-            raise Unusable(f"The credentials cannot be renewed ({type(error).__name__}).") from None
-        return {"Authorization": str(told["value"]).strip()} if told else {}
+        told = configuration.authorization(self._configuration)
+        return {"Authorization": told} if told else {}
 
     def _reload(self, before: float) -> bool:
         """Whether other credentials may be there now than those of which `before` tells when they were loaded."""
@@ -184,26 +178,11 @@ class Api:
             self._configuration, self._pool = self._configured()
             return True
 
-    def _configured(self) -> tuple[Configuration, urllib3.PoolManager]:
-        configuration = Configuration()
-        configuration.connection_pool_maxsize = _CONNECTIONS
-        configuration.socket_options = [*HTTPConnection.default_socket_options, *_keeping_alive()]
-        try:
-            with _Complaints() as complaints:
-                self._load(configuration)
-            pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
-        except ConfigException as error:
-            raise Unusable(f"The configuration cannot be used: {_first_line(error)}") from None
-        except OSError as error:
-            raise Unusable(f"The configuration cannot be read: {error.filename}: {error.strerror}.") from None
-        except Exception as error:  # a kubeconfig that is no YAML, a certificate that is none: each has its own
-            raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
-        if complaints.told:
-            raise Unusable(f"There are no credentials: {_first_line(complaints.told[0])}")
+    def _configured(self) -> tuple[Any, urllib3.PoolManager]:
+        options = [*HTTPConnection.default_socket_options, *_keeping_alive()]
+        found = configuration.configured(self._load, options, _CONNECTIONS)
         self._loaded = time.monotonic()
-        if not configuration.verify_ssl:
-            urllib3.disable_warnings(InsecureRequestWarning)  # whoever connects is told once, not with each request
-        return configuration, pool
+        return found
 
 
 def _keeping_alive() -> list[tuple[int, int, int]]:
@@ -234,26 +213,3 @@ def _because(error: BaseException) -> str:
 def _errno(error: BaseException) -> int:
     before = error.__cause__ or error.__context__
     return before.errno or 0 if isinstance(before, OSError) else 0
-
-
-def _first_line(error: object) -> str:
-    return str(error).partition("\n")[0][:200].rstrip(".") + "."
-
-
-class _Complaints(logging.Handler):
-    """What the package kubernetes only logs: that a program gave no credentials."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.told: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == threading.get_ident() and "kubernetes" in record.pathname:
-            self.told.append(redact(record.getMessage()))
-
-    def __enter__(self) -> "_Complaints":
-        logging.getLogger().addHandler(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger().removeHandler(self)

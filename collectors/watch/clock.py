@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from timeline.entries import microseconds
 
 _SECOND = 1_000_000  # µs
+_EARLIEST, _LATEST = 0, 4_102_444_800 * _SECOND  # 1970 and 2100: another time can be no cluster's
 _DRIFT = 100  # µs a second: no clock of a computer goes further astray
 
 
@@ -33,7 +34,9 @@ class ServerClock:
         """Take in the Date header of an answer. One that is no date tells nothing."""
         try:
             told = microseconds(parsedate_to_datetime(date or ""))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
+            return
+        if not _EARLIEST < told < _LATEST:
             return
         low, high = told - _micros(answered), told + _SECOND - _micros(asked)
         with self._lock:

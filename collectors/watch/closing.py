@@ -6,7 +6,7 @@ import msgspec
 
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError
-from collectors.watch.reflector import METADATA_LIST, PAGE, Reflector
+from collectors.watch.reflector import METADATA_LIST, PAGE, PAGES, Reflector
 from timeline.entries import Mark, Told, revision
 
 
@@ -45,7 +45,7 @@ def complete(api: Api, reflector: Reflector) -> Mark | None:
     shown: dict[str, int] = {}
     query: dict[str, Any] = {"limit": PAGE, "accept": METADATA_LIST}
     try:
-        while True:
+        for _ in range(PAGES):
             page = _list.decode(api.get(reflector.path, **query))
             for item in page.items or ():
                 told = item.metadata
@@ -53,7 +53,9 @@ def complete(api: Api, reflector: Reflector) -> Mark | None:
             if not page.metadata.continue_:
                 break
             query["continue"] = page.metadata.continue_
-    except (ApiError, ValueError):
+        else:
+            return None
+    except (ApiError, ValueError, RecursionError):
         return None
     at = revision(page.metadata.resourceVersion)
     living = {uid: each.revision for uid, each in dict(reflector.reading.living).items()}

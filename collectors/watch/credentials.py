@@ -15,15 +15,17 @@ from django.conf import settings
 
 from collectors.watch import programs
 from collectors.watch.failures import Unusable
-from collectors.watch.kubeconfig import MOST_BYTES, Kubeconfig
+from collectors.watch.files import Allowed
+from collectors.watch.kubeconfig import Kubeconfig, own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from collectors.watch.api import Api
+    from collectors.watch.kubeconfig import Read
     from timeline.models import Cluster
 
-__all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "seal", "unseal"]
+__all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "own_kubeconfig", "seal", "unseal"]
 
 STORED, BY_PATH, IN_CLUSTER = "stored", "path", "in-cluster"
 NO_KEY = (
@@ -46,13 +48,10 @@ def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api
             case "in-cluster":
                 return Api.in_cluster()
             case "path":
-                path = Path(reference["path"])
-                kubeconfig = kubeconfig_at(path)
-                may_run = may_run_programs(cluster, reference, kubeconfig)
-                context = kubeconfig.usable(reference.get("context", ""), programs=may_run)
-                return Api.from_kubeconfig(path, context.name)
+                return Api.from_kubeconfig(lambda: _read_by_path(cluster, reference))
             case _ if secret is not None:
-                return Api.from_kubeconfig(orjson.loads(unseal(secret)), "")
+                kept = Kubeconfig(orjson.loads(unseal(secret)))
+                return Api.from_kubeconfig(kept.reduced)
     except Unusable:
         raise
     except Exception as error:  # what the package says of credentials may quote them
@@ -70,17 +69,29 @@ def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeco
     return programs.allowed(cluster, reference)
 
 
+def _read_by_path(cluster: str, reference: dict[str, Any]) -> dict[str, Any]:
+    """Read, check and reduce a kubeconfig that is only referred to. Raises Unusable."""
+    kubeconfig = kubeconfig_at(Path(reference["path"]))
+    may_run = may_run_programs(cluster, reference, kubeconfig)
+    return kubeconfig.reduced(reference.get("context", ""), by_path().read, programs=may_run)
+
+
 def kubeconfig_at(path: Path) -> Kubeconfig:
-    """Raises Unusable. An uploaded file is none: who may upload could have a program run."""
-    if path.resolve().is_relative_to(settings.UPLOAD_DIR):
-        raise Unusable("A kubeconfig cannot lie among the uploads.")
-    try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise Unusable(f"{path} is no file of the size of a kubeconfig.")
-        content = path.read_bytes()
-    except OSError as error:
-        raise Unusable(f"{path} cannot be read where Causeline runs: {error.strerror}.") from None
-    return Kubeconfig(content)
+    """Return the kubeconfig of a path that is read again and again. Raises Unusable outside of the allowed folders."""
+    return Kubeconfig(by_path().read(path), path.parent)
+
+
+def own_kubeconfig(paths: Sequence[Path]) -> tuple[Kubeconfig, Read]:
+    """Return what whoever runs a command has given, and what reads the files that it names: those beside it, and those
+    in the folders that an operator allows. Raises Unusable."""
+    never = (settings.UPLOAD_DIR,)
+    beside = tuple(path.parent for path in paths)
+    return own(paths, Allowed(None, never)), Allowed((*beside, *settings.KUBECONFIG_DIRS), never).read
+
+
+def by_path() -> Allowed:
+    """An uploaded file is never read: whoever may upload could name a program in it."""
+    return Allowed(settings.KUBECONFIG_DIRS, (settings.UPLOAD_DIR,))
 
 
 def seal(plain: bytes) -> bytes:

@@ -5,6 +5,7 @@ import msgspec
 from collectors.redact import redact
 
 _LONGEST = 300  # letters of what a server says
+_READ = 10_000  # of it, in which credentials are looked for
 
 
 class ApiError(Exception):
@@ -17,6 +18,10 @@ class ApiError(Exception):
 
 class Unreachable(ApiError):
     """No connection, no answer in time, or one that broke off."""
+
+
+class TooLarge(ApiError):
+    """An answer has more bytes than are read of one of its kind."""
 
 
 class Unusable(ApiError):
@@ -79,6 +84,12 @@ def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Ref
     details = told.details or _Details()
     code = told.code or status
     wait = float(retry_after) if retry_after and retry_after.isdecimal() else details.retryAfterSeconds or None
-    said = redact(told.message or "")[:_LONGEST]
-    message = f"The API server answered {code}{': ' + said if said else ' ' + (told.reason or '')}".rstrip(" .") + "."
-    return _TYPES.get(code, Refused)(message, code, told.reason or "", wait)
+    said, reason = words(told.message), words(told.reason)
+    message = f"The API server answered {code}{': ' + said if said else ' ' + reason}".rstrip(" .") + "."
+    return _TYPES.get(code, Refused)(message, code, reason, wait)
+
+
+def words(told: str | None) -> str:
+    """Return what a server says so that it can be stored and shown: short, on one line, and without credentials."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in (told or "")[:_READ])
+    return str(redact(plain))[:_LONGEST].strip()

@@ -15,7 +15,7 @@ import psycopg
 from django import db
 from django.utils import timezone
 
-from collectors.watch.failures import ApiError
+from collectors.watch.failures import ApiError, words
 from collectors.watch.streams import Streams
 from collectors.watch.taking import Ended, Taking
 from timeline import leases, live, push
@@ -63,7 +63,7 @@ class Follower(threading.Thread):
             except Exception as error:
                 database = isinstance(error, db.Error | psycopg.Error)
                 logger.warning("%s goes on from its last commit: %s", self.name, error, exc_info=not database)
-                self._fail(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                self._fail(words(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
             finally:
                 db.connection.close()
             if self._over.wait(pause):

@@ -1,30 +1,45 @@
-"""Pure but for files it is told to inline: a kubeconfig, cut down to the one context that is used.
+"""Checks a kubeconfig and cuts it down to the one context that is used.
 
-Nothing of its content stands in what is raised: that may be secret.
+What `reduced` returns is all that is ever given to the client library: plain strings and booleans of known fields, with
+the content of files instead of their names. Errors do not quote what a kubeconfig holds, because that may be secret.
 """
 
 import base64
+import os
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from collectors.formats.yaml_documents import value
+from collectors.watch.exec_plugins import exec_plugin
 from collectors.watch.failures import Unusable
+from collectors.watch.files import MOST_BYTES, Allowed
 
-MOST_BYTES = 1 << 20
-_CLUSTER = ("server", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url")
+_DEPTH = 20  # of nested YAML
+_CONTEXTS = 1000
+_LONGEST_ADDRESS = 2048  # characters
+_SHOWN = 300  # characters of an address or a name
+_CLUSTER = ("server", "certificate-authority-data", "tls-server-name", "proxy-url")
 _USER = ("token", "client-certificate-data", "client-key-data", "username", "password")
+_INSECURE = "insecure-skip-tls-verify"
 _FILES = {  # field: the one that holds its content, in base64 or as it is
     "certificate-authority": "certificate-authority-data",
     "client-certificate": "client-certificate-data",
     "client-key": "client-key-data",
     "tokenFile": "token",
 }
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
+_SERVER = re.compile(rf"https?://{_HOST}(?:/[A-Za-z0-9._~%:=+/-]*)?")
+_PROXY = re.compile(rf"https?://(?:[^\s@/?#]*@)?{_HOST}/?")
 _USER_OF = re.compile(r"^(\w+://)[^/]*@")  # an address
 _OTHERS = ("as", "as-groups", "as-uid", "as-user-extra")
 _PROGRAMS = ("exec", "auth-provider")
 INSTEAD = "Give Causeline a ServiceAccount and its token instead; `causeline connect --print-rbac` shows how."
+
+Read = Callable[[Path, str], bytes]  # a path, and what to call it in messages; raises Unusable
 
 
 class Context(NamedTuple):
@@ -36,122 +51,190 @@ class Context(NamedTuple):
     programs: bool  # its credentials come from a program, which would run where the cluster is watched
 
 
-class Kubeconfig:
-    """What a file says. Raises Unusable for anything else than a kubeconfig with a context."""
+class _Fields(NamedTuple):
+    """A cluster, a user or a context, and the folder of the file that it stands in."""
 
-    def __init__(self, content: bytes) -> None:
-        if len(content) > MOST_BYTES:
-            raise Unusable(f"It is larger than {MOST_BYTES >> 20} MiB, which no kubeconfig is.")
-        try:
-            told = yaml.safe_load(content)
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f" (line {mark.line + 1})" if mark else ""
-            raise Unusable(f"It is not YAML{where}, and so no kubeconfig.") from None
-        except (ValueError, RecursionError):
-            raise Unusable("It is not YAML, and so no kubeconfig.") from None
-        if not isinstance(told, dict) or not isinstance(told.get("contexts"), list):
+    fields: dict[str, Any]
+    folder: Path | None
+
+
+class Kubeconfig:
+    """A parsed kubeconfig. Raises Unusable for anything that is not a kubeconfig with a context."""
+
+    def __init__(self, content: bytes | dict[str, Any], folder: Path | None = None) -> None:
+        """`folder`: where the file lies; the files that it names are looked for there."""
+        told = content if isinstance(content, dict) else _parsed(content)
+        if not isinstance(told.get("contexts"), list):
             raise Unusable("It is no kubeconfig: it has no contexts.")
-        self._clusters = _named(told, "clusters", "cluster")
-        self._users = _named(told, "users", "user")
-        self._contexts = _named(told, "contexts", "context")
-        current = told.get("current-context")
-        self.current = current if current in self._contexts else next(iter(self._contexts), "")
+        self._clusters = _named(told, "clusters", "cluster", folder)
+        self._users = _named(told, "users", "user", folder)
+        self._contexts = _named(told, "contexts", "context", folder)
         if not self._contexts:
             raise Unusable("It is no kubeconfig: it has no contexts.")
+        if len(self._contexts) > _CONTEXTS:
+            raise Unusable(
+                f"It has more than {_CONTEXTS} contexts. `kubectl config view --raw --flatten --minify` writes one."
+            )
+        self._current = told.get("current-context")
+
+    @classmethod
+    def merged(cls, parts: Sequence["Kubeconfig"]) -> "Kubeconfig":
+        """Return several files as one, as kubectl merges them: of what has the same name, the first one counts."""
+        first = parts[0]
+        for part in parts[1:]:
+            first._clusters = part._clusters | first._clusters
+            first._users = part._users | first._users
+            first._contexts = part._contexts | first._contexts
+            first._current = first._current or part._current
+        return first
+
+    @property
+    def current(self) -> str:
+        return self._current if self._current in self._contexts else next(iter(self._contexts))
 
     def contexts(self) -> list[Context]:
-        """Those that name a cluster, the current one first."""
+        """Return the contexts that name a cluster, the current one first."""
         found = [self._context(name) for name in self._contexts if self._cluster_of(name) is not None]
         return sorted(found, key=lambda each: (not each.current, each.name))
 
     def context(self, name: str = "") -> Context:
-        """The one of this name, or the current one. Raises Unusable."""
+        """Return the context of this name, or the current one. Raises Unusable."""
         wanted = name or self.current
         if wanted not in self._contexts:
-            names = ", ".join(sorted(self._contexts)[:20])
-            raise Unusable(f"It has no context {wanted}. There are: {names}.")
+            names = ", ".join(each[:_SHOWN] for each in sorted(self._contexts)[:20])
+            raise Unusable(f"It has no context {wanted[:_SHOWN]}. There are: {names}.")
         if self._cluster_of(wanted) is None:
-            raise Unusable(f"The context {wanted} names a cluster that is not in it.")
+            raise Unusable(f"The context {wanted[:_SHOWN]} names a cluster that is not in it.")
         return self._context(wanted)
 
     def usable(self, name: str = "", *, programs: bool) -> Context:
-        """The one of this name. Raises Unusable where a program gives its credentials that may not run, or where it
-        speaks for somebody else."""
+        """Return the context of this name. Raises Unusable where its credentials come from a program although
+        `programs` may not run, or where it impersonates somebody."""
         context = self.context(name)
-        user = self._user_of(context.name)
+        user = self._user_of(context.name).fields
         if context.programs and not programs:
-            what = "a program (exec)" if "exec" in user else "an auth-provider"
+            what = "a program (exec)" if user.get("exec") is not None else "an auth-provider"
             raise Unusable(
                 f"The credentials of the context {context.name} come from {what}, which would have to run where the "
                 f"cluster is watched. {INSTEAD} Or connect with `causeline connect --by-path`, which lets it run."
             )
-        if any(field in user for field in _OTHERS):
+        if any(user.get(field) is not None for field in _OTHERS):
             raise Unusable(f"The user of the context {context.name} impersonates another, which Causeline does not do.")
         return context
 
-    def reduced(self, name: str = "", folder: Path | None = None) -> dict[str, Any]:
-        """A kubeconfig with that context alone, of fields that Causeline uses, with the files in `folder` inlined.
+    def reduced(self, name: str = "", read: Read | None = None, *, programs: bool = False) -> dict[str, Any]:
+        """Return a kubeconfig with that context alone, of the fields that Causeline uses.
 
-        Raises Unusable where credentials come from a program, or from files and no folder is given.
+        `read` reads the files that it names. Raises Unusable where one is named and there is no `read`, where an
+        address cannot be used, and as `usable` does.
         """
-        context = self.usable(name, programs=False)
-        cluster, user = self._cluster_of(context.name) or {}, self._user_of(context.name)
-        kept = _kept(cluster, _CLUSTER, folder), _kept(user, _USER, folder)
-        if not context.server.startswith(("https://", "http://")):
-            raise Unusable(f"The server of the context {context.name} has no address such as https://10.0.0.1:6443.")
+        context = self.usable(name, programs=programs)
+        cluster, user = self._cluster_of(context.name) or _Fields({}, None), self._user_of(context.name)
+        kept_cluster, kept_user = _kept(cluster, _CLUSTER, read), _kept(user, _USER, read)
+        _check_addresses(context.name, kept_cluster)
+        if cluster.fields.get(_INSECURE) is True:
+            kept_cluster[_INSECURE] = True
+        if context.programs:
+            kept_user |= exec_plugin(user.fields, user.folder)
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": context.name,
             "contexts": [{"name": context.name, "context": {"cluster": "cluster", "user": "user"}}],
-            "clusters": [{"name": "cluster", "cluster": kept[0]}],
-            "users": [{"name": "user", "user": kept[1]}],
+            "clusters": [{"name": "cluster", "cluster": kept_cluster}],
+            "users": [{"name": "user", "user": kept_user}],
         }
 
     def _context(self, name: str) -> Context:
-        cluster, user = self._cluster_of(name) or {}, self._user_of(name)
+        cluster, user = (self._cluster_of(name) or _Fields({}, None)).fields, self._user_of(name).fields
         return Context(
             name=name,
-            server=_USER_OF.sub(r"\1", str(cluster.get("server") or "")).rstrip("/"),
-            user=str(self._contexts[name].get("user") or ""),
+            server=_USER_OF.sub(r"\1", _text(cluster.get("server"))).rstrip("/"),
+            user=_text(self._contexts[name].fields.get("user")),
             current=name == self.current,
-            insecure=bool(cluster.get("insecure-skip-tls-verify")),
-            programs=any(field in user for field in _PROGRAMS),
+            insecure=cluster.get(_INSECURE) is True,
+            programs=any(user.get(field) is not None for field in _PROGRAMS),
         )
 
-    def _cluster_of(self, context: str) -> dict[str, Any] | None:
-        return self._clusters.get(str(self._contexts[context].get("cluster")))
+    def _cluster_of(self, context: str) -> _Fields | None:
+        return self._clusters.get(str(self._contexts[context].fields.get("cluster")))
 
-    def _user_of(self, context: str) -> dict[str, Any]:
-        return self._users.get(str(self._contexts[context].get("user")), {})
+    def _user_of(self, context: str) -> _Fields:
+        return self._users.get(str(self._contexts[context].fields.get("user")), _Fields({}, None))
 
 
-def _named(told: dict[str, Any], field: str, inner: str) -> dict[str, dict[str, Any]]:
+def own(paths: Sequence[Path], allowed: Allowed) -> Kubeconfig:
+    """Return the caller's own kubeconfig, of one file or several. Files that do not exist are passed over, as kubectl
+    does, unless none exists. Raises Unusable."""
+    there = [path for path in paths if path.exists()]
+    if not there:
+        raise Unusable(f"There is no kubeconfig {', '.join(map(str, paths))}.")
+    return Kubeconfig.merged([Kubeconfig(allowed.read(path), path.parent) for path in there])
+
+
+def usual_paths() -> list[Path]:
+    """Return where kubectl looks for a kubeconfig where none is named: KUBECONFIG may hold several paths."""
+    named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    return [path.expanduser().absolute() for path in named or [Path("~/.kube/config")]]
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    if len(content) > MOST_BYTES:
+        raise Unusable(f"It is larger than {MOST_BYTES >> 20} MiB, which no kubeconfig is.")
+    try:
+        told = value(content, _DEPTH)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark else ""
+        raise Unusable(f"It is not YAML{where}, and so no kubeconfig.") from None
+    except ValueError as error:  # an alias, too many values, too deep: these messages quote nothing
+        why = str(error) if "alias" in str(error) else "it is no text that kubectl would write"
+        raise Unusable(f"It cannot be used as a kubeconfig: {why}.") from None
+    if not isinstance(told, dict):
+        raise Unusable("It is no kubeconfig: it has no contexts.")
+    return told
+
+
+def _named(told: dict[str, Any], field: str, inner: str, folder: Path | None) -> dict[str, _Fields]:
     entries = told.get(field)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, _Fields] = {}
     for each in entries if isinstance(entries, list) else ():
         if isinstance(each, dict) and isinstance(each.get("name"), str) and isinstance(each.get(inner), dict):
-            found.setdefault(each["name"], each[inner])
+            found.setdefault(each["name"], _Fields(each[inner], folder))
     return found
 
 
-def _kept(fields: dict[str, Any], wanted: tuple[str, ...], folder: Path | None) -> dict[str, Any]:
-    kept = {name: fields[name] for name in wanted if isinstance(fields.get(name), str | bool)}
+def _text(given: object) -> str:
+    """Return what may be shown of a field: many contexts may share one that is long."""
+    return given[:_SHOWN] if isinstance(given, str) else ""
+
+
+def _check_addresses(context: str, cluster: dict[str, Any]) -> None:
+    server, proxy = cluster.get("server", ""), cluster.get("proxy-url", "")
+    if len(server) > _LONGEST_ADDRESS or not _SERVER.fullmatch(server):
+        raise Unusable(
+            f"The server of the context {context} has no address such as https://10.0.0.1:6443 "
+            "(without a user name, a password or a query)."
+        )
+    if proxy and (len(proxy) > _LONGEST_ADDRESS or not _PROXY.fullmatch(proxy)):
+        raise Unusable(f"The proxy-url of the context {context} is no address such as http://10.0.0.1:3128.")
+
+
+def _kept(entry: _Fields, wanted: tuple[str, ...], read: Read | None) -> dict[str, Any]:
+    fields, folder = entry
+    kept: dict[str, Any] = {name: fields[name] for name in wanted if fields.get(name) is not None}
+    for name, content in kept.items():
+        if not isinstance(content, str):
+            raise Unusable(f"Its {name} is no text; put it in quotes.")
     for field, holds in _FILES.items():
         path = fields.get(field)
         if not isinstance(path, str) or not path or holds not in wanted or kept.get(holds):
             continue
-        if folder is None:
+        if read is None or folder is None:
             raise Unusable(
                 f"It names a file ({field}), which is not at hand here. Write its content into the kubeconfig with "
                 "`kubectl config view --raw --flatten --minify`, and give that."
             )
-        try:
-            content = (folder / path).read_bytes()
-        except OSError as error:
-            raise Unusable(f"Its {field} cannot be read: {error.strerror}.") from None
-        kept[holds] = (
-            content.decode(errors="replace").strip() if holds == "token" else base64.b64encode(content).decode()
-        )
+        file = read(folder / path, f"Its {field}")
+        kept[holds] = file.decode(errors="replace").strip() if holds == "token" else base64.b64encode(file).decode()
     return kept

@@ -8,7 +8,7 @@ import orjson
 from msgspec.structs import replace
 
 from collectors.normalise.objects import sighting_of
-from collectors.watch.failures import Refused, refused
+from collectors.watch.failures import Refused, refused, words
 from collectors.watch.resources import Resource
 from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, revision
 
@@ -144,9 +144,11 @@ class Reading:
             if resource.metadata_only:
                 raw = _bare(raw, resource)
             sighting = sighting_of(raw, change, None, bodies=True, api_version=resource.api_version, kind=resource.kind)
+            if sighting.entry.resource_version is None:
+                raise ValueError("it has no resourceVersion that can be compared, as every API server gives one")
         except (ValueError, RecursionError) as error:
             self.unusable += 1
-            self.why = str(error)
+            self.why = words(str(error))
             return None
         entry = sighting.entry
         own, key, signed = entry.resource_version or 0, key_of(entry), entry.user_agent
@@ -178,7 +180,7 @@ def key_in(item: msgspec.Raw) -> str:
         told = _named.decode(item).metadata
     except (ValueError, RecursionError):
         return ""
-    return told.uid or f"{told.namespace}/{told.name}"
+    return told.uid or (f"{told.namespace}/{told.name}" if told.name else "")
 
 
 def _hash(managers: bytes) -> int:

@@ -4,22 +4,30 @@ What it tells is in order: entries, and marks that say up to where nothing is mi
 it did not see: where the server cannot tell any more what has changed, there is a gap.
 """
 
+import logging
 import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from collectors.watch.api import Api
-from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack
+from collectors.watch.bodies import LIST_BYTES
+from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
 from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
 from timeline.entries import Entry, Mark, Observation, Told
 
+logger = logging.getLogger(__name__)
 PAGE = 500  # objects
+PAGE_BYTES = LIST_BYTES
+_SMALLER = 8  # times, where a page has too many bytes
+PAGES = 20_000  # after which a list has no end
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 _FIRST, _LONGEST = 0.2, 5.0  # seconds before the next try, at first and after many
+_CALM = 300.0  # seconds after a failure, after which the next one is treated as the first
 _AT_MOST = 60.0  # seconds that a server may ask us to wait
 _LASTS = (240, 480)  # seconds after which the server is to end a watch
 _TURN = 0.5  # seconds, after which who waits to list looks whether to go on
@@ -61,10 +69,14 @@ class Reflector:
         self._doubtful = resume is not None  # whether revisions may have gone back meanwhile
         self._unread: int | None = None  # the revision behind which a line could not be read
         self._tries = 0
+        self.failures = 0  # of this program, not of the server
+        self._failure, self._failed_at = "", 0.0  # the last of them, and when it was, time.monotonic
+        self._running_failures = 0  # that came soon after another
         self._told = ("", "")
 
     def run(self, stop: threading.Event) -> None:
-        """Until `stop` is set, soon after which it returns. What `deliver` raises comes through; nothing else does."""
+        """Follow the resource until `stop` is set, soon after which this returns. Nothing else ends it but revisions
+        that went back, which is told, and a `deliver` that raises Stopped."""
         while not stop.is_set():
             try:
                 if self.revision is None:
@@ -89,12 +101,27 @@ class Reflector:
                 if self._tries > 1 or isinstance(error, Refused):
                     self._say("failing", str(error))
                 stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _AT_MOST)))
+            except Exception as error:  # an error of this program must not end the watch unseen
+                logger.exception("the watch of %s failed, and is begun anew", self.resource.name)
+                self._say("failing", self._failed(error))
+                self._lose("the watch failed within Causeline")  # what it was about to tell may be lost
+                stop.wait(min(_AT_MOST, _FIRST * 2 ** min(self._running_failures, 10)) * random.uniform(0.5, 1))
 
     def _pause(self) -> float:
         """Seconds before the next try: more with each that failed."""
         longest: float = min(_LONGEST, _FIRST * 2 ** min(self._tries, 10))
         self._tries += 1
         return longest * random.uniform(0.5, 1)
+
+    def _failed(self, error: Exception) -> str:
+        """Count a failure of this program; what is said of it."""
+        now = time.monotonic()
+        lately = self.failures and now - self._failed_at < _CALM
+        self._running_failures = self._running_failures + 1 if lately else 0
+        self._failed_at = now
+        self.failures += 1
+        self._failure = type(error).__name__
+        return self._complaint()
 
     def _say(self, state: str, error: str = "") -> None:
         if (state, error) != self._told:
@@ -134,7 +161,7 @@ class Reflector:
             gap = self._mark(Told.GAP, began, revision, since=since, since_revision=self._known or None, reason=reason)
             self._deliver([gap])
         seen: set[str] = set()
-        while True:
+        for _ in range(PAGES):
             entries = self._entries(page, seen)
             if stop.is_set():
                 raise Stopped
@@ -142,14 +169,23 @@ class Reflector:
                 break
             self._deliver(entries)
             page = self._page_of(page.following)
+        else:
+            raise Malformed("The list does not end.")
         gone = self.reading.vanished(seen, since, began)
         self._deliver([*entries, *gone, self._mark(Told.LISTED, began, revision)])
         self.revision, self._heard, self._lost, self._doubtful = revision, began, "", False
 
     def _page_of(self, following: str) -> Page:
-        query = {"continue": following} if following else {}
-        accept = {"accept": METADATA_LIST} if self.resource.metadata_only else {}
-        return page_of(self._api.get(self.path, limit=self._page, **query, **accept))
+        query: dict[str, Any] = {"continue": following} if following else {}
+        if self.resource.metadata_only:
+            query["accept"] = METADATA_LIST
+        while True:
+            try:
+                return page_of(self._api.get(self.path, limit=self._page, most=PAGE_BYTES, **query))
+            except TooLarge:
+                if self._page == 1:
+                    raise
+                self._page = max(1, self._page // _SMALLER)
 
     def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
         """What a page shows. Raises RevisionsWentBack where an object is older than it was."""
@@ -158,7 +194,9 @@ class Reflector:
         for item in page.items:
             entry = self.reading.listed(item, arrived)
             if entry is None:
-                seen.add(key_in(item))  # it stands all the same
+                if not (key := key_in(item)):
+                    raise Malformed("The list has an object without a name, so it does not show what is gone.")
+                seen.add(key)  # it stands all the same
             else:
                 entries.append(entry)
                 seen.add(key := key_of(entry))
@@ -251,9 +289,15 @@ class Reflector:
         self._unread = self.revision
 
     def _complaint(self) -> str:
-        count = self.reading.unusable
-        what = "object" if count == 1 else "objects"
-        return f"{count} {what} could not be used. The last one: {self.reading.why}." if count else ""
+        """Return what is wrong although the watch goes on."""
+        told = []
+        if count := self.failures:
+            times = "once" if count == 1 else f"{count} times"
+            told.append(f"The watch failed within Causeline {times} and was begun anew ({self._failure}).")
+        if count := self.reading.unusable:
+            what = "object" if count == 1 else "objects"
+            told.append(f"{count} {what} could not be used. The last one: {self.reading.why}.")
+        return " ".join(told)
 
     def _mark(self, what: Told, time: int, revision: int, **more: object) -> Mark:
         kind = self.resource

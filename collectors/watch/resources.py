@@ -4,6 +4,7 @@ Secrets never are. Of ConfigMaps the metadata is enough for every rule, and thei
 is all that is asked for.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
@@ -11,6 +12,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from collectors.watch.api import Api
+from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
 from timeline.coverage import plural
 from timeline.kinds import described
@@ -25,6 +27,10 @@ _NEVER: dict[GroupKind, str] = {
 }
 _METADATA: frozenset[GroupKind] = frozenset({("", "ConfigMap")})
 _VERBS = {"list", "watch"}
+_MOST = 2000  # resources in the groups that are looked into
+_VERSIONS = 10  # of one group
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")  # of a group, a version or a resource
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,251}")
 
 
 class Resource(NamedTuple):
@@ -179,27 +185,33 @@ def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[lis
     """What the server has in the groups that are wanted or may be meant, each in its preferred version where it is in
     that; and why a group could not be looked into. Raises ApiError where nothing can be."""
     known, failed = _of(api, "", ["v1"]), {}
-    for group in _decoded(_group_list, api.get("/apis")).groups or ():
+    for group in _decoded(_group_list, api.get("/apis", most=DISCOVERY_BYTES)).groups or ():
+        if not _NAME.fullmatch(group.name):
+            continue
         if group.name in wanted or any(_means(name, group.name) for name in include):
             try:
                 known += _of(api, group.name, _versions(group))
             except Refused as error:  # an aggregated server that is away
                 failed[group.name] = str(error)
+            if len(known) + len(failed) > _MOST:
+                raise ApiError(f"The cluster names more than {_MOST} resources in the groups that are to be watched.")
     return known, failed
 
 
 def _versions(group: _Group) -> list[str]:
     """The preferred one first."""
     preferred = group.preferredVersion.version if group.preferredVersion else ""
-    return sorted((each.version for each in group.versions), key=lambda version: version != preferred)
+    served = [each.version for each in group.versions if _NAME.fullmatch(each.version)]
+    return sorted(served, key=lambda version: version != preferred)[:_VERSIONS]
 
 
 def _of(api: Api, group: str, versions: list[str]) -> list[_Known]:
     found: dict[str, _Known] = {}
     for version in versions:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        for each in _decoded(_resource_list, api.get(path)).resources or ():
-            if "/" not in each.name and each.name not in found:
+        for each in _decoded(_resource_list, api.get(path, most=DISCOVERY_BYTES)).resources or ():
+            # What is no name is passed over, as are parts of a resource (pods/log).
+            if _NAME.fullmatch(each.name) and _KIND.fullmatch(each.kind) and each.name not in found:
                 names = {each.name, each.singularName or each.kind.lower(), *(each.shortNames or ())}
                 resource = Resource(group, version, each.kind, each.name, each.namespaced)
                 found[each.name] = _Known(resource, frozenset(names), frozenset(each.verbs or ()))
@@ -209,5 +221,5 @@ def _of(api: Api, group: str, versions: list[str]) -> list[_Known]:
 def _decoded(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:
     try:
         return decoder.decode(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ApiError("What answers there is no API server of Kubernetes.") from None

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from collectors.watch.calibration import calibrate
-from collectors.watch.failures import ApiError
+from collectors.watch.failures import ApiError, words
 from collectors.watch.resources import appeared, resources
 from timeline.streams import PASSES
 
@@ -68,7 +68,7 @@ class Scout(threading.Thread):
                 pause = PAUSES[0]
                 self._over.wait(min(look, compare) - time.monotonic())
             except Exception as error:  # whatever the network does, or an answer says
-                trouble = str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"
+                trouble = str(error) if isinstance(error, ApiError) else words(f"{type(error).__name__}: {error}")
                 self._deliver([Sight([], [], trouble)])
                 self._over.wait(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, longest)

@@ -14,7 +14,8 @@ import urllib3
 from collectors.watch.failures import Unreachable
 
 _PIECE = 1 << 18  # bytes
-_LONGEST = 1 << 26  # bytes of a line; etcd itself takes no object of more than a few MB
+LONGEST = 16 << 20  # bytes of a line; etcd itself takes no object of more than a few MB
+_LINE_SECONDS = 120.0  # in which a line that has begun has to end
 _LOOKS = 0.4  # seconds between two
 _PATIENCE = 8  # times the mean time between two pieces
 _WEIGHT = 0.2  # of the last one in that mean
@@ -61,20 +62,22 @@ class Stream:
 
         Raises Unreachable where it breaks off, also within a line; Silent (which is one); Stopped.
         """
-        parts: list[bytes] = []
-        size = 0
+        line = bytearray()  # that has not ended yet
+        began = 0.0
         while piece := self._piece():
             head, newline, rest = piece.rpartition(b"\n")
             if newline:
-                whole = b"".join([*parts, head])
-                parts, size = [rest], len(rest)
+                line += head
+                whole, line, began = bytes(line), bytearray(rest), self.arrived
                 yield whole.split(b"\n")
             else:
-                parts.append(piece)
-                size += len(piece)
-                if size > _LONGEST:
-                    raise Unreachable(f"A line of the watch is longer than {_LONGEST >> 20} MiB.")
-        if any(parts):
+                began = began if line else self.arrived
+                line += piece
+                if len(line) > LONGEST:
+                    raise Unreachable(f"A line of the watch is longer than {LONGEST >> 20} MiB.")
+                if self.arrived - began > _LINE_SECONDS:
+                    raise Unreachable(f"A line of the watch did not end within {_LINE_SECONDS:.0f} s.")
+        if line:
             raise Unreachable("The watch ended in the middle of a line.")
 
     def _piece(self) -> bytes:
@@ -112,7 +115,7 @@ class Stream:
     def end(self) -> None:
         """Wake its reader up."""
         self.silenced = True
-        with contextlib.suppress(OSError, RuntimeError, ValueError):  # it has ended by itself
+        with contextlib.suppress(Exception):  # it has ended by itself; whoever looks must go on looking
             self._response.shutdown()
 
 

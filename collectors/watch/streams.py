@@ -43,6 +43,7 @@ class Streams:
         self.inbox: Inbox[News] = Inbox()
         self._over = threading.Event()
         self._running: dict[Resource, threading.Event] = {}
+        self._broken = ""  # how a thread ended that should not have
         self._scout = Scout(api, (include, exclude), self.inbox.put, self._over)
 
     def __enter__(self) -> Self:
@@ -67,7 +68,21 @@ class Streams:
         reflector = Reflector(
             self.api, resource, self.inbox.put, standing=standing, resume=resume, heard=heard, tell=self._tell
         )
-        threading.Thread(target=reflector.run, args=[over], name=resource.name, daemon=True).start()
+        threading.Thread(target=self._run, args=[reflector, over], name=resource.name, daemon=True).start()
+
+    def _run(self, reflector: Reflector, over: threading.Event) -> None:
+        try:
+            reflector.run(over)
+        except BaseException as error:
+            self._broken = f"The thread that watched {reflector.resource.name} ended ({type(error).__name__})."
+            raise
+
+    def check(self) -> None:
+        """Raises RuntimeError where a thread has ended that should go on: nothing would be heard of its resource."""
+        if not self._over.is_set() and not self._scout.is_alive():
+            raise RuntimeError("The thread that looked for resources ended.")
+        if self._broken:
+            raise RuntimeError(self._broken)
 
     def stop(self, resource: Resource) -> None:
         self._running.pop(resource).set()

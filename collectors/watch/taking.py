@@ -48,6 +48,7 @@ class Taking:
 
     def turn(self) -> None:
         """Commit what waits; else return after a while. Raises Ended, leases.Lost, and what the database raises."""
+        self._streams.check()
         taken = self._streams.inbox.take(MOST, PASSING, self._committed + GATHER)
         batch = [each for each in taken if isinstance(each, Entry | Mark)]
         now = time.monotonic()

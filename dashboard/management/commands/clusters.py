@@ -1,7 +1,6 @@
 """What `causeline connect`, `clusters`, `disconnect`, `pause` and `resume` run, beside servers that are there."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +12,7 @@ from collectors import connecting
 from collectors.connecting import Refused, Wanted, Way
 from collectors.watch import credentials
 from collectors.watch.access import Checked, check
+from collectors.watch.kubeconfig import usual_paths
 from dashboard import changes, clusters
 from dashboard.connecting import add_arguments
 from dashboard.terminal import Terminal, plain, say
@@ -77,15 +77,13 @@ def _connect(options: dict[str, Any]) -> None:
 def _way(options: dict[str, Any]) -> Way:
     if options["in_cluster"]:
         return connecting.in_cluster()
-    path = Path(options["kubeconfig"] or _usual()).expanduser().absolute()
+    paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else usual_paths()
     if options["by_path"]:
-        return connecting.by_path(path, options["context"], programs_for=options["name"].strip())
-    return connecting.stored(credentials.kubeconfig_at(path), options["context"], path.parent)
-
-
-def _usual() -> str:
-    """Where kubectl looks."""
-    return os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
+        if len(paths) > 1:
+            raise Refused("KUBECONFIG names several files: name the one to connect by its path with --kubeconfig.")
+        return connecting.by_path(paths[0], options["context"], programs_for=options["name"].strip())
+    kubeconfig, read = credentials.own_kubeconfig(paths)
+    return connecting.stored(kubeconfig, options["context"], read)
 
 
 def _show(checked: Checked, way: Way) -> None:
@@ -104,7 +102,7 @@ def _list() -> None:
     for each in told:
         card = clusters.card(each)
         terminal.line(plain(f"{card.name}: {card.word}; {', '.join(card.vitals) or 'nothing seen yet'}"))
-        for line in card.notes:
+        for line in (*card.notes, *(f"{row.name}: {row.word}. {row.error}" for row in card.streams if row.error)):
             terminal.wrapped(plain(line), "  ", "  ")
 
 

@@ -1,0 +1,45 @@
+"""Reads the whole body of an answer in small steps, and counts its bytes both as they come and unpacked."""
+
+import time
+import zlib
+
+import urllib3
+
+from collectors.watch.failures import TooLarge, Unreachable
+
+LIST_BYTES = 64 << 20  # a page of 500 objects has 2 to 20 MiB
+DISCOVERY_BYTES = 8 << 20
+SMALL_BYTES = 1 << 16  # versions, reviews, errors
+_STEP = 1 << 16
+_SECONDS = 120.0  # in which a body has to end
+_GZIP = 31  # zlib's word for it
+
+
+def body_of(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
+    """Return the body, which is read to its end. Raises TooLarge, Unreachable, and what urllib3 raises."""
+    coding = response.headers.get("Content-Encoding", "").strip().lower()
+    if coding not in ("", "identity", "gzip"):
+        raise Unreachable("The API server packed its answer in a way that it was not asked for.")
+    unpacking = zlib.decompressobj(_GZIP) if coding == "gzip" else None
+    ends = time.monotonic() + _SECONDS
+    body = bytearray()
+    came = 0
+    while piece := response.read1(_STEP, decode_content=False):
+        came += len(piece)
+        if unpacking:
+            try:
+                piece = unpacking.decompress(piece, most + 1 - len(body))
+            except zlib.error:
+                raise Unreachable("The API server's answer is damaged: it cannot be unpacked.") from None
+        body += piece
+        if max(came, len(body)) > most:
+            raise TooLarge(f"An answer of the API server is larger than {size_of(most)}, so it was not read on.")
+        if time.monotonic() > ends:
+            raise Unreachable(f"An answer of the API server did not end within {_SECONDS:.0f} s.")
+    if unpacking and came and not unpacking.eof:
+        raise Unreachable("An answer of the API server ended in the middle.")
+    return bytes(body)
+
+
+def size_of(most: int) -> str:
+    return f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"

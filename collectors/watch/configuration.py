@@ -1,0 +1,146 @@
+"""Fills the client library's configuration, and nothing else of the library's ways to find one.
+
+A kubeconfig comes here checked and reduced (`collectors.watch.kubeconfig`), and the library gets that same dict: no
+path, no file in the home folder. Keys of clients do not stay in temporary files, where the library would leave them.
+"""
+
+import base64
+import logging
+import ssl
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import urllib3
+from kubernetes.client import Configuration
+from kubernetes.client.rest import RESTClientObject
+from kubernetes.config import load_incluster_config, load_kube_config_from_dict
+from kubernetes.config.config_exception import ConfigException
+from urllib3.exceptions import InsecureRequestWarning
+from urllib3.util.ssl_ import create_urllib3_context
+
+from collectors.addresses import is_loopback
+from collectors.redact import redact
+from collectors.watch.failures import Unusable
+from collectors.watch.punctual import POOLS
+
+Load = Callable[[Configuration], ssl.SSLContext]
+_load_kubeconfig: Any = load_kube_config_from_dict  # the library's types are incomplete
+_load_in_cluster: Any = load_incluster_config
+logging.getLogger("urllib3.connection").setLevel(logging.ERROR)  # its warnings quote what a server sends
+_KEY_FIELDS = ("client-certificate-data", "client-key-data")
+
+
+def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
+    """Return what loads a reduced kubeconfig, which is read and checked anew each time. Raises what `read` raises."""
+
+    def load(to: Configuration) -> ssl.SSLContext:
+        told = read()
+        cluster, user = told["clusters"][0]["cluster"], told["users"][0]["user"]
+        keys = {name: user[name] for name in _KEY_FIELDS if user.get(name)}
+        plain = {name: content for name, content in user.items() if name not in keys}
+        given = {**told, "users": [{**told["users"][0], "user": plain}]}
+        _load_kubeconfig(given, None, to, persist_config=False)
+        if "proxy-url" not in cluster and is_loopback(urllib3.util.parse_url(str(to.host)).host or ""):
+            to.proxy = None  # HTTP_PROXY is for what is elsewhere, as for kubectl
+        context = _context(to)
+        if authority := cluster.get("certificate-authority-data"):
+            context.load_verify_locations(cadata=base64.b64decode(authority).decode("ascii"))
+        if len(keys) == len(_KEY_FIELDS):
+            _load_keys(context, [base64.b64decode(keys[name]) for name in _KEY_FIELDS])
+        elif to.cert_file:  # a program has given them
+            context.load_cert_chain(to.cert_file, to.key_file)
+        return context
+
+    return load
+
+
+def in_cluster(to: Configuration) -> ssl.SSLContext:
+    """Load what Kubernetes gives to a Pod."""
+    _load_in_cluster(to)
+    context = _context(to)
+    context.load_verify_locations(cafile=to.ssl_ca_cert)
+    return context
+
+
+def _context(to: Configuration) -> ssl.SSLContext:
+    """Return what checks the server's certificate; by the system's authorities where none is named."""
+    context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if to.verify_ssl else ssl.CERT_NONE)
+    if not to.ssl_ca_cert:
+        context.load_default_certs()
+    return context
+
+
+def _load_keys(context: ssl.SSLContext, parts: list[bytes]) -> None:
+    """OpenSSL takes keys from files alone: these are gone when this returns."""
+    with tempfile.TemporaryDirectory(prefix="causeline-") as folder:
+        certificate, key = Path(folder) / "certificate", Path(folder) / "key"
+        certificate.write_bytes(parts[0])
+        key.write_bytes(parts[1])
+        context.load_cert_chain(certificate, key)
+
+
+def configured(load: Load, socket_options: list[tuple[int, int, int]], connections: int) -> tuple[Configuration, Any]:
+    """Return a filled configuration, and the pool of connections that follows from it. Raises Unusable."""
+    configuration = Configuration()
+    configuration.connection_pool_maxsize = connections
+    configuration.socket_options = socket_options
+    try:
+        with _Complaints() as complaints:
+            context = load(configuration)
+        configuration.ssl_ca_cert = configuration.cert_file = configuration.key_file = None  # `context` has them
+        pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+    except Unusable:
+        raise
+    except ConfigException as error:
+        raise Unusable(f"The configuration cannot be used: {_first_line(error)}") from None
+    except ssl.SSLError:
+        raise Unusable("The configuration cannot be used: a certificate or a key in it is none.") from None
+    except OSError as error:
+        raise Unusable(f"The configuration cannot be read: {error.filename}: {error.strerror}.") from None
+    except Exception as error:  # data that are not base64, a token that is no JSON: each has its own
+        raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
+    if complaints.told:
+        raise Unusable(f"There are no credentials: {_first_line(complaints.told[0])}")
+    pool.connection_pool_kw["ssl_context"] = context
+    pool.pool_classes_by_scheme = POOLS
+    if not configuration.verify_ssl:
+        urllib3.disable_warnings(InsecureRequestWarning)  # whoever connects is told once, not with each request
+    return configuration, pool
+
+
+def authorization(configuration: Configuration) -> str:
+    """Return the header, or "" where a certificate is shown instead. A token that expires is renewed here.
+
+    Raises Unusable.
+    """
+    try:
+        told = configuration.auth_settings().get("BearerToken")
+    except (ConfigException, OSError, ValueError) as error:
+        raise Unusable(f"The credentials cannot be renewed ({type(error).__name__}).") from None
+    return str(told["value"]).strip() if told else ""
+
+
+def _first_line(error: object) -> str:
+    return str(error).partition("\n")[0][:200].rstrip(".") + "."
+
+
+class _Complaints(logging.Handler):
+    """What the package kubernetes only logs: that a program gave no credentials."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == threading.get_ident() and "kubernetes" in record.pathname:
+            self.told.append(redact(record.getMessage()))
+
+    def __enter__(self) -> "_Complaints":
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)

@@ -1,0 +1,396 @@
+"""An API server that answers what no API server answers: each answer has an end, and memory does not grow with it."""
+
+import base64
+import contextlib
+import gzip
+import resource
+import socket
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from collectors.watch import bodies, punctual, stream
+from collectors.watch.access import check
+from collectors.watch.api import Api
+from collectors.watch.failures import ApiError, Unreachable
+from collectors.watch.resources import Resource, resources
+from tests.load import busy
+from tests.reflecting import Watching, api_to, until
+from tests.test_connecting import signed
+from timeline.entries import Told
+
+PODS = Resource("", "v1", "Pod", "pods", True)
+SECRET = "pl4nted-t0ken"
+MEMORY = 256 << 20  # bytes by which the process may grow in one of these tests
+Send = Callable[[bytes], None]
+
+
+class Server:
+    """Gives each request (its first line, and its head) to a function that may send whatever it likes."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[bytes, Send], None] = lambda line, send: None
+        self.heads: list[bytes] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self._open.append(self._socket.accept()[0])
+                threading.Thread(target=self._serve, args=(self._open[-1],), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with contextlib.suppress(OSError), client:
+            lines = client.makefile("rb")
+            line = lines.readline()
+            self.heads.append(line + b"".join(iter(lines.readline, b"\r\n")))
+            self.answer(line, client.sendall)
+
+    def close(self) -> None:
+        for each in (self._socket, *self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """The process's memory may not have grown by more than MEMORY at any moment of the test."""
+    before = _peak()
+    yield
+    assert _peak() - before < MEMORY
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def api_of(server: Server) -> Api:
+    cluster, user = {"server": server.url}, {"token": SECRET}
+    told: dict[str, Any] = {
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+    }
+    return api_to(told, connect=1.0, read=1.0, silence=(0.5, 1.0))
+
+
+def ok(*headers: bytes) -> bytes:
+    return b"\r\n".join([b"HTTP/1.1 200 OK", b"Connection: close", *headers, b"", b""])
+
+
+def chunk(piece: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
+
+
+def whole(body: bytes, *headers: bytes) -> bytes:
+    return ok(b"Content-Length: %d" % len(body), *headers) + body
+
+
+def answering(told: bytes) -> Callable[[bytes, Send], None]:
+    return lambda line, send: send(told)
+
+
+CHUNKED = b"Transfer-Encoding: chunked"
+BOMB = zlib.compressobj(9, zlib.DEFLATED, 31)
+BOMB_BYTES = b"".join(BOMB.compress(bytes(1 << 20)) for _ in range(512)) + BOMB.flush()  # 512 MiB in 0.5
+
+
+def bomb(line: bytes, send: Send) -> None:
+    send(whole(BOMB_BYTES, b"Content-Encoding: gzip"))
+
+
+def bomb_in_a_bomb(line: bytes, send: Send) -> None:
+    send(whole(gzip.compress(BOMB_BYTES), b"Content-Encoding: gzip, gzip"))
+
+
+def endless(line: bytes, send: Send) -> None:
+    send(ok(CHUNKED))
+    while True:
+        send(chunk(b" " * 65536))
+
+
+def endless_without_a_chunk(line: bytes, send: Send) -> None:
+    send(ok(CHUNKED))
+    while True:
+        send(b"1" * 65536)
+
+
+def endless_extension(line: bytes, send: Send) -> None:
+    send(ok(CHUNKED) + b"5;")
+    while True:
+        send(b"x" * 65536)
+
+
+def endless_trailer(line: bytes, send: Send) -> None:
+    send(ok(CHUNKED) + b"0\r\nx: ")
+    while True:
+        send(b"x" * 65536)
+
+
+def endless_header(line: bytes, send: Send) -> None:
+    send(b"HTTP/1.1 200 OK\r\nX: ")
+    while True:
+        send(b"x" * 65536)
+
+
+def endless_headers(line: bytes, send: Send) -> None:
+    send(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        send(b"X: y\r\n" * 1000)
+
+
+def endless_status(line: bytes, send: Send) -> None:
+    while True:
+        send(b"HTTP/1.1 " * 1000)
+
+
+def endless_continue(line: bytes, send: Send) -> None:
+    while True:
+        send(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+
+
+def damaged(line: bytes, send: Send) -> None:
+    send(whole(b"no gzip at all", b"Content-Encoding: gzip"))
+
+
+def half(line: bytes, send: Send) -> None:
+    send(whole(gzip.compress(b"{}" * 1000)[:-20], b"Content-Encoding: gzip"))
+
+
+def too_long(line: bytes, send: Send) -> None:
+    send(ok(b"Content-Length: 999999999999") + b"{}")
+
+
+BAD = [
+    bomb, bomb_in_a_bomb, endless, endless_without_a_chunk, endless_extension, endless_trailer, endless_header,
+    endless_headers, endless_status, endless_continue, damaged, half, too_long,
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("answer", BAD, ids=lambda each: each.__name__)
+def test_an_answer_without_an_end_is_given_up(
+    answer: Callable[[bytes, Send], None], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(punctual, "HEAD_SECONDS", 0.5)
+    server.answer = answer
+    api = api_of(server)
+    for most in (bodies.LIST_BYTES, bodies.SMALL_BYTES):
+        with pytest.raises(ApiError):
+            api.get("/api/v1/pods", most=most)
+    with pytest.raises(ApiError):
+        api.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", b"{}")
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("status", [b"401", b"403", b"404", b"410", b"429", b"500"])
+def test_an_error_is_read_as_far_as_an_error_goes(status: bytes, server: Server) -> None:
+    for body in (BOMB_BYTES, gzip.compress(b'{"message":"' + b"x" * 5_000_000 + b'"}')):
+        server.answer = answering(whole(body, b"Content-Encoding: gzip").replace(b"200 OK", status + b" No", 1))
+        with pytest.raises(ApiError) as refused:
+            api_of(server).get("/api")
+        assert len(str(refused.value)) < 500
+
+
+def test_what_is_trickled_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes before a read gives up, and the answer never."""
+    monkeypatch.setattr(punctual, "HEAD_SECONDS", 0.6)
+    monkeypatch.setattr(bodies, "_SECONDS", 0.6)
+
+    def trickle(line: bytes, send: Send) -> None:
+        send(b"HTTP/1.1 200 OK\r\n" if b"head" in line else ok(CHUNKED))
+        while True:
+            send(b"X" if b"head" in line else chunk(b" "))
+            time.sleep(0.05)
+
+    server.answer = trickle
+    api = api_of(server)
+    for path in ("/head", "/body"):
+        began = time.monotonic()
+        with pytest.raises(Unreachable):
+            api.get(path)
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.usefixtures("bounded")
+def test_a_line_of_a_watch_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answer = endless
+    watch = api_of(server).stream("/api/v1/pods", threading.Event(), watch="true")
+    with watch, pytest.raises(Unreachable, match=r"longer than 16 MiB"):
+        list(watch.lines())
+
+    def bytewise(line: bytes, send: Send) -> None:
+        send(ok(CHUNKED))
+        while True:
+            send(chunk(b"x"))
+            time.sleep(0.01)
+
+    monkeypatch.setattr(stream, "_LINE_SECONDS", 0.5)
+    server.answer = bytewise
+    watch = api_of(server).stream("/api/v1/pods", threading.Event(), watch="true")
+    with watch, pytest.raises(Unreachable, match="did not end within"):
+        list(watch.lines())
+
+
+@pytest.mark.usefixtures("bounded")
+def test_a_watch_is_not_unpacked(server: Server) -> None:
+    server.answer = bomb
+    watch = api_of(server).stream("/api/v1/pods", threading.Event(), watch="true")
+    with watch, contextlib.suppress(ApiError):
+        assert sum(len(line) for lines in watch.lines() for line in lines) <= len(BOMB_BYTES)
+
+
+def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.watch.reflector.PAGE_BYTES", 20_000)
+    pods = [orjson.loads(commit.body) | {"x": "y" * 300} for commit in busy(100, 0).standing]
+
+    def answer(line: bytes, send: Send) -> None:
+        if b"watch=" in line:
+            send(ok(CHUNKED))
+            return time.sleep(5)
+        limit = int(line.partition(b"limit=")[2].partition(b"&")[0].partition(b" ")[0])
+        after = int(line.partition(b"continue=")[2].partition(b"&")[0].partition(b" ")[0] or 0)
+        metadata = {"resourceVersion": "100", **({"continue": str(after + limit)} if after + limit < 100 else {})}
+        return send(whole(orjson.dumps({"metadata": metadata, "items": pods[after : after + limit]})))
+
+    server.answer = answer
+    with Watching(api_of(server), PODS, page=100) as watched:
+        until(lambda: watched.marks(Told.LISTED))
+        assert {each.ref.name for each in watched.entries} == {pod["metadata"]["name"] for pod in pods}
+    server.answer = bomb
+    with Watching(api_of(server), PODS) as watched:
+        until(lambda: watched.state == "failing")
+        assert "larger than" in watched.states[-1][1]
+
+
+@pytest.mark.parametrize("status", [b"301", b"302", b"303", b"307", b"308"])
+def test_a_redirect_does_not_carry_the_token_elsewhere(status: bytes, server: Server) -> None:
+    other = Server()
+    server.answer = lambda line, send: send(
+        b"HTTP/1.1 "
+        + status
+        + b" Moved\r\nLocation: "
+        + other.url.encode()
+        + b"/\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    )
+    api = api_of(server)
+    for ask in (lambda: api.get("/api"), lambda: api.post("/x", b"{}"), lambda: api.stream("/x", threading.Event())):
+        with pytest.raises(ApiError, match=status.decode()):
+            ask()
+    assert SECRET.encode() in server.heads[0] and not other.heads
+    other.close()
+
+
+def test_a_proxy_of_the_environment_sees_nothing_of_this_machine(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = Server()
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, proxy.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    server.answer = lambda line, send: send(whole(b"{}"))
+    assert api_of(server).get("/api") == b"{}"
+    assert not proxy.heads
+    proxy.close()
+
+
+def discovering(groups: object, listed: object) -> Callable[[bytes, Send], None]:
+    def answer(line: bytes, send: Send) -> None:
+        path = line.split()[1]
+        version = {"gitVersion": "v1.34.1\0" + "x" * 50_000}
+        send(whole(orjson.dumps(version if path == b"/version" else groups if path == b"/apis" else listed)))
+
+    return answer
+
+
+VERBS = ["list", "watch"]
+LISTED = {"resources": [{"name": "pods", "kind": "Pod", "verbs": VERBS}]}
+
+
+def test_discovery_has_an_end(server: Server) -> None:
+    many = [{"name": f"g{n}.example.com", "versions": [{"version": "v1"}]} for n in range(5000)]
+    server.answer = discovering({"groups": many}, LISTED)
+    with pytest.raises(ApiError, match="more than 2000 resources"):
+        resources(api_of(server), ["*.example.com"], [])
+    versions = {"name": "batch", "versions": [{"version": f"v{n}"} for n in range(5000)]}
+    server.heads.clear()
+    server.answer = discovering({"groups": [versions]}, LISTED)
+    resources(api_of(server), [], [])
+    assert len(server.heads) < 20
+
+
+@pytest.mark.parametrize(
+    "name", ["pods?watch=1", "../../apis", "po ds", "pods\r\nX: y", "p\0", "x" * 300, "Pods", "pods/log", ""]
+)
+def test_a_resource_without_a_name_that_can_be_one_is_passed_over(name: str, server: Server) -> None:
+    odd = {"resources": [{"name": name, "kind": "Pod", "verbs": VERBS}, *LISTED["resources"]]}
+    groups = {"groups": [{"name": name, "versions": [{"version": "v1"}]}]}
+    server.answer = discovering(groups, odd)
+    found, _ = resources(api_of(server), ["*"], [])
+    assert {each.resource for each in found} == {"pods"}
+    server.answer = discovering({"groups": [{"name": "batch", "versions": [{"version": name}]}]}, LISTED)
+    assert {each.api_version for each in resources(api_of(server), [], [])[0]} == {"v1"}
+
+
+def test_what_a_cluster_says_of_itself_is_short_and_plain(server: Server) -> None:
+    reviews = orjson.dumps({"status": {"allowed": False, "reason": "no\0\n\x1b[31m" + "x" * 20_000}})
+    listing = discovering({"groups": []}, LISTED)
+    server.answer = lambda line, send: send(whole(reviews)) if line.startswith(b"POST") else listing(line, send)
+    told = check(api_of(server), [], [])
+    assert len(told.version) <= 300 and told.version.isprintable()
+    assert told.refused and all(len(each.why) <= 300 and each.why.isprintable() for each in told.refused)
+    server.answer = discovering({"groups": []}, LISTED)
+    broken = [b"[]", b"null", b"[" * 60_000, b"\xff", b'"x"']
+    server.answer = lambda line, send: send(whole(b'{"gitVersion":{"a":1}}'))
+    assert check(api_of(server), [], []).version == "unknown"
+    for body in broken:
+        server.answer = answering(whole(body))
+        assert check(api_of(server), [], []).problem
+
+
+DATES = [
+    "Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+    "x" * 1000, "Mon, 99 Jan 2024 99:99:99 GMT", "", "Mon, 01 Jan 2024 00:00:00 -2399",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_a_clock_that_no_cluster_has_is_not_believed(date: str, server: Server) -> None:
+    server.answer = lambda line, send: send(whole(b"{}", b"Date: " + date.encode()))
+    api = api_of(server)
+    api.get("/api")
+    assert 0 < api.now() < 4_102_444_800_000_000
+
+
+def test_the_key_of_a_client_is_left_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    certificate, key = (base64.b64encode(path.read_bytes()).decode() for path in signed(tmp_path, "client"))
+    told = {
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"client-certificate-data": certificate, "client-key-data": key}}],
+    }
+    api_to(told)
+    assert not list((tmp_path / "tmp").rglob("*"))
+    with pytest.raises(ApiError, match="a certificate or a key in it is none"):
+        api_to({**told, "users": [{"name": "u", "user": {"client-certificate-data": key, "client-key-data": key}}]})

@@ -6,13 +6,13 @@ supervisor with it.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from collectors.addresses import is_loopback
 from dashboard import address, demo, environment
 from dashboard.launcher import await_page, django_command, finish, free_port, import_sample, migrate, programs, served
 from dashboard.services import ServiceError, Supervisor, leave_root
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     host: str = options.host
-    public = not _is_loopback(host)
+    public = not is_loopback(host)
     if public:
         _refuse_open_door(host)
     login = _login(options, public)
@@ -159,13 +159,6 @@ def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ())
 def _data_dir(options: argparse.Namespace) -> Path:
     given = options.data_dir or environment.text("CAUSELINE_DATA_DIR", "")
     return Path(given or Path.home() / ".local/share/causeline").absolute()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _login(options: argparse.Namespace, public: bool) -> str:

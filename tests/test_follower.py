@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -10,6 +11,8 @@ from django.db import connection
 from collectors import connecting
 from collectors.replay import Replay, serve
 from collectors.watch.follower import Follower
+from collectors.watch.reflector import Reflector
+from collectors.watch.scout import Scout
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.load import busy
 from tests.recordings import SAMPLE
@@ -190,6 +193,30 @@ def test_what_cannot_be_reached_is_said(replay: Replay, followers: list[Follower
     follower.start()
     eventually(lambda: Cluster.objects.get().state == "failing")
     assert Cluster.objects.get().error
+
+
+@pytest.mark.parametrize("ends", [Reflector, Scout])
+def test_a_thread_that_ends_is_missed_and_everything_is_opened_again(
+    ends: type[Reflector | Scout],
+    replay: Replay,
+    followers: list[Follower],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run, ended = ends.run, []
+
+    def once(self: Any, *args: Any) -> None:
+        if not ended:
+            ended.append(self)
+            raise SystemExit
+        run(self, *args)
+
+    monkeypatch.setattr(ends, "run", once)
+    connected(replay, tmp_path)
+    follow(followers)
+    assert ended and "goes on from its last commit" in caplog.text and "thread" in caplog.text
+    eventually_stored(0, play(replay, 10_000))
 
 
 def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_recording(

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from collectors.addresses import is_loopback
 from collectors.watch.access import Checked
 from dashboard import wording
 from timeline.cluster_payloads import (
@@ -229,6 +231,9 @@ def findings_of(checked: Checked, reference: Mapping[str, Any]) -> list[str]:
     told = [f"It answers as Kubernetes {checked.version}."] if checked.version else []
     if reference.get("insecure"):
         told.append("Its certificate is not checked (insecure-skip-tls-verify): anybody in between can read along.")
+    server = urlsplit(str(reference.get("server") or ""))
+    if server.scheme == "http" and not is_loopback(server.hostname or ""):
+        told.append("Its address begins with http://: anybody in between can read along, the credentials included.")
     if checked.problem:
         return [*told, checked.problem]
     if checked.unasked:

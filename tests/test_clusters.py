@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from collectors.watch.access import Checked
 from dashboard import clusters
 from tests import stored
 from tests.recordings import SAMPLE
@@ -204,3 +205,11 @@ def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFix
         call_command("import_recording", str(SAMPLE), name="prod")
     assert ended.value.code == 2
     assert "a cluster feeds prod" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("server", "said"), [("http://10.0.0.1", True), ("http://127.0.0.1:1", False), ("https://a", False)]
+)
+def test_an_address_without_tls_is_told(server: str, said: bool) -> None:
+    answered = clusters.findings_of(Checked("v1.34.1", "It does not answer."), {"server": server})
+    assert any("http://" in each for each in answered) == said

@@ -44,6 +44,7 @@ class Streams:
         self._over = threading.Event()
         self._running: dict[Resource, threading.Event] = {}
         self._broken = ""  # how a thread ended that should not have
+        self._restored = False
         self._scout = Scout(api, (include, exclude), self.inbox.put, self._over)
 
     def __enter__(self) -> Self:
@@ -71,11 +72,13 @@ class Streams:
         threading.Thread(target=self._run, args=[reflector, over], name=resource.name, daemon=True).start()
 
     def _run(self, reflector: Reflector, over: threading.Event) -> None:
+        why = "it returned"
         try:
             reflector.run(over)
-        except BaseException as error:
-            self._broken = f"The thread that watched {reflector.resource.name} ended ({type(error).__name__})."
-            raise
+        except BaseException as error:  # `check` tells it to whoever takes in
+            why = type(error).__name__
+        if not (over.is_set() or self._restored):
+            self._broken = f"The thread that watched {reflector.resource.name} ended ({why})."
 
     def check(self) -> None:
         """Raises RuntimeError where a thread has ended that should go on: nothing would be heard of its resource."""
@@ -88,4 +91,5 @@ class Streams:
         self._running.pop(resource).set()
 
     def _tell(self, resource: Resource, state: str, error: str) -> None:
+        self._restored = self._restored or state == RESTORED
         self.inbox.put([Said(resource, state, error)], last=state == RESTORED)

@@ -204,7 +204,8 @@ def test_a_thread_that_ends_is_missed_and_everything_is_opened_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    run, ended = ends.run, []
+    run = ends.run
+    ended: list[Any] = []
 
     def once(self: Any, *args: Any) -> None:
         if not ended:

@@ -55,8 +55,10 @@ class Asked(NamedTuple):
 
 
 def given(query: QueryDict) -> dict[str, str]:
-    """The parameters that are not empty, as they were written, for the form to show again."""
-    return {name: text for name in (*_ASKED, *LABELS) if (text := _last(query, name))}
+    """The parameters that are not empty, as they were written, for the form to show again; a label as name and kind."""
+    fields = {name: text for name in _ASKED if (text := _last(query, name))}
+    label = next((label for label in LABELS if _last(query, label)), "")
+    return {"kind": LABELS[label], "name": _last(query, label)} | fields if label else fields
 
 
 def asked(query: QueryDict) -> Asked:

@@ -224,6 +224,11 @@ def test_a_wrong_parameter_is_named(client: Client, sample: Source, question: st
     assert said in unescape(answer.content.decode())
 
 
+def test_the_form_keeps_what_a_label_named(client: Client, sample: Source) -> None:
+    answer = client.get("/go", {"pod": "nothing-of-it", "at": "yesterday"}).content.decode()
+    assert 'value="nothing-of-it"' in answer and 'value="pod"' in answer and 'value="yesterday"' in answer
+
+
 def test_the_form_asks_where_the_link_asks_nothing(client: Client) -> None:
     assert "Find an object" in page(client, 200)
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
@@ -51,3 +52,14 @@ def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
     drawing.add_findings([(1, [drawn])])
     holes = drawing.columns()["holes"]
     assert 0 < holes["end"][0] - holes["start"][0] <= 1_000_000
+
+
+def test_no_event_is_told_behind_one_that_followed_it() -> None:
+    found = next(each for each in findings(WATCH) if each.rule == "service-gap").occurrences[0]
+    went, back = found.proof
+    arrived = back.moment.time + 382_000
+    watched = replace(went.moment.entry, arrived=arrived)
+    late = replace(went, moment=replace(went.moment, time=arrived, entry=watched))
+    (_, deleted), (_, created) = documents.proofs(replace(found, proof=(late, back)))
+    assert deleted <= created == back.moment.time
+    assert documents.proofs(found) == [(each, each.moment.time) for each in found.proof]

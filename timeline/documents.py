@@ -38,14 +38,26 @@ def object_payload(ref: ObjectRef) -> ObjectPayload:
     }
 
 
-def proof_payload(proof: Proof) -> ProofPayload:
+def proofs(each: Occurrence) -> list[tuple[Proof, int]]:
+    """The events that prove it, in commit order, each with the time to tell: none lies behind that of a later one, as
+    where nobody dates a deletion and the creation that followed tells a whole second."""
+    found: list[tuple[Proof, int]] = []
+    for proof in reversed(each.proof):
+        time = proof.moment.time
+        if found and time > found[-1][1]:
+            time = max(proof.moment.committed[0], found[-1][1])
+        found.append((proof, time))
+    return found[::-1]
+
+
+def proof_payload(proof: Proof, time: int | None = None) -> ProofPayload:
     at = proof.moment
     revision = at.stamp.resource_version
     earliest, latest = at.committed
     return {
         "role": proof.role,
         "resource_version": None if revision is None else str(revision),
-        "time": timestamp(at.time),
+        "time": timestamp(at.time if time is None else time),
         "earliest": timestamp(earliest),
         "latest": None if latest is None else timestamp(latest),
         "actor": at.actor or None,
@@ -77,7 +89,7 @@ def finding(found: Finding) -> FindingPayload:
         "count": len(found.occurrences) if found.count is None else found.count,
         "summary": found.summary,
         "why": worst.why,
-        "proof": [proof_payload(proof) for each in found.occurrences for proof in each.proof],
+        "proof": [proof_payload(proof, time) for each in found.occurrences for proof, time in proofs(each)],
         "advice": list(found.advice),
     }
 
@@ -178,7 +190,7 @@ def assembled(
 def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
     """What a timeline draws of an occurrence; `number` gives a track's. `group` is the same for all whom it befell
     alike."""
-    proof = [{**proof_payload(one), "at": one.moment.time, "track": number(one.ref)} for one in each.proof]
+    proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
     return {
         "group": digest(found.rule, found.other, found.subject.namespace, f"{each.first} {each.last} {found.severity}"),
         "first": each.first,

@@ -12,6 +12,7 @@ import zstandard
 
 from dashboard.services import ServiceError, leave_root
 from dashboard.services.accounts import Account, give, is_shared, own_account, unnamed_account
+from dashboard.services.view import enter, in_child, planned
 from tests.recordings import SAMPLE
 from tests.test_launcher import OWN_SERVERS, finished
 from tests.test_services import NOBODY, launch
@@ -75,6 +76,34 @@ def test_an_account_is_nobody_elses(home: Path) -> None:
     assert is_shared(NOBODY) and own_account(data_dir) != Account(NOBODY, NOBODY)
     os.chown(data_dir, SOMEBODY.uid, SOMEBODY.gid)
     assert own_account(data_dir) == SOMEBODY
+
+
+def test_a_checkout_that_only_root_may_enter_is_seen_and_nothing_beside_it(home: Path) -> None:
+    checkout, linked = home / "checkout", home / "linked"
+    package, data_dir, python = checkout / "package", checkout / "data", home / "versions" / "3"
+    for folder in (checkout, package, data_dir, python):
+        folder.mkdir(parents=True)
+    checkout.chmod(0o700)
+    data_dir.chmod(0o700)
+    (package / "code.py").write_text("code")
+    (python / "python").write_text("python")
+    (home / "secret").write_text("")
+    linked.symlink_to("versions/3")
+
+    def tried() -> str:
+        os.chown(data_dir, SOMEBODY.uid, SOMEBODY.gid)
+        enter(planned(SOMEBODY, [checkout, linked / "python"], data_dir), SOMEBODY)
+        os.setgroups([])
+        os.setgid(SOMEBODY.gid)
+        os.setuid(SOMEBODY.uid)
+        (data_dir / "written").write_text("")
+        assert sorted(path.name for path in checkout.iterdir()) == ["data", "package"]
+        assert sorted(path.name for path in home.iterdir()) == ["checkout", "linked", "versions"]
+        return (package / "code.py").read_text() + (linked / "python").read_text()
+
+    assert in_child(tried) == "codepython"
+    assert (data_dir / "written").exists() and (home / "secret").exists()
+    assert stat.S_IMODE(home.stat().st_mode) == stat.S_IMODE(checkout.stat().st_mode) == 0o700
 
 
 def test_without_the_right_to_mount_it_says_what_stays_roots_and_why(home: Path) -> None:

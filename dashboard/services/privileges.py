@@ -12,6 +12,7 @@ import os
 import struct
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 PACKAGES = Path(__file__).resolve().parent.parent.parent
 _OURS = ("postgres/PG_VERSION", "secret_key", "services.json", "logs/migrate.log")  # one is in each data directory
+_SHOWN = 5  # folders that are named
 _IGNORED = {"lost+found"}
 _PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 8, 38, 47
 _RAISE = 2
@@ -71,9 +73,12 @@ def leave_root(data_dir: Path, say: Callable[[str], None], reads: Sequence[Path]
     if data_dir.stat().st_uid != account.uid and not _hand_over(data_dir, account):
         say(f"{data_dir} is served by a process of root, so this command goes on as root, too.")
         return None
+    folder = Path.cwd()
     if view:
         enter(view, account)
     _become(account, data_dir, keep_reading=keep_reading)
+    with suppress(OSError):
+        os.chdir(folder)  # anew, as the view shows it
     return account
 
 
@@ -112,7 +117,8 @@ def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | Non
             return plain, None, in_child(lambda: _tried(None, plain))
     except OSError as error:
         problem = str(error)
-    where = f"it may not enter {', '.join(map(str, closed))} " if closed else ""
+    shown = [*map(str, closed[:_SHOWN]), *(["…"] if len(closed) > _SHOWN else [])]
+    where = f"it may not enter {', '.join(shown)} " if shown else ""
     return account, None, f"{where}({problem})"
 
 
@@ -121,13 +127,13 @@ def _tried(view: View | None, account: Account) -> str:
     if view:
         enter(view, account)
     _become(account, Path("/"))
-    code = "import django, psycopg, dashboard.services"
+    code = "import sys, django, psycopg, dashboard.services; sys.exit(dashboard.__file__ != sys.argv[1])"
     environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-P", "-c", code]
+    command = [sys.executable, "-P", "-c", code, str(PACKAGES / "dashboard" / "__init__.py")]
     done = subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)
     if not done.returncode:
         return ""
-    return (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
+    return (done.stderr.strip().splitlines() or ["its code cannot be read"])[-1]
 
 
 def _unreadable(view: View | None, account: Account, paths: Sequence[Path]) -> str:

@@ -43,11 +43,9 @@ def planned(account: Account, paths: Iterable[Path], own: Path) -> View:
     folders = {parent for path in needed for parent in path.parents}
     folders |= {path for path in needed if path.is_dir()}
     closed = _closed(account, folders - {_followed(own, links)})
-    while inside := needed & set(closed):  # it is seen by what lies in it
-        needed -= inside
-        more = {_followed(child, links) for folder in inside for child in folder.iterdir()}
-        closed = sorted({*closed, *_closed(account, {path for path in more if path.is_dir()})})
-        needed |= more
+    inside = needed & set(closed)  # what lies in them is needed: it may be open to the account itself
+    needed -= inside
+    needed |= {_followed(child, links) for folder in inside for child in folder.iterdir()}
     return View(sorted(needed), links, closed)
 
 

@@ -58,7 +58,7 @@ def coverage(world: World) -> list[CoverageRow]:
     rows = []
     for (group, kind), seen in sorted(world.seen.items()):
         holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
-        followed_until = world.last if seen.levels else seen.streamed_until  # a watch tells until its last line
+        followed_until = seen.streamed_until if seen.watched else world.last  # a watch tells until its last line
         complete = world.complete(group, kind, world.first, followed_until)
         bodies = seen.streamed or seen.listed or bool(seen.levels.keys() - {Level.METADATA})
         level = _level(seen)
@@ -85,6 +85,8 @@ def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCo
 
 def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
     """`watching`: no audit log is among the source, and so another watch is what it lacks."""
+    if any(row and row.bodies for kind, row in needs if kind in rule.any_of):  # the others tell nothing that it reads
+        needs = [(kind, row if kind not in rule.any_of or (row and row.bodies) else None) for kind, row in needs]
     unseen = [kind for kind, row in needs if row is None]
     spared = len(unseen) < len(needs) and not set(unseen) - set(rule.any_of)
     listed = [row for _, row in needs if row and row.level == "list"]
@@ -177,7 +179,7 @@ def plural(kind: str) -> str:
 
 
 def _level(seen: Seen) -> Depth:
-    if seen.levels:
+    if seen.levels and not seen.watched:
         level: Level = max(Level, key=lambda each: (seen.levels[each], each is Level.FULL))
         return level.value
     return "watch" if seen.streamed else "list"

@@ -76,6 +76,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     asked: int = 0  # when the deletion was asked for, microseconds; whole seconds, the API server's clock
     finalizers: tuple[str, ...] = ()
     generation: int = 0
+    at_once: bool = False  # no grace is left to it; so `asked` may be when its deletion was asked for once more
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):

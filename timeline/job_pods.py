@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from timeline.entries import Change
+from msgspec.structs import replace
+
+from timeline.entries import Change, Clock
 from timeline.order import At
 
 TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer by which a Job holds its Pods
@@ -41,9 +43,18 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     if over and over.facts.terminal and over.actor and over.action != "status":
         limit = known  # it ended by a line that was lost
     yield "open", moments[start].at, limit
-    # Reported by the kubelet while the Job still holds the Pod, this is the end itself: no line before it was lost.
-    itself = over and over.action == "status" and not asked and TRACKING in over.facts.finalizers
-    yield "active", moments[start].at, limit if itself else known
+    # It had not finished when it was asked to end; or the kubelet reported its end while the Job still held it, which
+    # is the end itself: no line before it was lost.
+    yield "active", moments[start].at, limit if over and _tells_when(over) else known
+
+
+def _tells_when(over: Any) -> bool:
+    """Whether a change, by which a Pod is not active any more, tells itself when it ceased to be."""
+    facts = over.facts
+    if facts.deleting and facts.asked:
+        return not facts.terminal and not facts.at_once
+    reported = over.action == "status" or (over.user_agent == "kubelet" and over.change is Change.MODIFIED)
+    return reported and TRACKING in facts.finalizers
 
 
 def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
@@ -54,9 +65,20 @@ def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     gone = next((at for at in range(done, len(moments)) if let_go(moments[at])), len(moments))
     over = moments[gone] if gone < len(moments) else None
     known = _after(moments[gone - 1])
-    # By somebody, to the Pod itself, and not its deletion: this is the removal, not a line after it.
-    itself = over and over.actor and not over.action and over.change is Change.MODIFIED and not over.facts.deleting
-    yield "waiting", moments[done].at, max(known, over.at) if over and itself else known
+    yield "waiting", moments[done].at, max(known, over.at) if over and _lets_go(moments[gone - 1], over) else known
+
+
+def _lets_go(before: Any, after: Any) -> bool:
+    """Whether this is the removal of the finalizer, not a line after it: by somebody, to the Pod itself, and not its
+    deletion. In a watch it leaves no trace among the managedFields; every other change of such a Pod does."""
+    if after.change is not Change.MODIFIED or after.facts.deleting:
+        return False
+    if after.actor:
+        return not after.action
+    alone = replace(before.facts, finalizers=after.facts.finalizers) == after.facts
+    one, other = before.entry, after.entry
+    traceless = one.clock is other.clock is Clock.OBJECT and one.received == other.received
+    return alone and traceless and one.user_agent == other.user_agent
 
 
 def _left(moment: Any) -> bool:

@@ -39,6 +39,21 @@ def horizons(world: World) -> dict[str, int]:
     return {rule.id: world.reached(_kinds(rule, world)) for rule in rulebook()}
 
 
+def _ends(world: World) -> dict[str, int]:
+    """Where the source ends for each rule, by id, where that is not where it ends for all: a log that goes on when the
+    watches have ended, and tells no states, must not turn what they show into what nobody knows."""
+    if world.live:
+        return horizons(world)
+    states = {qualified(*kind): seen.watched for kind, seen in world.seen.items()}
+    until = world.watched_until()
+    ends = {}
+    for rule in rulebook() if until else ():
+        known = [states[kind] for kind in {*rule.judges, *rule.needs, *rule.any_of} if kind in states]
+        if known and all(known):
+            ends[rule.id] = until
+    return ends
+
+
 def touched(world: World, changed: Iterable[Track], ends: Mapping[str, int] | None = None) -> list[Track]:
     """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
     Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
@@ -60,13 +75,15 @@ def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
     """What was found when each of these subjects was judged."""
     found: dict[Key, list[Finding]] = {}
-    ends = horizons(world) if world.live else {}
+    ends = _ends(world)
     for track in subjects:
         if world.reads:
             world.reads.begin(track.key)
         of_track = found[track.key] = []
+        if world.doubled(track):
+            continue
         for rule in _rules_for(track.ref.group, track.ref.kind):
-            world.horizon = (rule.id, ends[rule.id]) if ends else None
+            world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
             of_track += rule.judge(track, world)
     world.horizon = None
     if world.reads:

@@ -17,13 +17,14 @@ from timeline.folding import MANY, Folded, fold
 from timeline.kinds import kind_of
 from timeline.lifelines import Name, Track, lives_of, name_of
 from timeline.observations import identity, merged, reconciled
-from timeline.order import CommitClock, offsets
+from timeline.order import SECOND, CommitClock, offsets
 from timeline.seen import GroupKind, Seen
 from timeline.spaces import FEW, calibrated, shared
 from timeline.streams import Stream
 
 _LONGEST = 2_000  # changes of one object of a live source that are held at a time
 _RECENT = 5_000  # changes that may be drawn otherwise when one comes late
+_ON_ITS_WAY = 5 * SECOND  # µs that a change may take from its commit to whoever watches
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
 
 
@@ -320,7 +321,8 @@ class Ledger:
         if self._offsets:
             groups = [[self._on_time(entry) for entry in entries] for entries in groups]
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
-            groups = [reconciled(entries) for entries in groups]
+            until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
+            groups = [reconciled(entries, until) for entries in groups]
         return lives_of(name, groups, self.clocks[space], space)
 
     def _on_time(self, entry: Entry) -> Entry:
@@ -336,6 +338,8 @@ class Ledger:
             return False
         if self.live:
             return self._follow()
+        if any(seen.levels and (seen.streamed or seen.listed) for seen in self.seen.values()):
+            return False  # what a log tells beside a watch depends on how far the watch goes
         if not {(entry.ref.group, entry.ref.kind) for entry in self._fresh} <= self._spaces.keys():
             return False
         stamps: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
@@ -445,10 +449,15 @@ class Ledger:
         }
 
     def reached(self, kind: GroupKind) -> int:
-        """The drawn time up to which a stream has told everything."""
+        """The drawn time up to which a stream has told everything; whether that is borne out by its revision, too, is
+        what tells a confirmed finding from a suspected one.
+
+        An API server may repeat the revision of a kind that is quiet for ten minutes, while others go on: its bookmarks
+        tell that nothing came meanwhile, but for what is on its way.
+        """
         stream = self.streams[kind]
         clock = self.clocks[self._spaces.get(kind, "")]
-        heard = stream.reached_at if clock.last <= stream.reached else 0
+        heard = stream.reached_at if clock.last <= stream.reached else stream.reached_at - _ON_ITS_WAY
         return max(heard, clock.time_of(stream.reached))
 
     @property

@@ -39,12 +39,15 @@ def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
     return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line, entry.arrived
 
 
-def reconciled(entries: list[Entry]) -> list[Entry]:
+def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
     """The entries of one UID, where some of an audit log tell a state and no revision beside others that tell both.
 
     A log and a watch have no order then, and what they tell twice would seem to come and go. Those that tell the same
-    are one change. What remains of the log beside a watch, which tells each state, only says that there was a write.
+    are one change. What remains of the log beside a watch, which tells each state, only says that there was a write;
+    until the watch ends (microseconds), it is one that the watch tells, or one that changed nothing.
     """
+    if watched_until and entries[0].ref.uid:
+        entries = [entry for entry in entries if not (_bare(entry) and entry.received <= watched_until)] or entries
     loose = sorted((entry for entry in entries if _loose(entry)), key=_precedence)
     other = [entry for entry in entries if entry.clock is Clock.OBJECT and entry.resource_version is not None]
     if not loose or not other or not loose[0].ref.uid:
@@ -71,3 +74,9 @@ def reconciled(entries: list[Entry]) -> list[Entry]:
 def _loose(entry: Entry) -> bool:
     gone = entry.change is Change.DELETED
     return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.facts is not None and not gone
+
+
+def _bare(entry: Entry) -> bool:
+    """Whether it only says that somebody wrote."""
+    told = entry.resource_version is not None or entry.facts is not None or entry.sets
+    return entry.clock is Clock.AUDIT and entry.change is Change.MODIFIED and not told

@@ -61,6 +61,16 @@ class Seen:
                 self.levels -= Counter([before.level])
 
     @property
+    def watched(self) -> bool:
+        """Whether watches and lists alone tell its states: an audit log tells at most that writes were made."""
+        return (self.streamed or self.listed) and not self.levels.keys() - {Level.METADATA}
+
+    @property
+    def tells_state(self) -> bool:
+        """Whether each change of an object is shown with the state after it."""
+        return self.streamed or self.levels.keys() == {Level.FULL}
+
+    @property
     def tells_status(self) -> bool:
         """Whether writes of the status are shown, and all in full: many audit policies leave them out."""
         return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})

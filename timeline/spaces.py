@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import accumulate
 
-from timeline.entries import Change, Clock, Entry
+from timeline.entries import Change, Clock, Entry, Level
 from timeline.kinds import kind_of
 from timeline.order import SECOND
 from timeline.seen import GroupKind, Seen
@@ -16,11 +16,13 @@ FEW = 3  # so many revisions must agree before two counters are taken for one, o
 def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, list[Entry]]) -> dict[GroupKind, str]:
     """Which counter the revisions of each kind are of; "" is the one that most share.
 
-    One audit log vouches for all kinds in it. Of a kind that was only watched, the revisions must lie between
-    those of others as the whole-second times of both do; where one does not, or too few tell, it has its own.
+    One audit log vouches for all kinds of which it tells revisions. Of a kind of which only a watch tells them, they
+    must lie between those of others as the whole-second times of both do; where one does not, or too few tell, it has
+    its own.
     """
     spaces = {kind: "" if shared(*kind) else kind[1] for kind in observed}
-    watched = [kind for kind, seen in observed.items() if not seen.levels and not spaces[kind]]
+    logged = {kind for kind, seen in observed.items() if seen.levels[Level.FULL]}
+    watched = [kind for kind in observed if kind not in logged and not spaces[kind]]
     if not watched:
         return spaces
     timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
@@ -29,7 +31,7 @@ def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, list
             if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
                 timely[kind].append((entry.resource_version or 0, entry.received))
     watched.sort(key=lambda kind: (-len(timely[kind]), kind))
-    vouched = [commit for kind in timely if observed[kind].levels and not spaces[kind] for commit in timely[kind]]
+    vouched = [commit for kind in timely if kind in logged and not spaces[kind] for commit in timely[kind]]
     if not vouched and watched:
         vouched = list(timely[watched.pop(0)])
     space = ""

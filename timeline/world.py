@@ -11,7 +11,7 @@ from timeline.entries import Change, Entry, ObjectRef, Observation
 from timeline.index import Index
 from timeline.ledger import Ledger, Memory
 from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
-from timeline.order import At
+from timeline.order import SECOND, At
 from timeline.reads import LAST, SEEN, WRITES, Reads
 from timeline.seen import GroupKind, Seen
 from timeline.streams import Stream
@@ -41,6 +41,7 @@ class World:
         self.horizon: tuple[str, int] | None = None  # which rule judges, and where the source ends for it, microseconds
         self._horizons: dict[str, int] = {}  # as they were when what depends on them was judged last
         self._names: list[Name] | None = None  # of all lanes, in order
+        self._mixed: set[Name] = set()  # of whose lives some tell no UID
         self._owners: dict[Key, Track | None] = {}  # as they were asked for since it settled
 
     @property
@@ -62,7 +63,7 @@ class World:
             return self._ledger.last
         rule, time = self.horizon
         if self.reads:
-            self.reads.look(*LAST, rule)
+            self.reads.look(*LAST, *([rule] if self.live else []))
         return time
 
     def watched_after(self, time: int, length: int) -> int:
@@ -148,6 +149,7 @@ class World:
         self._completeness = None
         self._owners = {}
         self._names = None
+        self._mix(settled)
         bounded = self._bind(settled, {track.key for track in changed})
         if self.reads:
             for track in changed:
@@ -256,6 +258,15 @@ class World:
         """What was observed of each kind, as far as rules ask for it."""
         return {kind: (set(each.levels), each.tells_status, each.streamed) for kind, each in self._ledger.seen.items()}
 
+    def _mix(self, settled: Iterable[Name]) -> None:
+        """Note the names of whose lives some tell a UID, and some none."""
+        for name in settled:
+            lives = self._lanes[name]
+            if len(lives) > 1 and len({bool(public_uid(life.ref)) for life in lives}) > 1:
+                self._mixed.add(name)
+            else:
+                self._mixed.discard(name)
+
     def _bind(self, settled: Iterable[Name], changed: set[Key]) -> list[Track]:
         """Tell each life by when it had gone; those that this changes beside the changed ones."""
         bounded = []
@@ -304,13 +315,38 @@ class World:
         if self.reads:
             self.reads.look("kind", group, kind)
         for name in self._index.names(group, kind):
-            yield from self._lanes[name]
+            yield from self.incarnations(name)
 
     def incarnations(self, name: Name) -> list[Track]:
-        """The lives of one name, in the order in which they began."""
+        """The lives of one name, in the order in which they began; without those that are told twice."""
         if self.reads:
             self.reads.look("name", name)
-        return self._lanes.get(name, [])
+        lives = self._lanes.get(name, [])
+        return [life for life in lives if not self.doubled(life)] if name in self._mixed else lives
+
+    def doubled(self, track: Track) -> bool:
+        """Whether all that is known of a life are writes that name no UID, and that a watch tells of lives with one."""
+        if track.name not in self._mixed or public_uid(track.ref):
+            return False
+        others = [life for life in self._lanes[track.name] if public_uid(life.ref)]
+        return all(any(self._shows(life, moment) for life in others) for moment in track.moments)
+
+    def _shows(self, life: Track, moment: Moment) -> bool:
+        """Whether a write that names no UID, and tells no state, is one that a watch or a list shows of this life."""
+        if self.reads:
+            self.reads.look(*LAST)
+        seen, entry = self._ledger.seen[life.name[:2]], moment.entry
+        born, begun = life.told("created"), life.told("created") or life.first.time
+        if not seen.watched or entry.facts is not None or begun > entry.staged:
+            return False
+        if entry.change is Change.CREATED:
+            return born is not None and entry.received < born + SECOND
+        gone = entry.change is Change.DELETED and life.ended is None
+        return seen.streamed and (not gone or moment.time <= seen.streamed_until + SECOND)
+
+    def watched_until(self) -> int:
+        """The drawn time until which watches tell anything."""
+        return max((seen.streamed_until for seen in self._ledger.seen.values()), default=0)
 
     def track(self, key: Key) -> Track | None:
         return self._by_key.get(key)
@@ -352,8 +388,8 @@ class World:
         if self._ledger.live:
             blind = start != _LISTED and self._ledger.streams[group, kind].blind(start, end)
             return streamed and not blind and end <= self._ledger.reached((group, kind))
-        if streamed and end <= seen.streamed_until:
-            return True
+        if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
+            return streamed and end <= seen.streamed_until
         begun, over = self._ledger.logged
         logged = begun - _MARGIN <= start and end <= over + _MARGIN
         return bool(seen.levels) and logged and self._known_losses.judges((group, kind), start, end)
@@ -395,9 +431,13 @@ class World:
         return over or self.complete(track.ref.group, track.ref.kind, since, end)
 
     def strays(self, track: Track, start: int, end: int) -> bool:
-        """Whether writes that name no UID, from one drawn time until before another, may be of this track."""
+        """Whether writes that name no UID, from one drawn time until before another, may be of this track, and no watch
+        tells them."""
         others = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
-        return public_uid(track.ref) != "" and any(start <= each.time < end for life in others for each in life.moments)
+        if not others or not public_uid(track.ref):
+            return False
+        strays = (each for life in others for each in life.moments if start <= each.time < end)
+        return not all(self._shows(track, each) for each in strays)
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """How many children of an owner were in a spell (a named stretch of their lives, as `Kind.spells` gives them)

@@ -57,14 +57,14 @@ class Metadata(msgspec.Struct, gc=False):
     ownerReferences: tuple[OwnerReference, ...] | None = None
 
     @property
-    def common(self) -> tuple[int, bool, int, tuple[str, ...], int]:
+    def common(self) -> tuple[int, bool, int, tuple[str, ...], int, bool]:
         """The facts of every kind, in the order of `Facts`. Raises ValueError for a time that is none."""
         created = seconds(self.creationTimestamp) if self.creationTimestamp else 0
         if self.deletionTimestamp is None:
-            return created, False, 0, self.finalizers or (), self.generation or 0
+            return created, False, 0, self.finalizers or (), self.generation or 0, False
         ends = seconds(self.deletionTimestamp)  # of the grace period
         asked = min(ends, max(0, ends - (self.deletionGracePeriodSeconds or 0) * 1_000_000))
-        return created, True, asked, self.finalizers or (), self.generation or 0
+        return created, True, asked, self.finalizers or (), self.generation or 0, not self.deletionGracePeriodSeconds
 
     @property
     def told(self) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
     since = absence.since.moment
     left = piece.asked_to_end
     ends = (absence.back.time if absence.back else world.last, world.last if left is None else left)
-    first, last = max(since.time, piece.first.time), min(ends)
+    first, last = max(since.time, since.entry.undated, piece.first.time), min(ends)  # it was gone when that was told
     overdue = first + ORPHAN.microseconds
     if last <= overdue or torn_down(piece, since, overdue, world):
         return None
@@ -177,7 +177,8 @@ def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
     if not sign_of_life:
         return None
     doubt = "" if absence.back or world.complete("", "Service", since.time, last) else DOUBT
-    doubt = doubt if dated(since) else "Inconclusive: nothing tells when the Service was deleted."
+    if not dated(since) and not since.entry.undated:
+        doubt = "Inconclusive: nothing tells when the Service was deleted."
     if doubt and absence.service is None:
         return None
     ready = piece.facts_at(overdue).ready

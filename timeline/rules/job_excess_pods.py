@@ -15,8 +15,9 @@ that has not seen yet what the controller itself wrote lets it start over (kuber
 The creation of the Pod, and the Job's state before it, ordered by their revisions. Of what had succeeded only the
 Job's own count is taken, with the Pods that it lists and those that it still holds by its finalizer. Of what was
 active, only Pods that a later line shows active still, or ending, are taken, and the Job's generation shows that no
-other `parallelism` was in force; where that is open the finding is inconclusive. The excess Pod ran (error), or never
-did (warning).
+other `parallelism` was in force; where that is open the finding is inconclusive. Where one `parallelism` was in force
+all the while, the revisions of Pods alone tell how many there were, also where those of Jobs cannot be compared. The
+excess Pod ran (error), or never did (warning).
 
 ## Looks alike but is benign
 
@@ -33,7 +34,7 @@ Make the work idempotent, or let it take a lock.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -166,8 +167,9 @@ def _active(job: Track, born: Moment, world: World) -> Excess | None:
     active = world.tally(job.ref.uid, "active", born.at)
     generations = [moment.facts.generation for moment in (*known, *([later] if later else []))]
     told = later and generations[0] > 0 and all(b - a <= 1 for a, b in pairwise(generations))
-    from_the_start = known[0].change is Change.CREATED or known[0].time <= since
-    verdict = order_of(known[-1], born)
+    as_created = known[0].change is Change.CREATED or known[0].facts.generation == 1
+    from_the_start = as_created or known[0].time <= since
+    verdict = Verdict.EXACT if _steady(known[0], moments[now:], born) else order_of(known[-1], born)
     if verdict is not None and told and from_the_start and active > allowed:
         reason = f"{verdict.capitalize()}: later lines show the others active still, and no other parallelism in force."
         return _too_many(job, known[-1], verdict, active, allowed, reason)
@@ -176,6 +178,15 @@ def _active(job: Track, born: Moment, world: World) -> Excess | None:
         return None
     reason = "Inconclusive: no later line shows that all of them were active still."
     return _too_many(job, known[-1], Verdict.INCONCLUSIVE, unfinished, allowed, reason)
+
+
+def _steady(held: Moment, following: Sequence[Moment], born: Moment) -> bool:
+    """Whether one spec was in force around a creation, by a state surely before and one surely behind it; then the
+    revisions of Pods alone order all that counts."""
+    surely = (Verdict.EXACT, Verdict.BOUNDED)
+    later = next((each for each in following if each.entry.facts and order_of(born, each) in surely), None)
+    same = later is not None and later.facts.generation == held.facts.generation > 0
+    return same and order_of(held, born) in surely
 
 
 def _too_many(job: Track, held: Moment, verdict: Verdict, active: int, allowed: int, reason: str) -> Excess:

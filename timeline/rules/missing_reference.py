@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from timeline.advice import kubectl
-from timeline.entries import Change, Clock, Level, ObjectRef
+from timeline.entries import Change, Clock, ObjectRef
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lengths import Length
 from timeline.lifelines import Moment, Name, Track
@@ -193,7 +193,7 @@ def _whole(name: Name, start: int, end: int, world: World) -> bool:
 def _followed(user: Track, start: int, end: int, world: World) -> bool:
     """Whether it would show that it ran, or went on."""
     seen = world.seen[user.ref.group, user.ref.kind]
-    told = seen.tells_status if user.ref.kind == "Pod" else seen.streamed or set(seen.levels) == {Level.FULL}
+    told = seen.tells_status if user.ref.kind == "Pod" else seen.tells_state
     return told and _whole(user.name, start, end, world)
 
 

@@ -43,7 +43,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.entries import FOREVER, Level, ObjectRef
+from timeline.entries import FOREVER, ObjectRef
 from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim
 from timeline.lifelines import Track
@@ -189,7 +189,7 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
     complete = world.complete(owner.ref.group, owner.ref.kind, start, end)
     if ref.kind in _USED_BY_PODS and complete:
-        complete = world.complete("", "Pod", start, world.last) and set(world.seen["", "Pod"].levels) <= {Level.FULL}
+        complete = world.complete("", "Pod", start, world.last) and world.seen["", "Pod"].tells_state
     old = [each for each in leaked if each.first.time + WITHIN.microseconds <= world.last]
     verdict, reason = Verdict.EXACT, "Exact: they name their owner, whose generation stood still meanwhile."
     if not complete or not _quick(old):

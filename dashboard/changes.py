@@ -14,7 +14,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.utils.deprecation import MiddlewareMixin
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest, HttpResponse, QueryDict
 
 logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the folder of the logs: what commands changed, whose standard error is somebody's terminal
@@ -92,14 +92,17 @@ class NoteChanges(MiddlewareMixin):
             note(
                 f"{request.method} {request.path}",
                 **{"by": request.__dict__.get("actor", ""), "from": address(request)},
-                **({"act": request.POST.get("act", "")} if request.content_type in _FORMS else {}),
+                act=_act(request),
                 status=response.status_code,
                 **request.__dict__.get("changed", {}),
             )
         return response
 
 
-_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+def _act(request: "HttpRequest") -> str:
+    """Which button of a form was pressed. Only a form that was read already is looked at: to read one can fail."""
+    form: QueryDict | None = request.__dict__.get("_post")
+    return form.get("act", "") if form else ""
 
 
 def _signed_in(sender: object, request: "HttpRequest", user: Any, **_: object) -> None:

@@ -118,6 +118,12 @@ def test_what_a_form_asks_for_is_told_and_nothing_else_of_it(caplog: pytest.LogC
     assert "planted-secret" not in caplog.text
 
 
+def test_a_form_that_cannot_be_read_is_told_too(caplog: pytest.LogCaptureFixture, client: Client) -> None:
+    answer = client.generic("POST", "/api/uploads?name=a", b"x", "multipart/form-data; boundary=y")
+    (line,) = lines(caplog)
+    assert answer.status_code == line["status"] == 415
+
+
 def test_a_new_upload_is_told_with_its_number_and_name(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     body = json.dumps({"name": "incident\naction=forged", "files": [{"name": "audit.log", "size": 5}]})
     told = client.post("/api/uploads", body, content_type="application/json").json()

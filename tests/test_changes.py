@@ -112,7 +112,8 @@ def test_the_start_up_token_is_told_without_being_told(settings: Settings, caplo
 
 
 def test_what_a_form_asks_for_is_told_and_nothing_else_of_it(caplog: pytest.LogCaptureFixture, client: Client) -> None:
-    client.post("/clusters/1/", {"act": "disconnect", "kubeconfig": "token: planted-secret"})
+    cluster = Cluster.objects.create(name="prod")
+    client.post(f"/clusters/{cluster.pk}/", {"act": "disconnect", "kubeconfig": "token: planted-secret"})
     (line,) = lines(caplog)
     assert line["act"] == "disconnect"
     assert "planted-secret" not in caplog.text

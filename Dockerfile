@@ -32,4 +32,4 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "-c", "\
 from urllib.request import Request, urlopen; \
 urlopen(Request('http://127.0.0.1:8000/healthz', headers={'X-Forwarded-Proto': 'https'}), timeout=4)"]
-CMD ["uvicorn", "dashboard.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-proxy-headers", "--ws-per-message-deflate", "false"]
+CMD ["python", "-P", "-m", "dashboard.web", "--host", "0.0.0.0", "--port", "8000"]

@@ -160,11 +160,11 @@ def spent(process: "subprocess.Popen[str]") -> float:
 
 def measure(options: argparse.Namespace) -> None:
     subprocess.run([sys.executable, "-m", "dashboard.cli", "manage", "migrate", "-v0"], check=True)
-    web_command = ("uvicorn", "dashboard.asgi:application", "--port", str(PORT), "--no-access-log")
+    web_command = ("dashboard.web", "--port", str(PORT))
     me = ("bench.pushing", "--rate", str(options.rate), "--pods", str(options.pods))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with contextlib.ExitStack() as stack:
-        web = stack.enter_context(beside(*web_command, "--ws-per-message-deflate", "false", **quiet))
+        web = stack.enter_context(beside(*web_command, **quiet))
         writer = stack.enter_context(beside(*me, "--part", "write", stdout=subprocess.PIPE))
         assert writer.stdout
         source = int(writer.stdout.readline())

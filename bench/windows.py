@@ -108,7 +108,7 @@ def _memory(source: int) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "dashboard.asgi:application", "--port", str(port)]
+    command = [sys.executable, "-m", "dashboard.web", "--port", str(port)]
     token = secrets.token_hex(32)
     variables = {**os.environ, "CAUSELINE_LOGIN": "token", "CAUSELINE_TOKEN": token}
     web = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

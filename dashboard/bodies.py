@@ -4,12 +4,14 @@ Django writes a body to the disk before it looks at the request at all. Here a b
 no room, or that a stranger sends, is refused before; and a disk that fills up meanwhile ends that request alone.
 """
 
+import re
 import shutil
 from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
+from urllib.parse import parse_qs
 
 import orjson
 from asgiref.sync import sync_to_async
@@ -22,6 +24,7 @@ from django.http import HttpResponseBase
 from collectors.receiving import PIECE_BYTES, SPARE_BYTES
 from dashboard import guard
 
+_PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
 _DRAINED = 256 * 1024**2  # bytes that are taken in and thrown away, so that who sends them reads the answer
 _SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
 
@@ -39,7 +42,7 @@ class Handler(ASGIHandler):
     """Django's, but for how it takes bodies in."""
 
     async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        limit = _limit(scope["method"], scope["path"])
+        limit = _limit(scope)
         announced = _announced(scope)
         try:
             if announced > limit:
@@ -111,12 +114,18 @@ async def _drain(scope: dict[str, Any], receive: Any) -> None:
         more = message.get("more_body", False)
 
 
-def _limit(method: str, path: str) -> int:
-    """How long a body may be, bytes."""
-    if not path.startswith("/api/uploads"):
-        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
-    whole = method == "POST" and path == "/api/uploads"
-    return max(settings.UPLOAD_LIMIT_BYTES, PIECE_BYTES) if whole else PIECE_BYTES
+def _limit(scope: Mapping[str, Any]) -> int:
+    """How long a body may be, bytes. Only the bytes of files are taken as they are; all else is parsed, whole."""
+    method, path = scope["method"], scope["path"]
+    if method == "PUT" and _PIECE.fullmatch(path):
+        return PIECE_BYTES
+    if method == "POST" and path == "/api/uploads" and "name" in _asked(scope):
+        return max(settings.UPLOAD_LIMIT_BYTES, PIECE_BYTES)
+    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+
+
+def _asked(scope: Mapping[str, Any]) -> dict[str, list[str]]:
+    return parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
 
 def _announced(scope: dict[str, Any]) -> int:
@@ -148,5 +157,7 @@ def _is_signed_in(scope: dict[str, Any]) -> bool:
 
 
 def _too_large(limit: int) -> Refused:
+    if limit <= (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+        return Refused(413, "The request is too large", f"JSON and forms may have {limit} bytes at most.")
     detail = f"It is larger than {limit} bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit of a recording."
     return Refused(413, "The file is too large", detail)

@@ -124,12 +124,7 @@ def programs(
     """
     celery = ("-m", "celery", "-A", "dashboard.celery")
     commands = {
-        "web": (
-            *("-m", "uvicorn", "dashboard.asgi:application", "--host", host, "--port", str(port)),
-            *("--app-dir", str(PACKAGES)),  # it would look into the working folder first
-            *("--timeout-graceful-shutdown", "2", "--no-server-header", "--no-proxy-headers"),
-            *("--ws-per-message-deflate", "false"),  # each socket would pack the same message for itself
-        ),
+        "web": ("-m", "dashboard.web", "--host", host, "--port", str(port)),
         "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
         "periodic": (*celery, "worker", *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
         "beat": (*celery, "beat", "--pidfile", "", "--loglevel", "INFO"),

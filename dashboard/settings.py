@@ -22,6 +22,7 @@ DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local
 UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *environment.folders("CAUSELINE_KUBECONFIG_DIRS", ""))
 UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3, 1, 10**15)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # of JSON and forms, which are parsed whole
 UPLOAD_PATIENCE = environment.hours("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24)
 LIMITS = environment.limits()
 KEEP_DAYS = environment.keep_days()

@@ -48,10 +48,7 @@ class Running:
         }
         worker = ("celery", "-A", "dashboard.celery", "worker", "--loglevel", "info")
         self._commands = {
-            "web": [
-                *("uvicorn", "dashboard.asgi:application", "--port", str(port), "--no-proxy-headers"),
-                *("--timeout-graceful-shutdown", "2", "--ws-per-message-deflate", "false"),
-            ],
+            "web": ["dashboard.web", "--port", str(port)],
             "worker": [*worker, "--pool", "solo"],  # both queues
             "imports": [*worker, "--pool", "solo", "--queues", "imports"],
             "periodic": [*worker, *PERIODIC, "--hostname", "periodic@%h"],

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,6 +17,7 @@ from tests.visitor import Visitor
 
 MIB = 1024**2
 LIMIT = 48 * MIB
+JSON_LIMIT = 2 * MIB
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +80,45 @@ def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(site: Running, 
 
 def test_what_is_too_long_is_refused_before_it_is_sent(site: Running) -> None:
     host, port = urlsplit(site.address).netloc.split(":")
-    for path, length in (("uploads?name=a", LIMIT + 1), ("uploads/1/files/0", 33 * MIB), ("sources", 3 * MIB)):
+    json, form = "\r\nContent-Type: application/json", "\r\nContent-Type: multipart/form-data; boundary=x"
+    for what, length, more in (
+        ("POST /api/uploads?name=a", LIMIT + 1, ""),
+        ("PUT /api/uploads/1/files/0", 33 * MIB, ""),
+        ("POST /api/uploads", JSON_LIMIT + 1, json),
+        ("POST /api/uploads", JSON_LIMIT + 1, ""),
+        ("POST /api/uploads?other=name", JSON_LIMIT + 1, json),
+        ("POST /api/uploads/", JSON_LIMIT + 1, json),
+        ("POST /api/uploads/1/finish", JSON_LIMIT + 1, json),
+        ("PUT /api/uploads/1/files/0/", JSON_LIMIT + 1, json),
+        ("POST /api/uploads/1/files/0", JSON_LIMIT + 1, json),
+        ("PATCH /api/sources/1", JSON_LIMIT + 1, json),
+        ("POST /clusters/", JSON_LIMIT + 1, form),
+        ("POST /login/", JSON_LIMIT + 1, form),
+        ("GET /api/sources", JSON_LIMIT + 1, json),
+        ("POST /nowhere", JSON_LIMIT + 1, json),
+    ):
         with socket.create_connection((host, int(port)), timeout=20) as line:
-            line.sendall(asked(f"POST /api/{path}", host, f"Content-Length: {length}"))
-            assert b"HTTP/1.1 413" in line.recv(MIB)
+            line.sendall(asked(what, host, f"Content-Length: {length}{more}"))
+            assert b"HTTP/1.1 413" in line.recv(MIB), what
+
+
+def test_json_of_88_megabytes_costs_no_memory(site: Running, visitor: Visitor) -> None:
+    def held() -> int:
+        status = Path(f"/proc/{site.processes['web'].pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+    before = held()
+    body = b'{"name": "a", "files": [' + b'{"name": "a", "size": 1},' * 3_500_000
+    for chunked in (False, True):
+        pieces = (body[at : at + MIB] for at in range(0, len(body), MIB))
+        try:
+            status, _ = visitor.ask(
+                "POST", "/api/uploads", pieces if chunked else body, Content_Type="application/json"
+            )
+            assert status == 413
+        except ConnectionError:
+            pass
+    assert held() - before < 30 * MIB
 
 
 def test_chunks_that_tell_no_length_are_counted(site: Running, visitor: Visitor) -> None:

@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
+from pytest_django import Settings
 
 from collectors.watch.access import Checked
 from dashboard import clusters
@@ -14,6 +16,7 @@ from tests.recordings import SAMPLE
 from timeline import documents, queries
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream
+from timeline.queries.gaps import gaps as gaps_of
 from timeline.world import World
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +26,8 @@ NOW = datetime.now(UTC)
 def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     """A cluster that a worker watches, and the source that it feeds."""
     held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": NOW + timedelta(seconds=60)}
-    reference = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
-    cluster = Cluster.objects.create(name=name, reference=reference, **{**held, **columns})
+    held["reference"] = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
+    cluster = Cluster.objects.create(name=name, **{**held, **columns})
     source = stored.opened(name)
     told = documents.told(World(), rulebook())
     Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=told)
@@ -117,6 +120,46 @@ def test_what_a_worker_wrote_that_is_gone_is_not_believed(client: Client, column
     (cluster,) = client.get("/api/clusters").json()["clusters"]
     assert cluster["state"] == cluster["health"]["state"] == told(client, source)["state"] == state
     assert bool(cluster["holder"]) == (state != "waiting")
+
+
+PLACES = ("10.0.0.1", "6443", "/srv/keys", "arn:aws")
+ERRORS = (
+    "/srv/keys/prod.yaml cannot be read where Causeline runs: Permission denied.",
+    "/srv/keys/token is no file.",
+    "https://10.0.0.1:6443 cannot be reached.",
+    "dial tcp 10.0.0.1:6443: connect: connection refused",
+)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(settings: Settings, error: str) -> None:
+    settings.LOGIN_REQUIRED = True
+    _, source = fed(
+        state="failing",
+        error=error,
+        reference={
+            "how": "path",
+            "path": "/srv/keys/prod.yaml",
+            "context": "arn:aws:eks:eu-1:1234:cluster/prod",
+            "server": "https://10.0.0.1:6443",
+        },
+    )
+    watched(source, state="failing", error=error)
+    missed(source, reason=error)
+    member, admin = Client(), Client()
+    member.force_login(User.objects.create_user("member"))
+    admin.force_login(User.objects.create_user("admin", is_staff=True))
+    page = f"/sources/{source.pk}/"
+    for path in ("/", "/api/clusters", f"/api{page}health", page, f"{page}coverage/", f"/api{page}window"):
+        told = member.get(path).content.decode()
+        assert not [place for place in PLACES if place in told], path
+    start, end = (int((NOW + timedelta(seconds=each)).timestamp() * 1e6) for each in (-100, 0))
+    gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
+    assert "cannot" in gaps or "is no file" in gaps or "refused" in gaps
+    assert not [place for place in PLACES if place in str(queries.pulses([source.pk])) + gaps]
+    (cluster,) = admin.get("/api/clusters").json()["clusters"]
+    assert (cluster["server"], cluster["path"]) == ("https://10.0.0.1:6443", "/srv/keys/prod.yaml")
+    assert cluster["error"] == error and error in admin.get("/").content.decode()
 
 
 def test_a_recording_has_no_health(client: Client) -> None:

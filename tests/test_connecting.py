@@ -446,7 +446,6 @@ def test_a_server_is_trusted_by_the_authority_that_the_kubeconfig_names(
 
 def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
     cluster = connected()
     paths = ["/clusters/", f"/clusters/{cluster.pk}/"]
     stranger, member, staff = Client(), Client(), Client()

@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from tests.running import Running, running
+from tests.running import TOKEN, Running, running
 
 HOST = "causeline.example.org"
 FROM_PROXY = {"Host": HOST, "X-Forwarded-Proto": "https"}
@@ -37,10 +37,13 @@ def asked(site: Running, method: str, path: str, body: str = "", **headers: str)
     return answer.status, answer.headers, content
 
 
-def signed_in(site: Running, password: str = "s3cret!", **headers: str) -> tuple[int, SimpleCookie]:
+def signed_in(
+    site: Running, password: str = "s3cret!", wanted: str = "", **headers: str
+) -> tuple[int, SimpleCookie, str]:
+    """The status, the cookies, and where it leads to."""
     _, told, _ = asked(site, "GET", "/login/")
     token = SimpleCookie(told["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
-    form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token})
+    form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token, "next": wanted})
     known = {
         "Cookie": f"causeline_csrf_{site.port}={token}",
         "Content_Type": "application/x-www-form-urlencoded",
@@ -50,7 +53,7 @@ def signed_in(site: Running, password: str = "s3cret!", **headers: str) -> tuple
     cookies = SimpleCookie()
     for each in told.get_all("Set-Cookie", []):
         cookies.load(each)
-    return status, cookies
+    return status, cookies, told["Location"] or ""
 
 
 def test_a_plain_request_is_led_to_https(site: Running) -> None:
@@ -71,7 +74,7 @@ def test_browsers_are_told_what_may_be_done_with_a_page(site: Running) -> None:
 
 
 def test_cookies_go_over_https_alone_and_scripts_do_not_see_them(site: Running) -> None:
-    status, cookies = signed_in(site)
+    status, cookies, _ = signed_in(site)
     assert status == 302
     for name in (f"causeline_session_{site.port}", f"causeline_csrf_{site.port}"):
         cookie = cookies[name]
@@ -92,10 +95,28 @@ def test_another_name_of_the_host_is_refused(site: Running) -> None:
 def test_signing_in_leads_to_no_other_site(site: Running) -> None:
     _, _, page = asked(site, "GET", "/login/?next=https://evil.example/")
     assert "evil.example" not in page
+    for wanted in ("https://evil.example/", "//evil.example/", r"/\evil.example/", f"http://{HOST}/"):
+        assert signed_in(site, wanted=wanted)[2] == "/"
+
+
+def test_an_alert_s_link_leads_to_its_target_after_signing_in(site: Running) -> None:
+    link = "/go?namespace=shop&name=web-1&at=2026-11-21T07:52:00Z"
+    status, headers, _ = asked(site, "GET", link)
+    assert (status, headers["Location"]) == (302, f"/login/?{urlencode({'next': link}, safe='/')}")
+    _, _, page = asked(site, "GET", headers["Location"])
+    assert f'name="next" value="{link.replace("&", "&amp;")}"' in page
+    assert signed_in(site, wanted=link)[2] == link
+
+
+def test_a_start_up_token_counts_for_nothing_where_there_are_accounts(site: Running) -> None:
+    status, headers, _ = asked(site, "GET", f"/rules/?token={TOKEN}")
+    assert (status, headers["Location"]) == (302, "/rules/"), "but it leaves the address"
+    assert "session" not in str(headers.get_all("Set-Cookie"))
+    assert asked(site, "GET", "/api/sources", Authorization=f"Bearer {TOKEN}")[0] == 401
 
 
 def test_no_cache_gives_a_page_to_somebody_else(site: Running) -> None:
-    _, cookies = signed_in(site)
+    _, cookies, _ = signed_in(site)
     name = f"causeline_session_{site.port}"
     _, headers, _ = asked(site, "GET", "/", Cookie=f"{name}={cookies[name].value}")
     assert "Cookie" in headers["Vary"]

@@ -106,14 +106,14 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
             assert token not in file.read_text(), file
         for pid in descendants(up.pid):
             knows = f"CAUSELINE_TOKEN={token}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
-            assert knows == ("uvicorn" in processes()[pid][1]), "workers run programs, so they do not know it"
+            assert knows == ("dashboard.web" in processes()[pid][1]), "workers run programs, so they do not know it"
         assert (data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
         ask = "from django.contrib.auth.models import User; print(User.objects.get().username)"
         manage = ("manage", "--data-dir", str(data_dir), "shell", "--verbosity", "0", "--command", ask)
         assert finished(*manage, **OWN_SERVERS) == (0, "ada\n", ""), "the command joins the running servers"
 
         table = processes()
-        web = next(pid for pid in descendants(up.pid) if "uvicorn" in table[pid][1])
+        web = next(pid for pid in descendants(up.pid) if "dashboard.web" in table[pid][1])
         os.kill(web, signal.SIGKILL)
         assert "web was ended by SIGKILL; starting it again" in "".join(iter_until(up, "again"))
         eventually(lambda: page(port) == 200)

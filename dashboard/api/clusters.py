@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
 
 from dashboard.api.answers import Number, json_response, problem
+from dashboard.guard import is_admin
 from timeline import queries
 from timeline.cluster_payloads import ClustersPayload, SourceHealthPayload
 
@@ -12,8 +13,11 @@ router = Router(tags=["clusters"])
 
 @router.get("/clusters", response=ClustersPayload)
 def list_clusters(request: HttpRequest) -> HttpResponseBase:
-    """All that are connected, by name, each with the health of the source that it feeds now."""
-    return json_response(request, {"clusters": queries.clusters()})
+    """All that are connected, by name, each with the health of the source that it feeds now.
+
+    Only administrators are told `server`, `context` and `path`.
+    """
+    return json_response(request, {"clusters": queries.clusters(places=is_admin(request.user))})
 
 
 @router.get("/sources/{source_id}/health", response=SourceHealthPayload)

@@ -19,9 +19,9 @@ RECORDINGS = 100
 FINDINGS = 12
 
 
-def _live() -> list[tuple[clusters.Card, shelf.Recording | None]]:
+def _live(*, places: bool) -> list[tuple[clusters.Card, shelf.Recording | None]]:
     """Each connected cluster, and what is known of it."""
-    cards = [clusters.card(each) for each in queries.clusters()]
+    cards = [clusters.card(each) for each in queries.clusters(places=places)]
     rows = queries.fed([each.source for each in cards if each.source is not None])
     known = {number: shelf.recording(row) for number, row in rows.items()}
     return [(each, known.get(each.source or 0)) for each in cards]
@@ -31,10 +31,11 @@ def _live() -> list[tuple[clusters.Card, shelf.Recording | None]]:
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
     rows = queries.shelf(RECORDINGS + 1)
+    admin = is_admin(request.user)
     context = {
         "section": "recordings",
-        "live": _live(),
-        "may_connect": is_admin(request.user),
+        "live": _live(places=admin),
+        "may_connect": admin,
         "recordings": [
             shelf.recording(row, may_change=may_change(request.user, row.source.owner)) for row in rows[:RECORDINGS]
         ],

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
+from urllib.parse import urlsplit
 
 from django.db import connection
 from django.db.models import Count, QuerySet
@@ -23,10 +24,11 @@ _GAPS = 100  # in one answer
 _RATE_OVER = timedelta(seconds=30)
 
 
-def clusters() -> list[ClusterPayload]:
-    """All that are connected, by name."""
+def clusters(*, places: bool = True) -> list[ClusterPayload]:
+    """All that are connected, by name. Without `places`, nothing tells where a cluster and its kubeconfig are."""
     now = _now()
-    return [_cluster(each, now) for each in _rows().order_by("name")]
+    told = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
+    return [each if places else _without_places(each, reference) for reference, each in told]
 
 
 def cluster(cluster_id: int) -> ClusterPayload:
@@ -46,6 +48,28 @@ def epochs(source_id: int) -> tuple[EpochPayload | None, EpochPayload | None]:
     """Of one cluster, the source before this one and the one after it: its revisions went back in between."""
     source = Source.objects.only("cluster").filter(pk=source_id).first()
     return _neighbours(source) if source else (None, None)
+
+
+def without_places(text: str, reference: dict[str, str]) -> str:
+    """An error of a cluster, without its address and without the folder of its kubeconfig."""
+    path, server = reference.get("path", ""), reference.get("server", "")
+    parts = urlsplit(server)
+    named = {
+        path: "the kubeconfig",
+        path.rpartition("/")[0]: "its folder",
+        server: "the API server",
+        parts.netloc: "the API server",
+        parts.hostname or "": "the API server",
+    }
+    for place, words in named.items():
+        if len(place) > 1:
+            text = text.replace(place, words)
+    return text
+
+
+def _without_places(told: ClusterPayload, reference: dict[str, str]) -> ClusterPayload:
+    error = without_places(told["error"], reference)
+    return {**told, "server": "", "context": "", "path": "", "error": error}
 
 
 def _rows() -> QuerySet[Cluster]:
@@ -113,6 +137,7 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
     watched = [each for each in streams if each.state not in (Stream.State.FORBIDDEN, Stream.State.MISSING)]
     reached = [each.watermark_at for each in watched if each.watermark_at is not None]
     flow = _flow(source, now)
+    reference = feeds.reference if feeds else {}
     before, after = _neighbours(source)
     return {
         "source": source.pk,
@@ -123,15 +148,15 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
         "previous": before,
         "next": after,
         "holder": _holder(feeds, now) if feeds else "",
-        "error": feeds.error if feeds else "",
+        "error": without_places(feeds.error, reference) if feeds else "",
         "error_at": _time(feeds.error_at) if feeds else None,
         "entries": source.entries,
         "rate": flow.rate if feeds else 0.0,
         "lag": flow.lag if feeds else None,
         "silent": flow.silent if feeds else None,
         "reached": microseconds(min(reached)) if reached and len(reached) == len(watched) else None,
-        "streams": [_stream(each, counts.get((each.group, each.kind), 0)) for each in streams],
-        "gaps": [_gap(each) for each in gaps.order_by("-until", "group", "kind")[:_GAPS]],
+        "streams": [_stream(each, counts.get((each.group, each.kind), 0), reference) for each in streams],
+        "gaps": [_gap(each, reference) for each in gaps.order_by("-until", "group", "kind")[:_GAPS]],
         "gaps_total": sum(counts.values()),
         "outages": _outages(source) if counts else 0,
     }
@@ -188,13 +213,13 @@ def _flow(source: Source, now: datetime) -> _Flow:
 _DELTAS = 1000
 
 
-def _stream(row: Stream, gaps: int) -> StreamPayload:
+def _stream(row: Stream, gaps: int, reference: dict[str, str]) -> StreamPayload:
     return {
         "group": row.group,
         "kind": row.kind,
         "resource": row.resource,
         "state": cast("StreamState", row.state),
-        "error": row.error,
+        "error": without_places(row.error, reference),
         "error_at": _time(row.error_at),
         "listed_at": _time(row.listed_at),
         "watermark": _revision(row.watermark),
@@ -204,7 +229,7 @@ def _stream(row: Stream, gaps: int) -> StreamPayload:
     }
 
 
-def _gap(row: Gap) -> GapPayload:
+def _gap(row: Gap, reference: dict[str, str]) -> GapPayload:
     return {
         "group": row.group,
         "kind": row.kind,
@@ -212,7 +237,7 @@ def _gap(row: Gap) -> GapPayload:
         "until": microseconds(row.until),
         "since_revision": _revision(row.since_revision),
         "revision": _revision(row.revision),
-        "reason": row.reason,
+        "reason": without_places(row.reason, reference),
     }
 
 

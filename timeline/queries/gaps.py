@@ -4,6 +4,7 @@ from timeline import lanes
 from timeline.entries import microseconds, moment
 from timeline.models import Gap, Source
 from timeline.payloads import Gaps
+from timeline.queries.clusters import without_places
 
 _MOST = 500  # told in one window, the latest ones
 
@@ -12,8 +13,9 @@ def gaps(source: Source, start: int, end: int, pixel: int) -> Gaps:
     """Those between two times (microseconds)."""
     stored = Gap.objects.filter(source=source, since__lte=moment(end), until__gte=moment(start))
     rows = stored.order_by("-since").values_list("group", "kind", "since", "until", "reason")[:_MOST]
+    reference = source.cluster.reference if rows and source.cluster else {}
     unseen = [
-        (lanes.full(group, kind), microseconds(since), microseconds(until), why)
+        (lanes.full(group, kind), microseconds(since), microseconds(until), without_places(why, reference))
         for group, kind, since, until, why in rows
     ]
     return lanes.gaps(unseen, pixel)

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import orjson
 from django.db import connection
 from django.db.models import Count
 
 from timeline.entries import microseconds
 from timeline.models import Gap, Source, Stream
 from timeline.payloads import HealthPayload
+from timeline.queries.clusters import without_places
 
 State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
 
@@ -19,7 +21,7 @@ def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
     query = """
         SELECT source.id, source.sequence, source.entries, source.ended, cluster.source_id = source.id AS current,
                cluster.paused, coalesce(cluster.expires_at > clock_timestamp(), FALSE) AS held, cluster.state,
-               cluster.error,
+               cluster.error, cluster.reference,
                (SELECT extract(epoch FROM clock_timestamp() - at) * 1000000 FROM timeline_delta
                 WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent, source.last
         FROM timeline_source AS source LEFT JOIN timeline_cluster AS cluster ON cluster.id = source.cluster_id
@@ -33,8 +35,9 @@ def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
         listing.setdefault(source, []).append(resource)
     gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(Count("pk")))
     found = {}
-    for source, sequence, entries, ended, current, paused, held, state, error, silent, last in rows:
-        told, why = _state(ended, current, paused, held, state, error)
+    for source, sequence, entries, ended, current, paused, held, state, error, reference, silent, last in rows:
+        hidden = without_places(error or "", orjson.loads(reference or "{}"))
+        told, why = _state(ended, current, paused, held, state, hidden)
         found[source] = HealthPayload(
             type="health",
             sequence=sequence,

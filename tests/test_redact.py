@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import importing, receiving, tasks
-from collectors.redact import MASK, redact
-from collectors.redact_json import redact_json
+from collectors.redaction import BY_FORM
+from collectors.redaction import BY_NAME as MASK
+from collectors.redaction import redact, redact_json
 from tests import stored
 from tests.events import DATA, entries_of, event, pod
 
@@ -128,12 +129,12 @@ def test_a_planted_secret_never_comes_out(place: str, random: str) -> None:
     secret = f"pl4nted{random}"
     clean = redact_json(json.dumps(PLACES[place](secret)).encode())
     assert b"pl4nted" not in clean
-    assert json.dumps(MASK).encode()[1:-1] in clean or place.startswith("last-applied")
+    assert b"[redacted" in clean
 
 
 def test_a_json_web_token_never_comes_out() -> None:
     assert redact({"message": "got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJl.c2lnbmF0dXJl back"}) == {
-        "message": f"got {MASK} back"
+        "message": f"got {BY_FORM} back"
     }
 
 
@@ -240,7 +241,7 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     upload.refresh_from_db()
     assert (upload.state, upload.skipped) == ("done", 1), upload.error
     told = stored.everything()
-    assert told.count(MASK) >= len(PLACES) - 3
+    assert told.count("[redacted") >= len(PLACES) - 3
     assert "p17" in told and "volcano" in told
     assert "pl4nted" not in told
     said = capfd.readouterr()

@@ -8,14 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from collectors.formats.depth import is_deeper
 from collectors.formats.refusal import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
-from collectors.redact import redact
+from collectors.redaction.entries import without_credentials
 from timeline.entries import Mark, Observation
-from timeline.kinds.event import EventFacts
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
 _STRANGE = "is not a recording that Causeline knows: "
@@ -108,7 +105,11 @@ class Reading:
             self.files[recording.name] = format.name
             recording.processes = self._processes
             for item in format.read(recording, self._bodies):
-                if isinstance(item, Skipped | Mark):
+                if isinstance(item, Skipped):
+                    yield item
+                    continue
+                item = without_credentials(item)
+                if isinstance(item, Mark):
                     yield item
                     continue
                 which = item.ref.uid or item.ref
@@ -119,8 +120,6 @@ class Reading:
                         self.close()
                         return
                     objects.add(which)
-                if type(item.facts) is EventFacts and item.facts.message:
-                    item = replace(item, facts=replace(item.facts, message=redact(item.facts.message)))
                 if item.body and is_deeper(item.body, limits.depth):
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:

@@ -15,7 +15,7 @@ from collectors.formats import Format
 from collectors.formats.json_items import outline
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
-from collectors.redact_json import redact_json
+from collectors.redaction import redact_json
 from timeline.entries import Mark, Observation, Place
 from timeline.written import Known, line_of, observation_of
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from collectors.normalise import decoder, owner, told
-from collectors.redact_json import redact_json
+from collectors.redaction import redact_json
 from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
 from timeline.kinds import Metadata, kind_of, seconds
 

@@ -22,7 +22,7 @@ from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util.ssl_ import create_urllib3_context
 
 from collectors.addresses import is_loopback
-from collectors.redact import redact
+from collectors.redaction import redact
 from collectors.watch.failures import Unusable
 from collectors.watch.punctual import POOLS
 

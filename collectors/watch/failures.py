@@ -2,7 +2,7 @@
 
 import msgspec
 
-from collectors.redact import redact
+from collectors.redaction import redact
 
 _LONGEST = 300  # letters of what a server says
 _READ = 10_000  # of it, in which credentials are looked for

@@ -8,6 +8,7 @@ import orjson
 from msgspec.structs import replace
 
 from collectors.normalise.objects import sighting_of
+from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.failures import Refused, refused, words
 from collectors.watch.resources import Resource
 from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, revision
@@ -150,7 +151,7 @@ class Reading:
             self.unusable += 1
             self.why = words(str(error))
             return None
-        entry = sighting.entry
+        entry = entry_without_credentials(sighting.entry)
         own, key, signed = entry.resource_version or 0, key_of(entry), entry.user_agent
         before = self.living.get(key)
         if own <= reached:  # it was told before

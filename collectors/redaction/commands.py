@@ -1,0 +1,184 @@
+"""Pure: arguments and command lines without credentials."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from collectors.redaction.masks import BY_NAME
+from collectors.redaction.values import harmless
+from timeline.secret_names import grade
+
+_MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mariadb mariadb-dump mariadb-admin mycli"
+_MONGO = "mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop"
+_LOGIN = "docker podman nerdctl helm buildah skopeo oras crane az oc argocd cf ibmcloud"
+_LDAP = "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn"
+_OPTIONS = {  # short options of a program behind which a credential stands
+    **dict.fromkeys(_MYSQL.split(), ("-p",)),
+    **dict.fromkeys(_MONGO.split(), ("-p",)),
+    **dict.fromkeys(_LOGIN.split(), ("-p",)),
+    **dict.fromkeys(_LDAP.split(), ("-w", "-s")),
+    **dict.fromkeys(("redis-cli", "valkey-cli", "keydb-cli", "redis-benchmark", "memtier_benchmark"), ("-a",)),
+    **dict.fromkeys(("sqlcmd", "bcp", "osql", "isql", "ipmitool", "zip", "unzip"), ("-P",)),
+    **dict.fromkeys(("snmpget", "snmpwalk", "snmpset", "snmptrap"), ("-c", "-A", "-X")),
+    **dict.fromkeys(("sshpass", "cypher-shell", "7z", "7za", "cqlsh", "rar", "unrar", "htpasswd"), ("-p",)),
+    **dict.fromkeys(("beeline", "sqoop", "impala-shell"), ("-p", "-w")),
+    "openssl": ("-k", "-K", "-pass", "-passin", "-passout"),
+    "curl": ("-b", "-E"),
+}
+_ATTACHED = frozenset([*_MYSQL.split(), "sshpass", "7z", "7za", "rar", "unrar", *_MONGO.split()])
+_PORTS = frozenset("psql ssh nc ncat mkdir cp tar install ps docker-compose unzip read test kill pkill lsof".split())
+_USER = frozenset(("-u", "-U", "--user", "--proxy-user", "--username", "--creds", "--src-creds", "--dest-creds", "--userpwd"))
+_LITERAL = frozenset(("--from-literal", "--docker-password", "--set-string", "--set"))
+_BEHIND = {  # words behind which the last of so many is a credential
+    "set-initial-password": 1,
+    "requirepass": 1,
+    "masterauth": 1,
+    "authtoken": 1,
+    "add-authtoken": 1,
+    "add_user": 2,
+    "change_password": 2,
+    "authenticate_user": 2,
+    "AUTH": 1,
+}
+_PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
+_PROGRAM = re.compile(
+    r"(?<![\w.-])(?:[\w.-]{0,60}/)?(" + "|".join(sorted([*_OPTIONS, "wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok",
+    "neo4j-admin", "smbclient", "httpie", "http", "lftp"], key=len, reverse=True)) + r")(?:\.exe)?(?=[ \t])"
+)  # fmt: skip
+_TOKEN = re.compile(r"""(?>(?:[^\s"'|;&]|"(?>(?:[^"\\]|\\.)*)"|'[^']*'|\\.|["'])+)""", re.DOTALL)
+_SHORT_OPTION = re.compile(r"(?<![\w.-])(--?[\w-]{1,60})(?:[ \t]+|=)([\"']?)([^\s\"']{1,200}:[^\s\"'/][^\s\"']{0,400})\2")
+
+
+def base(word: str) -> str:
+    """The program that a word calls: redis-cli of /usr/bin/redis-cli."""
+    return word.rpartition("/")[2].removesuffix(".exe")
+
+
+def may_be_arguments(words: list[Any]) -> bool:
+    """Whether a list may be one of arguments: an option, an assignment, or a command is in it."""
+    return any(
+        isinstance(word, str) and (word[:1] == "-" or "=" in word or word in _BEHIND or word[:3] == "/p:") for word in words
+    )
+
+
+def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
+    """Each word, and whether it was found to be or hold a credential; the others are still to be read as text."""
+    named = [word for word in words if isinstance(word, str)]
+    programs = {base(word) for word in named if word} & _OPTIONS.keys()
+    quiet = {base(word) for word in named[:2]} & _PORTS
+    short = {option for program in programs for option in _OPTIONS[program]}
+    attached = bool(programs & _ATTACHED)
+    redis = any("redis" in word or "valkey" in word for word in named)
+    if redis:
+        short.add("-a")
+    pending, behind, before = "", 0, ""
+    for word in words:
+        if not isinstance(word, str):
+            yield word, False
+            pending = ""
+            continue
+        found = _one(word, pending, short, attached, bool(quiet))
+        if behind:
+            behind -= 1
+            if not behind and not word.startswith("-"):
+                found = BY_NAME
+        elif word in _BEHIND:
+            behind = _BEHIND[word]
+        elif before == "set" and grade(word):
+            behind = 1
+        pending = word if word.startswith(("-", "/p:")) and "=" not in word and not _is_text(word) else ""
+        before = word
+        yield (word, False) if found is None else (found, True)
+
+
+def _one(word: str, option: str, short: Iterable[str], attached: bool, ports: bool) -> str | None:
+    """A word without its credential; None where it has none. `option`: the word before, where it is an option."""
+    if option and not (word.startswith("-") and len(word) < 3):
+        if option in _LITERAL and "=" in word:
+            name, _, value = word.partition("=")
+            return f"{name}={BY_NAME}" if option == "--from-literal" or (grade(name) and not harmless(value)) else None
+        if option in _USER and _is_pair(word):
+            return BY_NAME
+        if not word.startswith("-") and not harmless(word):
+            if option in short or (len(option) > 2 and grade(option)):
+                return BY_NAME
+            if option == "-p" and not ports and not _PORT.fullmatch(word):
+                return BY_NAME
+    name, equals, value = word.partition("=")
+    if equals and not _is_text(name):
+        if name in _USER and _is_pair(value):
+            return f"{name}={BY_NAME}"
+        if name == "--from-literal":
+            return f"{name}={value.partition('=')[0]}={BY_NAME}"
+        if grade(name) and not harmless(value):
+            return f"{name}={BY_NAME}"
+    if attached and word.startswith("-p") and len(word) > 2 and not word.startswith("-p=") and not _PORT.fullmatch(word[2:]):
+        return f"-p{BY_NAME}"
+    for each in short:
+        if attached is False and word.startswith(each) and len(word) > len(each) + 2 and len(each) == 2 and "-a" == each:
+            return f"{each}{BY_NAME}"
+    if option == "" and word[:2] in ("-u", "-U") and len(word) > 4 and _is_pair(word[2:]):
+        return f"{word[:2]}{BY_NAME}"
+    if word.startswith("/p:") and len(word) > 3:
+        return f"/p:{BY_NAME}"
+    return None
+
+
+def _is_text(word: str) -> bool:
+    return any(letter.isspace() for letter in word)
+
+
+def _is_pair(word: str) -> bool:
+    """Whether it is a user and a password, and not numbers of a user and a group, nor an address."""
+    user, colon, password = word.partition(":")
+    if not colon:
+        user, colon, password = word.partition("%")
+    numbers = user.isdigit() and password.isdigit() and len(password) < 7
+    return bool(colon and password) and not numbers and not password.startswith("//") and not _is_text(user)
+
+
+def in_text(text: str) -> str:
+    """A text without the credentials in the command lines in it."""
+    if " -" not in text and "from-literal" not in text and not _BEHIND_IN.search(text):
+        return text
+    parts, at = list[str](), 0
+    for match in _PROGRAM.finditer(text):
+        if match.start() < at:
+            continue
+        tokens = list(_tokens(text, match.start()))
+        told = list(arguments([word for _, _, word in tokens]))
+        for (start, end, _), (word, found) in zip(tokens, told, strict=True):
+            if found:
+                parts += text[at:start], word
+                at = end
+        if tokens:
+            at = max(at, match.end())
+    text = "".join((*parts, text[at:])) if parts else text
+    text = _SHORT_OPTION.sub(_user, text)
+    return _BEHIND_IN.sub(rf"\1{BY_NAME}", text)
+
+
+_BEHIND_IN = re.compile(
+    r"\b((?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|(?:add_user|change_password|authenticate_user)"
+    r"[ \t]+\S{1,200}[ \t]+)(?!-|\[redacted)[^\s\"';|&]+"
+)
+
+
+def _user(match: re.Match[str]) -> str:
+    if match[1] not in _USER or not _is_pair(match[3]):
+        return match[0]
+    return match[0].replace(match[3], BY_NAME)
+
+
+def _tokens(text: str, at: int) -> Iterator[tuple[int, int, str]]:
+    """The words of a command, to its end."""
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            if text[at] in "|;&\n":
+                return
+            at += 1
+            continue
+        word = match[0]
+        yield match.start(), match.end(), word.strip("\"'") if word[:1] in "\"'" else word
+        at = match.end()

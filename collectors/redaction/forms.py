@@ -1,0 +1,172 @@
+"""Pure: credentials that are known by their form, wherever they stand.
+
+The forms are facts that their issuers publish. They were collected from the rules of gitleaks 8.30 (config/gitleaks.toml,
+commit b58d3f10) and the plugins of Yelp's detect-secrets 1.5 (commit 5e14193), without those rules that need a word such
+as the issuer's name beside the credential, and those that every hash of 32 or 40 digits meets. Lengths are lower bounds,
+so that a form that grows by some letters is still known.
+
+Every expression takes linear time: each begins with letters that are its own, and has no repetition within another.
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator
+
+from collectors.redaction.masks import BY_FORM
+
+_TOKENS = {  # behind a letter or digit none of these begins
+    "1Password": r"ops_eyJ[\w+/=]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9-]{11,30}",
+    "Adobe": r"p8e-[A-Za-z0-9]{32}",
+    "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}",
+    "Alibaba Cloud": r"LTAI[A-Za-z0-9]{12,}",
+    "Amazon Web Services": r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{12,}|ABSK[A-Za-z0-9+/]{40,}={0,2}|bedrock-api-key-[\w+/=]{16,}",
+    "Anthropic, OpenAI, OpenRouter": r"sk-(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|sk-[A-Za-z0-9]{32,}",
+    "Artifactory": r"AKCp[A-Za-z0-9]{20,}|cmVmd[A-Za-z0-9]{50,}",
+    "Atlassian": r"AT(?:ATT3|CTT3|BB)[\w=-]{16,}|BBDC-[\w+/]{16,}",
+    "Buildkite, CircleCI": r"bk(?:ua|ct|aj)_[a-f0-9]{20,}|CCIP(?:AT|RJ)_[\w-]{16,}",
+    "ClickHouse": r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])",
+    "Clojars, Contentful": r"CLOJARS_[a-z0-9]{40,}|CFPAT-[\w-]{20,}",
+    "Cloudflare": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{60,}",
+    "Databricks": r"dapi[a-f0-9]{32}(?:-\d)?",
+    "DigitalOcean": r"do[opr]_v1_[a-f0-9]{16,}",
+    "Docker": r"dckr_(?:pat|oat)_[\w-]{16,}",
+    "Doppler": r"dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}",
+    "Duffel": r"duffel_(?:test|live)_[\w=-]{16,}",
+    "Dynatrace": r"dt0[a-z]\d\d\.[A-Za-z0-9]{16,}\.[A-Za-z0-9]{16,}",
+    "EasyPost, Facebook": r"EZ[AT]K[A-Za-z0-9]{40,}|EAA[A-Za-z0-9]{60,}",
+    "Figma, Flutterwave, Frame.io": r"figd_[\w-]{16,}|FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}|fio-u-[\w=-]{40,}",
+    "Fly.io": r"fo1_[\w-]{20,}|fm[12][ar]?_[\w+/]{40,}={0,3}",
+    "GitHub": r"gh[pousr]_[A-Za-z0-9]{12,}|github_pat_\w{12,}",
+    "GitLab": r"gl(?:pat|dt|rt|ft|ptt|soat|cbt|imt|ffct|agent|oas|wt|rtr)-[\w.-]{12,}|GR1348941[\w-]{16,}",
+    "GitLab session": r"_gitlab_session=[0-9a-z]{16,}",
+    "Google": r"AIza[\w-]{30,}|ya29\.[\w.-]{12,}|1//0[\w-]{20,}|GOCSPX-[\w-]{12,}",
+    "Grafana": r"gl(?:c|sa)_[\w+/]{20,}={0,3}",
+    "Groq, xAI, Replicate, Perplexity": r"gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}",
+    "Harness": r"pat\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}|sat\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+    "HashiCorp Vault": r"hv[sbr]\.[\w-]{12,}|s\.[A-Za-z0-9]{24}(?![\w.-])|b\.[A-Za-z0-9]{24}(?![\w.-])",
+    "Heroku, Hugging Face": r"HRKU-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}",
+    "Infracost, Intra42": r"ico-[A-Za-z0-9]{32}|s-s4t2(?:ud|af)-[a-f0-9]{64}",
+    "JSON Web Token, any JSON in Base64": r"eyJ[\w+/-]{12,}(?:[.=][\w=-]*){0,5}",
+    "Linear, Notion": r"lin_(?:api|oauth)_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|secret_[A-Za-z0-9]{43}",
+    "Mailchimp, Mailgun": r"key-[0-9a-f]{32}(?![\w-])",
+    "Mapbox": r"pk\.eyJ[\w.-]{20,}|sk\.eyJ[\w.-]{20,}",
+    "New Relic": r"NR(?:AK|JS|II|RA|IQ|BR)-[\w-]{12,}",
+    "npm, NuGet, PyPI, RubyGems": r"npm_[A-Za-z0-9]{20,}|oy2[a-z0-9]{43}|pypi-Ag[\w-]{16,}|rubygems_[a-f0-9]{20,}",
+    "Octopus Deploy": r"API-[A-Z0-9]{26}",
+    "OpenShift": r"sha256~[\w-]{20,}",
+    "PASETO": r"v[1-4]\.(?:local|public)\.[\w-]{20,}",
+    "PlanetScale, Prefect, Pulumi": r"pscale_(?:tkn|oauth|pw)_[\w=.-]{16,}|pnu_[A-Za-z0-9]{20,}|pul-[a-f0-9]{32,}",
+    "Postman, ReadMe, Scalingo": r"PMAK-[a-fA-F0-9-]{24,}|rdme_[a-z0-9]{32,}|tk-us-[\w-]{32,}",
+    "SendGrid, Brevo": r"SG\.[\w-]{12,}\.[\w-]{12,}|xkeysib-[\w-]{32,}",
+    "Sentry": r"sntr(?:ys|yu)_[\w+/=]{20,}",
+    "Shippo, Shopify": r"shippo_(?:live|test)_[A-Za-z0-9]{16,}|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}",
+    "Slack": r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-\d-[\w-]{12,}",
+    "SonarQube, Sourcegraph": r"sq[upa]_[a-z0-9]{32,}|sgp_[A-Za-z0-9_]{32,}",
+    "Square": r"sq0(?:atp|csp|idp)-[\w-]{16,}|EAAA[\w-]{40,}",
+    "Stripe": r"sk_(?:live|test|prod)_[A-Za-z0-9]{10,}|rk_(?:live|test|prod)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{16,}",
+    "Supabase": r"sbp_[a-f0-9]{32,}|sb_secret_[\w-]{16,}",
+    "Tailscale, Trello, Typeform": r"tskey-[a-z]+-[\w-]{12,}|ATTA[a-f0-9]{32,}|tfp_[\w.=-]{32,}",
+    "Tencent, Yandex": r"AKID[A-Za-z0-9]{13,}|AQVN[\w-]{30,}|t1\.[\w-]{4,}={0,2}\.[\w-]{40,}|YC[\w-]{38}(?![\w-])",
+    "Twilio": r"SK[0-9a-fA-F]{32}(?![0-9A-Za-z])",
+    "Discord": r"M[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}|N[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}|O[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    "age": r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
+    "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}",
+}
+_HELD = {  # those that begin with no letters of their own, by what surely stands in them
+    "Q~": r"[\w~.]{3}\dQ~[\w~.-]{24,}",  # Azure
+    ".atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}",  # HashiCorp Terraform
+    "-us": r"[0-9a-f]{32}-us\d{1,2}(?![\w-])",  # Mailchimp
+    "NRAL": r"[a-f0-9]{36}NRAL",  # New Relic
+    ":A": r"\d{5,16}:A[\w-]{30,}",  # Telegram
+    "/": r"\d/\d{10,20}:[a-f0-9]{32}",  # Asana
+    "==": r"[A-Za-z0-9+/]{86}==(?![\w+/=])",  # a storage key of Azure
+}
+_HASHES = (  # of passwords: short ones can be guessed at
+    r"\$(?:2[abxy]?|1|5|6|7|y|gy|apr1|sha1|md5|argon2(?:id|i|d)|scrypt|bcrypt-sha256|pbkdf2[\w-]{0,20})\$[\w./$=,+-]{8,}"
+    r"|\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT|PBKDF2[\w-]{0,20}|SCRAM[\w-]{0,20}|ARGON2|PLAIN)\}[^\s\"',;]{6,}"
+    r"|SCRAM-SHA-256\$[\w+/=$:]{20,}|pbkdf2_sha\d+\$[\w+/=$.-]{16,}"
+)
+_HOOKS = (  # addresses that let in whoever knows them
+    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/",
+    r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/",
+    r"[\w.-]{1,80}webhook\.office\.com/",
+    r"outlook\.office(?:365)?\.com/webhook/",
+    r"hooks\.zapier\.com/hooks/",
+    r"hook\.[\w.]{1,20}make\.com/",
+    r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/",
+    r"api\.telegram\.org/bot",
+    r"events\.pagerduty\.com/integration/",
+    r"hc-ping\.com/",
+    r"[\w.-]{1,80}/hooks/(?=[\w/-]{16})",  # Mattermost, Rocket.Chat
+    r"[\w.-]{1,80}/integrations/v1/",  # Grafana OnCall
+    r"maker\.ifttt\.com/",
+    r"hooks\.glip\.com/webhook/",
+    r"chat\.googleapis\.com/v1/spaces/",
+    r"[\w.-]{1,80}/api/webhooks?/(?=[\w/-]{16})",
+)
+
+
+def _alternatives(forms: str) -> Iterator[str]:
+    """The parts that `|` separates outside of groups."""
+    deep, start = 0, 0
+    for at, letter in enumerate(forms):
+        deep += (letter == "(") - (letter == ")")
+        if letter == "|" and deep == 0:
+            yield forms[start:at]
+            start = at + 1
+    yield forms[start:]
+
+
+def _by_first_letter() -> str:
+    """All in one expression, in which a letter that begins none is passed over at once."""
+    groups: dict[str, list[str]] = {}
+    for forms in _TOKENS.values():
+        for each in _alternatives(forms):
+            groups.setdefault(each[0], []).append(each[1:])
+    branches = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
+    return f"(?<![A-Za-z0-9])(?=[{''.join(groups)}])(?:{branches})"
+
+
+_TOKEN = re.compile(_by_first_letter())
+_ALSO = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _HELD.items()}
+_JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # "anywhere": also where letters stand before it
+_HASH = re.compile(_HASHES)
+_HOOK = re.compile(r"(://)(?:" + "|".join(_HOOKS) + r")[^\s\"'<>\\]+")
+_KEY = re.compile(r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL)
+_PUTTY = re.compile(r"(PuTTY-User-Key-File-\d).*", re.DOTALL)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
+_SHORT = 14  # no form is shorter
+_LONGEST = 1 << 20  # characters of Base64 that are looked into
+
+
+def without_forms(text: str) -> str:
+    """The text without credentials that are known by their form."""
+    if len(text) < _SHORT:
+        return text
+    if "-----BEGIN" in text:
+        text = _KEY.sub(rf"\1{BY_FORM}\2", text)
+    if "PuTTY-User-Key" in text:
+        text = _PUTTY.sub(rf"\1{BY_FORM}", text)
+    if "://" in text:
+        text = _HOOK.sub(rf"\1{BY_FORM}", text)
+    if "$" in text or "{" in text:
+        text = _HASH.sub(BY_FORM, text)
+    text = _TOKEN.sub(BY_FORM, text)
+    for hint, form in _ALSO.items():
+        if hint in text:
+            text = form.sub(BY_FORM, text)
+    if "eyJ" in text:
+        text = _JSON.sub(BY_FORM, text)
+    return text
+
+
+def decoded(text: str) -> str | None:
+    """What a text says that is nothing but Base64 of text; None of any other."""
+    if not 16 <= len(text) <= _LONGEST or len(text) % 4 or not _BASE64.fullmatch(text):
+        return None
+    try:
+        told = b64decode(text).decode()
+    except (NotBase64, UnicodeDecodeError):
+        return None
+    return told if all(letter.isprintable() or letter in "\r\n\t" for letter in told) else None

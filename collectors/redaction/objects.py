@@ -1,0 +1,360 @@
+"""Pure: an object without what must never be stored."""
+
+import re
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from collectors.redaction import commands, policy, text
+from collectors.redaction.masks import BY_NAME, COPY
+from collectors.redaction.values import harmless
+from timeline.secret_names import Grade, grade, is_reference
+
+_COPIES = re.compile(  # annotations in which tools keep a whole object
+    r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
+    r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
+)
+_WHOLE = frozenset({"apiVersion", "spec", "data", "stringData", "template", "metadata"})  # fields by which a copy is known
+_ENVIRONMENT = re.compile(r"(?i)(?:.*[a-z0-9])?env(?:s|[-_]?vars?|ironment(?:[-_]?variables?)?)?$")  # env, extraEnvVars
+_NAMING = ("name", "key", "k", "id", "field", "property", "header", "param", "parameter", "variable", "setting", "option")
+_VALUING = ("value", "values", "v", "val", "data", "content", "default", "defaultValue", "string", "stringValue", "text")
+NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
+_SPECIAL = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector"})  # whose fields anybody may name
+_NEVER_BY_NAME = frozenset({"labels", "matchLabels", "nodeSelector", "stringMatch"})  # that select, and so are seen anyway
+_BYTES = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_SHORT = 200  # characters of a text that is worth being remembered
+_FORM = 14  # no credential that is known by its form is shorter
+_MANY = 20_000
+_DEEP = 6  # JSON in JSON in JSON is not looked into further, and then goes as a whole
+_harmless: set[str] = set()  # short texts that were scanned
+_kept: set[str] = set()  # names that are no credentials themselves
+_plain: set[str] = set()  # names of fields under which texts are no credentials
+_token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
+
+
+def forget() -> None:
+    """What was found harmless may not be so by other patterns."""
+    for known in (_harmless, _plain, _kept):
+        known.clear()
+
+
+def redact(body: Any, kind: str = "") -> Any:
+    """A copy without the data of Secrets, environment values, copies of whole objects, and credentials."""
+    return redact_here(deepcopy(body), kind)
+
+
+def redact_here(body: Any, kind: str = "") -> Any:
+    """The body, which is changed in place: most of it stays as it is, and copying all takes longer than looking."""
+    if isinstance(body, dict):
+        if "Secret" in (kind, body.get("kind")):
+            _clean_secret(body)
+            return body
+        if body.get("kind") == "SecretList" and isinstance(items := body.get("items"), list):
+            body["items"] = []
+            clean_fields(body, "")
+            body["items"] = [redact_here(item, "Secret") for item in items]
+            return body
+    return _cleaned(body, "")
+
+
+def _cleaned(value: Any, under: str, deep: int = 0) -> Any:
+    """A value, which is changed in place where it holds others. `under`: the field that it stands in."""
+    if isinstance(value, str):
+        return clean_text(value, deep)
+    if isinstance(value, dict):
+        clean_fields(value, under, deep)
+    elif isinstance(value, list):
+        _clean_list(value, under, deep)
+    return value
+
+
+def _clean_secret(body: dict[str, Any]) -> None:
+    for key, value in body.items():
+        body[key] = _masked(value) if key in ("data", "stringData") else _cleaned(value, key)
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict) and "annotations" in metadata:
+        metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
+
+
+def _masked(value: Any) -> Any:
+    return dict.fromkeys(map(clean_text, value), BY_NAME) if isinstance(value, dict) else BY_NAME
+
+
+def clean_fields(body: dict[str, Any], under: str, deep: int = 0) -> None:
+    if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
+        _clean_secret(body)
+        return
+    special = _is_special(under)
+    renamed = False
+    for key, value in body.items():
+        if key in _plain and not special:
+            if isinstance(value, str):
+                if value not in _harmless and (told := clean_text(value, deep)) is not value:
+                    body[key] = told
+            elif isinstance(value, dict):
+                clean_fields(value, key, deep)
+            elif isinstance(value, list):
+                _clean_list(value, key, deep)
+            continue
+        told = _of_field(key, value, under, deep)
+        if told is not value:
+            body[key] = told
+        renamed = _is_to_rename(key) or renamed
+    if not _VALUES.isdisjoint(body):
+        _clean_pair(body)
+    if renamed:
+        _rename(body)
+
+
+def _of_field(key: str, value: Any, under: str, deep: int) -> Any:
+    """The value of a field whose name may say what it is."""
+    if value is None or isinstance(value, bool):
+        return value
+    if key in _BYTES:
+        return _masked(value)
+    if isinstance(value, str):
+        if _holds_secret(key, under):
+            return value if harmless(value) else BY_NAME
+        return COPY if under == "annotations" and _is_copy(key, value) else clean_text(value, deep)
+    named = Grade.PLAIN if under in _NEVER_BY_NAME else grade(key)
+    if isinstance(value, dict):
+        mask_under(value, deep) if named == Grade.WHOLE and not _is_special(under) else clean_fields(value, key, deep)
+    elif isinstance(value, list):
+        if key == "managedFields":
+            clean_managed(value)
+        else:
+            _mask_list(value, named, key, deep) if named else _clean_list(value, key, deep)
+    elif _holds_secret(key, under):
+        return BY_NAME
+    return value
+
+
+def _is_to_rename(key: str) -> bool:
+    """Whether the name of a field is itself a credential, by its form."""
+    if key in _kept:
+        return False
+    if len(key) >= _FORM and text.known_by_themselves(key) != key:
+        return True
+    if not grade(key) and key not in _BYTES and key != "managedFields":
+        _remember(_plain, key)
+    _remember(_kept, key)
+    return False
+
+
+def _rename(body: dict[str, Any]) -> None:
+    """Names of fields that are credentials by their form."""
+    told = {text.known_by_themselves(key): value for key, value in body.items()}
+    body.clear()
+    body.update(told)
+
+
+def _is_copy(key: str, value: str) -> bool:
+    """Whether an annotation holds a whole object."""
+    if _COPIES.search(key):
+        return True
+    if value[:1] != "{" or '"' not in value:
+        return False
+    try:
+        told = orjson.loads(value)
+    except ValueError:
+        return False
+    return len(_WHOLE & told.keys()) > 1
+
+
+def mask_under(body: dict[str, Any], deep: int = 0) -> None:
+    """What stands under the name of a credential goes, but for what only names or describes it."""
+    names = "name" in body or "path" in body or "property" in body
+    for key, value in body.items():
+        if isinstance(value, dict):
+            clean_fields(value, key, deep) if is_reference(key) and not grade(key) else mask_under(value, deep)
+        elif isinstance(value, list):
+            _mask_list(value, Grade.WHOLE, key, deep)
+        elif value is None or isinstance(value, bool):
+            continue
+        elif is_reference(key) and (key != "key" or names or "value" in body):
+            if isinstance(value, str):
+                body[key] = clean_text(value, deep)
+        elif not isinstance(value, str) or not harmless(value):
+            body[key] = BY_NAME
+    if any(map(_is_to_rename, body)):
+        _rename(body)
+
+
+def _mask_list(values: list[Any], kind: Grade, under: str, deep: int) -> None:
+    """A list under the name of a credential: `passwords: [x]`. Maps in it may refer: `imagePullSecrets: [{name: x}]`."""
+    for at, value in enumerate(values):
+        if isinstance(value, dict):
+            mask_under(value, deep) if kind == Grade.WHOLE else clean_fields(value, under, deep)
+        elif isinstance(value, list):
+            _mask_list(value, kind, under, deep)
+        elif value is not None and not isinstance(value, bool) and not (isinstance(value, str) and harmless(value)):
+            values[at] = clean_text(value, deep) if isinstance(value, str) and is_reference(under) else BY_NAME
+
+
+def _clean_pair(body: dict[str, Any]) -> None:
+    """`name: password, value: x`, in whatever order and words, as headers, variables and parameters are told."""
+    for naming in _NAMING:
+        if isinstance(name := body.get(naming), str) and len(body) > 1 and grade(name):
+            for valuing in _VALUING:
+                told = body.get(valuing)
+                if isinstance(told, dict):
+                    mask_under(told)
+                elif isinstance(told, list):
+                    _mask_list(told, Grade.WHOLE, valuing, 0)
+                elif told is not None and not isinstance(told, bool) and not harmless(str(told)):
+                    body[valuing] = BY_NAME
+
+
+def _holds_secret(key: str, under: str) -> bool:
+    """Whether text in a field is one, by the names of the field and of that which it stands in."""
+    if key != "name" and _is_environment(under):
+        return True
+    if under in _NEVER_BY_NAME:
+        return False
+    return grade(key) != Grade.PLAIN
+
+
+def _remember(known: set[str], told: str) -> None:
+    if len(known) == _MANY:
+        known.clear()
+    known.add(told)
+
+
+def _clean_list(values: list[Any], under: str, deep: int = 0) -> None:
+    if _is_environment(under):
+        for at, value in enumerate(values):
+            values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, under, deep)
+        return
+    if commands.may_be_arguments(values):
+        values[:] = [told if found else _cleaned(told, "", deep) for told, found in commands.arguments(values)]
+        return
+    for at, value in enumerate(values):
+        if isinstance(value, dict):
+            clean_fields(value, under, deep)
+        elif isinstance(value, list):
+            _clean_list(value, under, deep)
+        elif isinstance(value, str) and value not in _harmless:
+            values[at] = clean_text(value, deep)
+
+
+@lru_cache(_MANY)
+def _is_environment(field: str) -> bool:
+    return _ENVIRONMENT.match(field) is not None
+
+
+@lru_cache(_MANY)
+def _is_special(field: str) -> bool:
+    """Whether anybody may name the fields that stand in this one."""
+    return field in _SPECIAL or _is_environment(field)
+
+
+def _assignment(told: str) -> str:
+    name, equals, _ = told.partition("=")
+    return name + equals + BY_NAME if equals else clean_text(told)
+
+
+def clean_managed(entries: list[Any]) -> None:
+    """managedFields name fields, but those of sets and keyed lists have values in their names: `v:"x"`, `k:{"a":"x"}`."""
+    for at, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            fields = entry.get("fieldsV1")
+            if isinstance(fields, dict):
+                del entry["fieldsV1"]
+                _clean_names(fields, "")
+            clean_fields(entry, "")
+            if isinstance(fields, dict):
+                entry["fieldsV1"] = fields
+        else:
+            entries[at] = _cleaned(entry, "")
+
+
+def _clean_names(fields: dict[str, Any], under: str) -> None:
+    changed = {}
+    for name, value in fields.items():
+        if name not in _kept:
+            clean = _name_of_managed(name, under)
+            if clean != name:
+                changed[name] = clean
+            elif name[0:2] != "v:" and len(name) <= _SHORT:
+                _remember(_kept, name)
+        if isinstance(value, dict) and value:
+            _clean_names(value, name.removeprefix("f:"))
+    if changed:
+        told = {changed.get(name, name): value for name, value in fields.items()}
+        fields.clear()
+        fields.update(told)
+
+
+def _name_of_managed(name: str, under: str) -> str:
+    """`f:field`, `k:{"field":"value"}` or `v:"value"`; `under`: the field that it stands in."""
+    if name.startswith("v:") and grade(under):
+        return f"v:{BY_NAME}"
+    if not name.startswith(("v:", "k:")):
+        return text.known_by_themselves(name)
+    try:
+        told = orjson.loads(name[2:])
+    except ValueError:
+        return name[:2] + clean_text(name[2:])
+    before = orjson.dumps(told)
+    after = orjson.dumps(_cleaned([told], ""))[1:-1]
+    return name if before == after else name[:2] + after.decode()
+
+
+def clean_text(told: str, deep: int = 0) -> str:
+    """Free text without credentials; the very same where it holds none."""
+    if told in _harmless or _cannot_tell(told):
+        return told
+    clean = told
+    if told[:1] in "{[\"" or told[:1].isspace():
+        clean = _json(told, deep)
+    clean = text.clean(clean)
+    if clean != told:
+        return clean
+    if len(told) <= _SHORT:
+        _remember(_harmless, told)
+    return told
+
+
+def _cannot_tell(told: str) -> bool:
+    """Whether text lacks what all credentials are found by: a separator, or a length; or is a time."""
+    if " " in told or "=" in told or ">" in told or not told.isprintable():
+        return False
+    if ":" in told or "%" in told or "(" in told or "@" in told:
+        return told[-1] == "Z" and _TIME.fullmatch(told) is not None
+    return len(told) < _FORM or _token.search(told) is None
+
+
+def _json(told: str, deep: int) -> str:
+    """A text that is JSON is looked into like the object that it is of."""
+    begins = told.lstrip()[:1]
+    if begins not in ("{", "[", '"'):
+        return told
+    try:
+        inner = orjson.loads(told)
+    except (ValueError, RecursionError):
+        return told
+    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not told.strip().endswith('"')):
+        return told
+    if deep >= _DEEP:
+        return BY_NAME
+    before = orjson.dumps(inner)
+    try:
+        inner = clean_text(inner, deep + 1) if isinstance(inner, str) else _json_object(inner, deep + 1)
+        after = orjson.dumps(inner)
+        if before == after:
+            return told
+        return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in told.strip() else 0).decode()
+    except (ValueError, RecursionError):
+        return BY_NAME
+
+
+def _json_object(inner: Any, deep: int) -> Any:
+    if isinstance(inner, dict) and inner.get("kind") in ("Secret", "SecretList"):
+        return redact_here(inner)
+    return _cleaned(inner, "", deep)
+
+
+policy.before_others(forget)

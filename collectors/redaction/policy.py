@@ -1,0 +1,99 @@
+"""Pure: what the operator asks for besides: patterns of credentials of the house, and to keep no objects at all.
+
+A pattern is a regular expression of Python, of which the time is bounded: how much it may repeat is limited, so that no text
+makes it try long. `use` is called once, at the start of a process, before anything is read.
+"""
+
+import re
+from collections.abc import Callable
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+_MOST = 512  # times that anything may repeat
+_WAYS = 2048  # ways to match at one place that have to be tried at worst
+_REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
+
+
+class PatternError(ValueError):
+    """A pattern cannot be used; the message says why."""
+
+
+class Policy(NamedTuple):
+    patterns: tuple[str, ...] = ()
+    strict: bool = False  # objects are not kept, only the facts that the rules look at
+
+
+_current = Policy()
+_patterns: tuple[re.Pattern[str], ...] = ()
+_forget: list[Callable[[], None]] = []
+
+
+def before_others(forget: Callable[[], None]) -> None:
+    """What is to be done where another policy is used: results are remembered."""
+    _forget.append(forget)
+
+
+def current() -> Policy:
+    return _current
+
+
+def patterns() -> tuple[re.Pattern[str], ...]:
+    return _patterns
+
+
+def use(policy: Policy) -> None:
+    """Redact as the policy says from now on. Raises PatternError."""
+    global _current, _patterns
+    _patterns = tuple(map(checked, policy.patterns))
+    _current = policy
+    for forget in _forget:
+        forget()
+
+
+def checked(pattern: str) -> re.Pattern[str]:
+    """The pattern, ready to be used. Raises PatternError."""
+    try:
+        compiled = re.compile(pattern)
+        ways = _ways(parser.parse(pattern))
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PatternError(f"it is no regular expression: {error}") from None
+    if compiled.search(""):
+        raise PatternError("it matches the empty text, and so everything")
+    if ways > _WAYS:
+        raise PatternError(
+            f"a text could make it try {ways} ways to match at each place, and {_WAYS} are allowed; give fewer repetitions,"
+            " and the others an upper bound, such as [a-z0-9]{8,40}"
+        )
+    return compiled
+
+
+def _ways(parsed: Any) -> int:
+    """How many ways there are to match at one place, at worst. Raises PatternError for what cannot be bounded."""
+    ways = 1
+    for what, told in parsed:
+        ways = min(ways * _ways_of(what, told), 10**9)
+    return ways
+
+
+def _ways_of(what: Any, told: Any) -> int:
+    if what in _REPEATS:
+        least, most, inner = told
+        if _MOST < most < constants.MAXREPEAT:
+            raise PatternError(f"something in it may repeat {most} times, and {_MOST} are allowed")
+        if most == constants.MAXREPEAT:
+            raise PatternError(f"something in it may repeat without end; give it an upper bound, such as {{1,{_MOST}}}")
+        own = _ways(inner)
+        return int(min((most - least + 1) * own ** min(most, 40), 10**9))
+    if what is constants.SUBPATTERN:
+        return _ways(told[-1])
+    if what is constants.ATOMIC_GROUP:
+        return _ways(told)
+    if what is constants.BRANCH:
+        return sum(_ways(each) for each in told[1])
+    if what in (constants.ASSERT, constants.ASSERT_NOT):
+        return _ways(told[1])
+    if what in (constants.GROUPREF, constants.GROUPREF_EXISTS):
+        raise PatternError("it refers back to a group, which takes a time that cannot be bounded")
+    return 1
+

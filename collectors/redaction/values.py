@@ -1,0 +1,162 @@
+"""Pure: where a value ends that follows a name in some text, whatever the text is written in."""
+
+import re
+from typing import NamedTuple
+
+from collectors.redaction.masks import BY_NAME
+from timeline.secret_names import is_reference
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    mask: str = BY_NAME  # what is to stand there
+
+
+_BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # and the tag that YAML puts before a value
+_BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+_QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
+_REFERENCE = r"(?:\$\{[\w.:]{1,200}\}|\$\([\w.]{1,200}\)|\{\{[^{}\n\"'`]{0,200}\}\}|<[\w-]{1,60}>)"
+_REFERS = re.compile(rf"\\*[\"']?{_REFERENCE}\\*[\"']?(?=[\s,;&)}}\]<\"']|\\|\Z)")
+_FOLDER = r"etc|var|run|opt|home|usr|tmp|mnt|srv|root|secrets?|vault|data|config|certs?|app|proc|dev|pki|ssl|tls|keys?|credentials"
+_HARMLESS = re.compile(
+    rf"(?i:true|false|yes|no|on|off|null|none|nil|undefined|~|\[\]|\{{\}}|\*{{1,64}}|x{{3,64}}|<nil>|<none>)"
+    rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*"
+)
+_SPEAKS = re.compile(  # what the kubelet and the API server say of objects
+    r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints|namespaces?"
+    r"|volumes?|references?)[ ](?:\\*[\"']|not\b|is\b|does\b|was\b|has\b)|(?:failed|error|rpc error|timed out|context)\b"
+)
+_SCHEME = r"(?:(?i:bearer|basic|digest|token|apikey|api-key|negotiate|ntlm|plain|aws4-hmac-sha256|splunk|key)[ \t]+)?"
+_ENDS = r"(?=[\s,;:)\]}>]|\Z)"
+_NEXT = r"(?=\s|\Z|[\"']?[\w.-]{1,60}[\"']?[ ]?[=:])"
+_BARE = re.compile(rf"{_SCHEME}(?>(?:[^\s\"'`;&,<\\]|[\"'`](?!{_ENDS})|[;&,](?!{_NEXT})|<(?!/)|\\(?![\"'nrtu\n]))+)")
+_LINE = re.compile(r"[^\r\n]*(?:\\\r?\n[^\r\n]*)*")
+_HEADER = re.compile(r"[^\r\n\"'`\\]+")
+_BRACKETS = re.compile(r"[\[\]{}()]|\\.|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_PAIRS = {"[": "]", "{": "}", "(": ")"}
+_FIELD = re.compile(r"(?:-[ \t]+)*[\"']?([\w./-]{1,200})[\"']?[ \t]*:(?:[ \t]+|$)")
+
+
+def harmless(value: str) -> bool:
+    """Whether a value under a secret name is none: empty, a switch, or only the place where the credential stands."""
+    value = value.strip()
+    return not value or _HARMLESS.fullmatch(value) is not None
+
+
+def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header: bool = False) -> Span | None:
+    """The credential that begins there, behind its name; None where there is none.
+
+    `line`: its name begins the line, so that it ends with the line. `block`: it may stand in the lines below. `whole`: it
+    may be a list or a map. `header`: it is of an HTTP header, and ends with its quotes.
+    """
+    blank = _BLANK.match(text, at)
+    start = blank.end() if blank else at
+    if start >= len(text) or _REFERS.match(text, start) or text.startswith("[redacted", start):
+        return None
+    if block and whole and (match := _BLOCK.match(text, start)):
+        return _below(text, at, match.end())
+    if text[start] in "\r\n":
+        return None
+    if header and (match := _HEADER.match(text, start)):
+        return _unless_harmless(text, start, match.end())
+    if quote := _QUOTE.match(text, start):
+        return _quoted(text, quote)
+    if text[start] in _PAIRS:
+        return Span(start, _balanced(text, start)) if whole else None
+    if _SPEAKS.match(text, start):
+        return None
+    if line:
+        match = _LINE.match(text, start)
+        end = match.end() if match else start
+        if block and (more := _below(text, at, end + 1)) and more.start == end + 1:
+            return Span(start, more.end, f"{BY_NAME}\n{more.mask}")
+        return _unless_harmless(text, start, end)
+    bare = _BARE.match(text, start)
+    return _unless_harmless(text, start, bare.end()) if bare else None
+
+
+def word_at(text: str, at: int) -> tuple[str, int]:
+    """A short text that stands there, with its quotes or without, and where it ends."""
+    if quote := _QUOTE.match(text, at):
+        delimiter = quote[0]
+        end = text.find(delimiter, quote.end(), quote.end() + 512)
+        return (text[quote.end() : end], end + len(delimiter)) if end >= 0 else ("", at)
+    bare = _BARE.match(text, at, at + 512)
+    return (bare[0], bare.end()) if bare else ("", at)
+
+
+def _unless_harmless(text: str, start: int, end: int) -> Span | None:
+    return None if harmless(text[start:end].strip("\"', ;\\")) else Span(start, end)
+
+
+def _quoted(text: str, quote: re.Match[str]) -> Span | None:
+    """What stands between quotes, which may themselves be escaped; to the end where they are not closed."""
+    delimiter, start = quote[0], quote.end()
+    end = text.find(delimiter, start)
+    while end > 0 and text[end - 1] == "\\" and delimiter[-1] in "\"'`" and _odd(text, start, end):
+        end = text.find(delimiter, end + 1)  # one that belongs to the value
+    while end >= 0 and delimiter == "'" and text.startswith("''", end):
+        end = text.find(delimiter, end + 2)
+    if end < 0:
+        end = len(text)
+    return None if harmless(text[start:end]) else Span(start, end)
+
+
+def _odd(text: str, start: int, end: int) -> bool:
+    """Whether an odd number of backslashes stands right before a place."""
+    at = end
+    while at > start and text[at - 1] == "\\":
+        at -= 1
+    return (end - at) % 2 == 1
+
+
+def _balanced(text: str, start: int) -> int:
+    """Where a bracket is closed; the end of the text where it is not."""
+    wanted: list[str] = []
+    for match in _BRACKETS.finditer(text, start):
+        letter = match[0]
+        if letter in _PAIRS:
+            wanted.append(_PAIRS[letter])
+        elif wanted and letter == wanted[-1]:
+            wanted.pop()
+            if not wanted:
+                return match.end()
+    return len(text)
+
+
+def _below(text: str, name: int, start: int) -> Span | None:
+    """The lines below a name that are indented deeper, or are the items of its list."""
+    begins = text.rfind("\n", 0, name) + 1
+    head = text[begins:name]
+    own = len(head) - len(head.lstrip(" \t"))
+    dashes = head.lstrip(" \t").startswith("- ")
+    at, lines = start, list[str]()
+    end = start
+    while at < len(text):
+        stop = text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        row = text[at:stop].rstrip("\r")
+        content = row.lstrip(" \t")
+        indent = len(row) - len(content)
+        if content and indent <= own and not (indent == own and content.startswith("- ") and not dashes):
+            break
+        lines.append(row[:indent] + _masked_line(content) if content else row)
+        if content:
+            end = stop
+        at = stop + 1
+    if end == start:
+        return None
+    kept = text[start:end].count("\n") + 1
+    return Span(start, end, "\n".join(lines[:kept]))
+
+
+def _masked_line(content: str) -> str:
+    """A line of what stands under a secret name: what only refers to the credential stays."""
+    field = _FIELD.match(content)
+    if field is None:
+        return f"- {BY_NAME}" if content.startswith("- ") else BY_NAME
+    value = content[field.end() :]
+    if is_reference(field[1]) or harmless(value.strip("\"' ")):
+        return content
+    return content[: field.end()].rstrip() + " " + BY_NAME

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
-from timeline import documents
+from timeline import documents, masks
 from timeline.entries import Entry, Observation
 from timeline.judge import judge, matters, rulebook
 from timeline.payloads import DocumentPayload
 from timeline.rulebook import Finding
 from timeline.world import World
+from timeline.written import line_of
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
 _EVERY = 2_000  # entries between two reports
@@ -32,6 +33,7 @@ class Analysis(NamedTuple):
     entries: int
     nothing: str  # why there is nothing to judge; "" where there is
     mostly_skipped: tuple[str, ...] = ()  # of which files more than half was, a sentence each
+    redacted: Counter[str] | None = None  # what would be redacted, by why; None where nobody asked
 
     @property
     def clocks(self) -> list[str]:
@@ -61,16 +63,22 @@ def alike(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
     return list(found.values())
 
 
-def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None) -> Analysis:
-    """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood."""
+def analyse(
+    inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None, *, counts: bool = False
+) -> Analysis:
+    """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood.
+
+    `counts`: also count what is redacted in it, for which the objects have to be read whole.
+    """
     inputs = named(inputs)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        reading = read(inputs, bodies=False, limits=limits, processes=processors())
+        reading = read(inputs, bodies=counts, limits=limits, processes=processors())
         world = World(matters)
-        skipped = Skips()
-        for _ in world.learn(_entries(reading, skipped, report)):
-            pass
+        skipped, redacted = Skips(), Counter[str]()
+        for _, new in world.learn(_entries(reading, skipped, report)):
+            if counts:
+                masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
         if not world.seen and skipped.told:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
@@ -82,7 +90,8 @@ def analyse(inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report |
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen else nothing_in(name, reading)
-    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing, tuple(skipped.most()))
+    most = tuple(skipped.most())
+    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing, most, redacted)
 
 
 class Skips:

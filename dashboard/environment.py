@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from collectors.formats.stream import Limits
+from collectors.redaction.policy import PatternError, Policy, checked, use
 from dashboard import keys
 from timeline.judge import rulebook
 from timeline.rulebook import settings
@@ -183,6 +184,21 @@ def keep_bytes() -> int:
 def hours(name: str, default: int) -> timedelta:
     """A time of at least an hour."""
     return timedelta(hours=number(name, default, 1, _HOURS_AT_MOST))
+
+
+def redaction(*, keeps: bool = True) -> None:
+    """Redact as the environment says; `keeps`: what is read is stored, so that the strict mode matters."""
+    mode = choice("CAUSELINE_REDACT", "normal", ("NORMAL", "STRICT"))
+    lines = [line.strip() for line in text("CAUSELINE_REDACT_PATTERNS", "").splitlines()]
+    patterns = tuple(line for line in lines if line and not line.startswith("#"))
+    for pattern in patterns:
+        try:
+            checked(pattern)
+        except PatternError as error:
+            raise SettingError(
+                f"CAUSELINE_REDACT_PATTERNS has a pattern that cannot be used: {pattern[:80]}: {error}."
+            ) from None
+    use(Policy(patterns, keeps and mode == "STRICT"))
 
 
 def rule_settings() -> None:

@@ -82,8 +82,14 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     progress = Progress(sys.stderr)
     try:
         environment.rule_settings()
+        environment.redaction(keeps=False)
         choose([], options.rule, ())
-        analysis = analyse([(Path(name), name) for name in options.files], environment.limits(), progress)
+        analysis = analyse(
+            [(Path(name), name) for name in options.files],
+            environment.limits(),
+            progress,
+            counts=getattr(options, "coverage", False),
+        )
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:
         progress.end()
         say(str(error))

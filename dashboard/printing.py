@@ -47,6 +47,8 @@ def show(
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)
+        terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} Nothing of it is stored.", "")
+        terminal.line()
     show_skipped(analysis.skipped, analysis.skips, terminal, "--output json tells them")
     for clock in analysis.clocks:
         terminal.wrapped(plain(clock), "")

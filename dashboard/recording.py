@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dashboard import environment
 from dashboard.terminal import plain, say
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ def record(options: argparse.Namespace) -> int:
     stop = threading.Event()
     timer = threading.Timer(options.duration, stop.set) if options.duration else None
     try:
+        environment.redaction()
         writable(path, [])
         api = _api(options)
         output = RecordingFile(path)
-    except (NotWritable, OSError) as error:
+    except (NotWritable, OSError, environment.SettingError) as error:
         exists = isinstance(error, FileExistsError)
         say(f"{path} is there already, and is not overwritten." if exists else str(error))
         return 2

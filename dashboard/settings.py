@@ -29,6 +29,7 @@ KEEP_DAYS = environment.keep_days()
 KEEP_BYTES = environment.keep_bytes()
 LIVE_MEMORY = environment.hours("CAUSELINE_LIVE_MEMORY_HOURS", 6)
 environment.rule_settings()
+environment.redaction()
 LEASE_SECONDS = environment.number("CAUSELINE_LEASE_SECONDS", 8, 3, 60)
 LOG_LEVEL = environment.choice("CAUSELINE_LOG_LEVEL", "INFO", environment.LOG_LEVELS)
 

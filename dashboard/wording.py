@@ -1,7 +1,7 @@
 """Times, numbers, proof and advice as pages and reports tell them. No queries, no HTML."""
 
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dashboard.catalogue import Piece, words
@@ -106,6 +106,25 @@ def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
         }
         for each in rules
     ]
+
+
+_REDACTED = {
+    "name": ("value whose name says that it is a credential", "values whose names say that they are credentials"),
+    "form": ("text that has the form of a credential", "texts that have the form of a credential"),
+    "copy": ("copy of a whole object", "copies of whole objects"),
+    "pattern": ("text that matches a pattern of the operator", "texts that match a pattern of the operator"),
+}
+
+
+def redacted_rows(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was taken out and how often; the same value counts in every change that shows it."""
+    return [(words[counts[kind] != 1], count(counts[kind])) for kind, words in _REDACTED.items() if counts.get(kind)]
+
+
+def redacted(counts: Mapping[str, Any]) -> str:
+    """What was taken out, as a sentence."""
+    rows = redacted_rows(counts)
+    return f"Redacted: {'; '.join(f'{number} {words}' for words, number in rows)}." if rows else "Redacted: nothing."
 
 
 def kinds(told: ToldPayload) -> list[dict[str, str]]:

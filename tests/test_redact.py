@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import importing, receiving, tasks
-from collectors.redaction import BY_FORM
+from collectors.redaction import BY_FORM, redact, redact_json
 from collectors.redaction import BY_NAME as MASK
-from collectors.redaction import redact, redact_json
 from tests import stored
 from tests.events import DATA, entries_of, event, pod
 

@@ -5,6 +5,7 @@ their lines in one frame. Each import writes a table of its own; it becomes a pa
 goes with its source, or when all of it is too old to be kept. Within a chunk the entries of one object stand together.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from psycopg import sql
 
-from timeline import packing
+from timeline import masks, packing
 from timeline.entries import Entry, Mark, Observation, moment
 from timeline.models import Source
 from timeline.packing import Packer, unpack
@@ -197,8 +198,22 @@ def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
     """Stream what was observed, each with its track's key, into the source's open table; count it in `source.stored`.
 
     The key of a mark is 0."""
-    lines = ((key, each.time if isinstance(each, Mark) else each.received, line_of(each)) for key, each in entries)
-    source.stored = copy(source, _table(source), lines, source.stored + 1) - 1
+    counts: Counter[str] = Counter()
+    source.stored = copy(source, _table(source), _told(entries, counts), source.stored + 1) - 1
+    source.redacted = masks.together(source.redacted, counts)
+
+
+def _told(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> Iterator[tuple[int, int, bytes]]:
+    """Each as a line, with its track's key and its time; what was taken out of them is counted."""
+    for key, each in entries:
+        line = line_of(each)
+        masks.count(line, counts)
+        if isinstance(each, Mark):
+            yield key, each.time, line
+            continue
+        if each.facts is not None and not each.body:
+            counts[masks.WITHHELD] += 1
+        yield key, each.received, line
 
 
 def copy(source: Source, table: sql.Identifier, lines: Iterable[tuple[int, int, bytes]], first: int) -> int:

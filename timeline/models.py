@@ -79,6 +79,7 @@ class Source(models.Model):
     entries = models.BigIntegerField(default=0)  # changes that were seen
     stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
     table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.chunks`)
+    redacted = models.JSONField(default=dict)  # how many credentials were taken out, by why (see `timeline.masks`)
     skipped = models.BigIntegerField(default=0)
     skips = models.JSONField(default=list)  # [file, line, reason], the first ones
     told = models.JSONField(default=dict)  # what the findings document says of coverage and rules

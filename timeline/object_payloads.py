@@ -138,6 +138,16 @@ class FindingPagePayload(FindingPayload):
     acknowledged: AcknowledgementPayload | None
 
 
+class RedactedPayload(TypedDict):
+    """How many credentials were taken out of what is stored, by what they were known."""
+
+    name: int  # the name of the field, variable or option
+    form: int  # their own form
+    copy: int  # copies of whole objects
+    pattern: int  # the operator's own patterns
+    object: int  # observations of which the object was not kept at all
+
+
 class SourceCoveragePayload(ToldPayload):
     """What a recording saw, and so what can be judged in it."""
 
@@ -148,6 +158,7 @@ class SourceCoveragePayload(ToldPayload):
     last: str | None
     skipped: list[SkippedPayload]  # the first ones
     skipped_total: int
+    redacted: RedactedPayload | None  # None of what was taken in before it was counted
 
 
 class SettingPayload(TypedDict):

@@ -1,15 +1,17 @@
 """Pure: which names of fields, variables and options say that their value is a credential.
 
-This is the one table of names. `collectors/redaction` masks by it, and what is remembered of custom resources leaves out
-values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and `db.password` are
-all "db password"), so that a look-alike such as `monkey`, `compass` or `author` is none. A name whose last word says
-that it only refers to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), holds none.
+This is the one table of names. `collectors/redaction` masks by it, and what is remembered of custom resources leaves
+out values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and
+`db.password` are all "db password"), so that a look-alike such as `monkey`, `compass` or `author` is none. A name whose
+last word says that it only refers to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), holds
+none.
 """
 
 import re
 import unicodedata
 from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 
 
 class Grade(IntEnum):
@@ -20,50 +22,56 @@ class Grade(IntEnum):
     WHOLE = 2  # everything under it is a credential, but for what refers to one
 
 
-_STEMS = (  # at any place in a name, and at the end of a longer word: PGPASSWORD, authtoken
-    "password passwd passphrase passcode passwort secret token credential apikey accesskey privatekey secretkey authkey "
-    "encryptionkey"
-).split()
-_LAST = frozenset(  # only as the last word of a name
+def word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_STEMS = word_set(  # at any place in a name, and at the end of a longer word: PGPASSWORD, authtoken
+    "password passwd passphrase passcode passwort secret token credential apikey accesskey privatekey secretkey "
+    "authkey encryptionkey"
+)
+_LAST = word_set(  # only as the last word of a name
     "pass pw psw pswd pwd cred psk otp totp jwt dsn hmac connstr mnemonic netrc npmrc dockercfg dockerconfigjson "
     "connectionstring connstring connectionstr seedphrase recoverycode backupcode idrsa idecdsa iddsa ided pgpass "
     "requirepass masterauth bindpw rootpw adminpw userpw dbpw ldappw keytab cabundle authcode passkey fernet "
-    "logincookie snmpcommunity authpassword".split()
+    "logincookie snmpcommunity authpassword"
 )
-_LAST_SCALAR = frozenset(  # the same, where a map has more than the credential in it
-    "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt webhook webhookurl bearer "
-    "kubeconfig licence license communitystring".split()
+_LAST_SCALAR = word_set(  # the same, where a map has more than the credential in it
+    "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt webhook "
+    "webhookurl bearer kubeconfig licence license communitystring"
 )
-_KEYS = frozenset(  # a key of which kind is a credential
-    "access account activation admin aes age algolia anthropic api app application auth authentication azure backup bot ca "
-    "client connection consumer cookie cosmos crypto customer datadog decrypt decryption deploy device discord django dsa "
-    "ec ecdsa ed encrypt encryption fernet flask function github gitlab google gpg hash hmac host ingest ingestion "
-    "instrumentation integration jwt licence license mailgun maps master newrelic openai pgp preshared primary priv private "
-    "product psk read recovery restic rndc root routing rsa salt sas search secondary secret security seed sendgrid sentry "
-    "server service session shared sign signing slack sops ssh ssl storage stripe subscription symmetric telegram tls "
-    "transfer tsig twilio unseal user vault webhook wg wireguard wrapping write".split()
+_KEYS = word_set(  # a key of which kind is a credential
+    "access account activation admin aes age algolia anthropic api app application auth authentication azure "
+    "backup bot ca client connection consumer cookie cosmos crypto customer datadog decrypt decryption deploy "
+    "device discord django dsa ec ecdsa ed encrypt encryption fernet flask function github gitlab google gpg hash "
+    "hmac host ingest ingestion instrumentation integration jwt licence license mailgun maps master newrelic "
+    "openai pgp preshared primary priv private product psk read recovery restic rndc root routing rsa salt sas "
+    "search secondary secret security seed sendgrid sentry server service session shared sign signing slack sops "
+    "ssh ssl storage stripe subscription symmetric telegram tls transfer tsig twilio unseal user vault webhook wg "
+    "wireguard wrapping write"
 )
-_REFERS = frozenset(  # as the last word: the value names a credential, or describes it
-    "account address age alg algorithm allowed annotation at audience backend char character checksum claim class comment "
-    "complexity condition config configuration controller count created day delay deleted description dir directory disable "
-    "disabled duration enable enabled encoding endpoint engine event exp expiration expire expired expiry field file "
-    "filename fingerprint folder format found from generation generator group handler header help hint history host "
-    "hostname hour id index interval invalid issuer item key kind label last len length lifetime limit list login manager "
-    "map mapping max method min minute mode mount name namespace object operator optional option owner path period phase "
-    "plugin policy port prefix projection property provider reason ref reference request require required resource retry "
-    "review revision role rotated rotation schema scope second selector server service set setting size source state status "
-    "store strategy strength suffix sync syncer target template time timeout timestamp title ttl type uid updated uri url "
-    "user userid username uuid valid var variable version volume".split()
+_REFERS = word_set(  # as the last word: the value names a credential, or describes it
+    "account address age alg algorithm allowed annotation at audience backend char character checksum claim class "
+    "comment complexity condition config configuration controller count created day delay deleted description dir "
+    "directory disable disabled duration enable enabled encoding endpoint engine event exp expiration expire "
+    "expired expiry field file filename fingerprint folder format found from generation generator group handler "
+    "header help hint history host hostname hour id index interval invalid issuer item key kind label last len "
+    "length lifetime limit list login manager map mapping max method min minute mode mount name namespace object "
+    "operator optional option owner path period phase plugin policy port prefix projection property provider "
+    "reason ref reference request require required resource retry review revision role rotated rotation schema "
+    "scope second selector server service set setting size source state status store strategy strength suffix "
+    "sync syncer target template time timeout timestamp title ttl type uid updated uri url user userid username "
+    "uuid valid var variable version volume"
 )
-_TRAILING = frozenset(  # words that change nothing at the end of a name
-    "value val data string str text txt plain plaintext clear cleartext encoded base64 b64 raw old new current previous prev "
-    "prod production dev development stage staging test default primary secondary json yaml yml toml conf cfg ini env "
-    "properties xml pem der b hex content enc encrypted hash sha md5 bcrypt".split()
+_TRAILING = word_set(  # words that change nothing at the end of a name
+    "value val data string str text txt plain plaintext clear cleartext encoded base64 b64 raw old new current "
+    "previous prev prod production dev development stage staging test default primary secondary json yaml yml "
+    "toml conf cfg ini env properties xml pem der b hex content enc encrypted hash sha md5 bcrypt"
 )
-_COUNTED = frozenset("max min num number total count limit prompt completion input output used remaining".split())
-_DIGESTS = frozenset("checksum hash sha sha256 digest fingerprint".split())
-_NO_PASS = frozenset("bypass compass encompass overpass surpass trespass underpass".split())
-_TAILS = frozenset("key value val data string str text hash plain b64 base64 id".split())  # of a stem, written together
+_COUNTED = word_set("max min num number total count limit prompt completion input output used remaining")
+_DIGESTS = frozenset(["checksum", "hash", "sha", "sha256", "digest", "fingerprint"])
+_NO_PASS = frozenset(["bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"])
+_TAILS = word_set("key value val data string str text hash plain b64 base64 id")  # of a stem, written together
 _ONLY_REFER = frozenset(  # names that say otherwise than their words do
     {
         "auth-secret",
@@ -77,6 +85,7 @@ _ONLY_REFER = frozenset(  # names that say otherwise than their words do
         "token-review",
     }
 )
+_ALL_SECRET = frozenset({"secureJsonData", "secureSettings", "secure_json_data", "secure_settings"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _LONGEST = 512  # characters of a name
 
@@ -90,6 +99,8 @@ def grade(name: str) -> Grade:
     first, _, last = name.strip("/").rpartition("/")
     if last in _ONLY_REFER:
         return Grade.PLAIN
+    if last in _ALL_SECRET:
+        return Grade.WHOLE
     words = _words(last)
     if first and words and all(word in _TRAILING for word in words):
         words = _words(first) + words
@@ -99,7 +110,7 @@ def grade(name: str) -> Grade:
 def is_reference(name: str) -> bool:
     """Whether a field, among those that hold a credential, only names or describes it."""
     words = _words(name)
-    return bool(words) and words[-1] in _REFERS
+    return bool(words) and words[-1] in _REFERS and not grade(name)
 
 
 def _words(name: str) -> list[str]:
@@ -126,7 +137,12 @@ def _grade(words: list[str], before: str) -> Grade:
         return Grade.SCALAR
     if whole and not _refers(words, before):
         return Grade.WHOLE
-    if last in _LAST or tail in _LAST or (last.endswith("pass") and last not in _NO_PASS):
+    if (
+        last in _LAST
+        or tail in _LAST
+        or "".join(words[-2:]) in _LAST
+        or (last.endswith("pass") and last not in _NO_PASS)
+    ):
         return Grade.WHOLE
     return Grade.SCALAR if last in _LAST_SCALAR or tail in _LAST_SCALAR else Grade.PLAIN
 
@@ -147,7 +163,7 @@ def _has_key(words: list[str]) -> bool:
     return any(
         (word == "key" and at > 0 and words[at - 1] in _KEYS) or (word[:-3] in _KEYS and word.endswith("key"))
         for at, word in enumerate(words)
-    ) or "keymaterial" in {one + other for one, other in zip(words, words[1:], strict=False)}
+    ) or ("key", "material") in pairwise(words)
 
 
 def _refers(words: list[str], before: str) -> bool:

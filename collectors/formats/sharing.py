@@ -18,6 +18,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
 from timeline.entries import Entry
 
@@ -110,7 +111,7 @@ class _Helper:
         )
         theirs.close()
         os.close(shared)
-        self._pipe.send((reader, recording.name, recording.limits))
+        self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
 
     def takes(self, block: Block) -> bool:
         """Whether it has taken the block upon itself."""
@@ -164,7 +165,8 @@ def help_to_read() -> None:
     memory = mmap(shared, 0)
     gc.disable()
     with suppress(EOFError, OSError):
-        reader, name, limits = pipe.recv()
+        policy, reader, name, limits = pipe.recv()
+        redaction.use(policy)
         reader.learned()  # from what was read before there were two
         while True:
             number, start, end = pipe.recv()

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from collectors.redaction.masks import BY_NAME
 from collectors.redaction.values import harmless
-from timeline.secret_names import grade
+from timeline.masks import BY_NAME
+from timeline.secret_names import grade, word_set
 
-_MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mariadb mariadb-dump mariadb-admin mycli"
+_MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mycli mariadb mariadb-dump"
 _MONGO = "mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop"
 _LOGIN = "docker podman nerdctl helm buildah skopeo oras crane az oc argocd cf ibmcloud"
 _LDAP = "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn"
@@ -26,8 +26,10 @@ _OPTIONS = {  # short options of a program behind which a credential stands
     "curl": ("-b", "-E"),
 }
 _ATTACHED = frozenset([*_MYSQL.split(), "sshpass", "7z", "7za", "rar", "unrar", *_MONGO.split()])
-_PORTS = frozenset("psql ssh nc ncat mkdir cp tar install ps docker-compose unzip read test kill pkill lsof".split())
-_USER = frozenset(("-u", "-U", "--user", "--proxy-user", "--username", "--creds", "--src-creds", "--dest-creds", "--userpwd"))
+_PORTS = word_set("psql ssh nc ncat mkdir cp tar install ps docker-compose unzip read test kill pkill lsof")
+_USER = frozenset(
+    ("-u", "-U", "--user", "--proxy-user", "--username", "--creds", "--src-creds", "--dest-creds", "--userpwd")
+)
 _LITERAL = frozenset(("--from-literal", "--docker-password", "--set-string", "--set"))
 _BEHIND = {  # words behind which the last of so many is a credential
     "set-initial-password": 1,
@@ -40,13 +42,15 @@ _BEHIND = {  # words behind which the last of so many is a credential
     "authenticate_user": 2,
     "AUTH": 1,
 }
+_NAME = re.compile(r"[\w.$/-]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
-_PROGRAM = re.compile(
-    r"(?<![\w.-])(?:[\w.-]{0,60}/)?(" + "|".join(sorted([*_OPTIONS, "wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok",
-    "neo4j-admin", "smbclient", "httpie", "http", "lftp"], key=len, reverse=True)) + r")(?:\.exe)?(?=[ \t])"
-)  # fmt: skip
+_ALSO = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
+_ANY = "|".join(sorted([*_OPTIONS, *_ALSO], key=len, reverse=True))
+_PROGRAM = re.compile(rf"(?<![\w.-])(?:[\w.-]{{0,60}}/)?({_ANY})(?:\.exe)?(?=[ \t])")
 _TOKEN = re.compile(r"""(?>(?:[^\s"'|;&]|"(?>(?:[^"\\]|\\.)*)"|'[^']*'|\\.|["'])+)""", re.DOTALL)
-_SHORT_OPTION = re.compile(r"(?<![\w.-])(--?[\w-]{1,60})(?:[ \t]+|=)([\"']?)([^\s\"']{1,200}:[^\s\"'/][^\s\"']{0,400})\2")
+_SHORT_OPTION = re.compile(
+    r"(?<![\w.-])(--?[\w-]{1,60})(?:[ \t]+|=)([\"']?)([^\s\"']{1,200}:[^\s\"'/][^\s\"']{0,400})\2"
+)
 
 
 def base(word: str) -> str:
@@ -57,7 +61,8 @@ def base(word: str) -> str:
 def may_be_arguments(words: list[Any]) -> bool:
     """Whether a list may be one of arguments: an option, an assignment, or a command is in it."""
     return any(
-        isinstance(word, str) and (word[:1] == "-" or "=" in word or word in _BEHIND or word[:3] == "/p:") for word in words
+        isinstance(word, str) and (word[:1] == "-" or "=" in word or word in _BEHIND or word[:3] == "/p:")
+        for word in words
     )
 
 
@@ -105,17 +110,29 @@ def _one(word: str, option: str, short: Iterable[str], attached: bool, ports: bo
             if option == "-p" and not ports and not _PORT.fullmatch(word):
                 return BY_NAME
     name, equals, value = word.partition("=")
-    if equals and not _is_text(name):
+    if equals and _NAME.fullmatch(name):
         if name in _USER and _is_pair(value):
             return f"{name}={BY_NAME}"
         if name == "--from-literal":
             return f"{name}={value.partition('=')[0]}={BY_NAME}"
         if grade(name) and not harmless(value):
             return f"{name}={BY_NAME}"
-    if attached and word.startswith("-p") and len(word) > 2 and not word.startswith("-p=") and not _PORT.fullmatch(word[2:]):
+    if (
+        attached
+        and word.startswith("-p")
+        and len(word) > 2
+        and not word.startswith("-p=")
+        and not _PORT.fullmatch(word[2:])
+    ):
         return f"-p{BY_NAME}"
     for each in short:
-        if attached is False and word.startswith(each) and len(word) > len(each) + 2 and len(each) == 2 and "-a" == each:
+        if (
+            attached is False
+            and word.startswith(each)
+            and len(word) > len(each) + 2
+            and len(each) == 2
+            and each == "-a"
+        ):
             return f"{each}{BY_NAME}"
     if option == "" and word[:2] in ("-u", "-U") and len(word) > 4 and _is_pair(word[2:]):
         return f"{word[:2]}{BY_NAME}"
@@ -141,9 +158,9 @@ def in_text(text: str) -> str:
     """A text without the credentials in the command lines in it."""
     if " -" not in text and "from-literal" not in text and not _BEHIND_IN.search(text):
         return text
-    parts, at = list[str](), 0
+    parts, at, known = list[str](), 0, 0
     for match in _PROGRAM.finditer(text):
-        if match.start() < at:
+        if match.start() < known:
             continue
         tokens = list(_tokens(text, match.start()))
         told = list(arguments([word for _, _, word in tokens]))
@@ -151,16 +168,15 @@ def in_text(text: str) -> str:
             if found:
                 parts += text[at:start], word
                 at = end
-        if tokens:
-            at = max(at, match.end())
+        known = tokens[-1][1] if tokens else match.end()
     text = "".join((*parts, text[at:])) if parts else text
     text = _SHORT_OPTION.sub(_user, text)
     return _BEHIND_IN.sub(rf"\1{BY_NAME}", text)
 
 
 _BEHIND_IN = re.compile(
-    r"\b((?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|(?:add_user|change_password|authenticate_user)"
-    r"[ \t]+\S{1,200}[ \t]+)(?!-|\[redacted)[^\s\"';|&]+"
+    r"(\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|--from-literal[ =][^\s=]{1,200}="
+    r"|\b(?:add_user|change_password|authenticate_user)[ \t]+\S{1,200}[ \t]+)(?!-|\[redacted)[^\s\"';|&]+"
 )
 
 

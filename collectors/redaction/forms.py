@@ -1,9 +1,9 @@
 """Pure: credentials that are known by their form, wherever they stand.
 
-The forms are facts that their issuers publish. They were collected from the rules of gitleaks 8.30 (config/gitleaks.toml,
-commit b58d3f10) and the plugins of Yelp's detect-secrets 1.5 (commit 5e14193), without those rules that need a word such
-as the issuer's name beside the credential, and those that every hash of 32 or 40 digits meets. Lengths are lower bounds,
-so that a form that grows by some letters is still known.
+The forms are facts that their issuers publish. They were collected from the rules of gitleaks (config/gitleaks.toml of
+commit b58d3f10, July 2026) and the plugins of Yelp's detect-secrets (commit 5e14193, April 2026), without those rules
+that need a word such as the issuer's name beside the credential, and those that every hash of 32 or 40 digits meets.
+Lengths are lower bounds, so that a form that grows by some letters is still known.
 
 Every expression takes linear time: each begins with letters that are its own, and has no repetition within another.
 """
@@ -13,14 +13,14 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
-from collectors.redaction.masks import BY_FORM
+from timeline.masks import BY_FORM
 
 _TOKENS = {  # behind a letter or digit none of these begins
     "1Password": r"ops_eyJ[\w+/=]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9-]{11,30}",
     "Adobe": r"p8e-[A-Za-z0-9]{32}",
     "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}",
     "Alibaba Cloud": r"LTAI[A-Za-z0-9]{12,}",
-    "Amazon Web Services": r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{12,}|ABSK[A-Za-z0-9+/]{40,}={0,2}|bedrock-api-key-[\w+/=]{16,}",
+    "Amazon Web Services": r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{12,}|ABSK[A-Za-z0-9+/]{40,}={0,2}|bedrock-api-key-[\w+/=]{16,}",  # noqa: E501
     "Anthropic, OpenAI, OpenRouter": r"sk-(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|sk-[A-Za-z0-9]{32,}",
     "Artifactory": r"AKCp[A-Za-z0-9]{20,}|cmVmd[A-Za-z0-9]{50,}",
     "Atlassian": r"AT(?:ATT3|CTT3|BB)[\w=-]{16,}|BBDC-[\w+/]{16,}",
@@ -42,7 +42,7 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "GitLab session": r"_gitlab_session=[0-9a-z]{16,}",
     "Google": r"AIza[\w-]{30,}|ya29\.[\w.-]{12,}|1//0[\w-]{20,}|GOCSPX-[\w-]{12,}",
     "Grafana": r"gl(?:c|sa)_[\w+/]{20,}={0,3}",
-    "Groq, xAI, Replicate, Perplexity": r"gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}",
+    "Groq, xAI, Replicate, Perplexity": r"gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}",  # noqa: E501
     "Harness": r"pat\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}|sat\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
     "HashiCorp Vault": r"hv[sbr]\.[\w-]{12,}|s\.[A-Za-z0-9]{24}(?![\w.-])|b\.[A-Za-z0-9]{24}(?![\w.-])",
     "Heroku, Hugging Face": r"HRKU-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}",
@@ -69,7 +69,7 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "Tailscale, Trello, Typeform": r"tskey-[a-z]+-[\w-]{12,}|ATTA[a-f0-9]{32,}|tfp_[\w.=-]{32,}",
     "Tencent, Yandex": r"AKID[A-Za-z0-9]{13,}|AQVN[\w-]{30,}|t1\.[\w-]{4,}={0,2}\.[\w-]{40,}|YC[\w-]{38}(?![\w-])",
     "Twilio": r"SK[0-9a-fA-F]{32}(?![0-9A-Za-z])",
-    "Discord": r"M[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}|N[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}|O[A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    "Discord": "|".join(rf"{first}[A-Za-z\d]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,}}" for first in "MNO"),
     "age": r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
     "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}",
 }
@@ -80,7 +80,7 @@ _HELD = {  # those that begin with no letters of their own, by what surely stand
     "NRAL": r"[a-f0-9]{36}NRAL",  # New Relic
     ":A": r"\d{5,16}:A[\w-]{30,}",  # Telegram
     "/": r"\d/\d{10,20}:[a-f0-9]{32}",  # Asana
-    "==": r"[A-Za-z0-9+/]{86}==(?![\w+/=])",  # a storage key of Azure
+    "==": r"[A-Za-z0-9+/]{86}==(?!=)",  # a storage key of Azure
 }
 _HASHES = (  # of passwords: short ones can be guessed at
     r"\$(?:2[abxy]?|1|5|6|7|y|gy|apr1|sha1|md5|argon2(?:id|i|d)|scrypt|bcrypt-sha256|pbkdf2[\w-]{0,20})\$[\w./$=,+-]{8,}"
@@ -133,7 +133,9 @@ _ALSO = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _HELD.it
 _JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # "anywhere": also where letters stand before it
 _HASH = re.compile(_HASHES)
 _HOOK = re.compile(r"(://)(?:" + "|".join(_HOOKS) + r")[^\s\"'<>\\]+")
-_KEY = re.compile(r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL)
+_KEY = re.compile(
+    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL
+)
 _PUTTY = re.compile(r"(PuTTY-User-Key-File-\d).*", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _SHORT = 14  # no form is shorter

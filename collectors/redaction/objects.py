@@ -8,21 +8,50 @@ from typing import Any
 import orjson
 
 from collectors.redaction import commands, policy, text
-from collectors.redaction.masks import BY_NAME, COPY
 from collectors.redaction.values import harmless
+from timeline.masks import BY_NAME, COPY
 from timeline.secret_names import Grade, grade, is_reference
 
 _COPIES = re.compile(  # annotations in which tools keep a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
     r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
 )
-_WHOLE = frozenset({"apiVersion", "spec", "data", "stringData", "template", "metadata"})  # fields by which a copy is known
+_WHOLE = frozenset(
+    {"apiVersion", "spec", "data", "stringData", "template", "metadata"}
+)  # fields by which a copy is known
 _ENVIRONMENT = re.compile(r"(?i)(?:.*[a-z0-9])?env(?:s|[-_]?vars?|ironment(?:[-_]?variables?)?)?$")  # env, extraEnvVars
-_NAMING = ("name", "key", "k", "id", "field", "property", "header", "param", "parameter", "variable", "setting", "option")
-_VALUING = ("value", "values", "v", "val", "data", "content", "default", "defaultValue", "string", "stringValue", "text")
+_NAMING = (
+    "name",
+    "key",
+    "k",
+    "id",
+    "field",
+    "property",
+    "header",
+    "param",
+    "parameter",
+    "variable",
+    "setting",
+    "option",
+)
+_VALUING = (
+    "value",
+    "values",
+    "v",
+    "val",
+    "data",
+    "content",
+    "default",
+    "defaultValue",
+    "string",
+    "stringValue",
+    "text",
+)
 NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
 _SPECIAL = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector"})  # whose fields anybody may name
-_NEVER_BY_NAME = frozenset({"labels", "matchLabels", "nodeSelector", "stringMatch"})  # that select, and so are seen anyway
+_NEVER_BY_NAME = frozenset(
+    {"labels", "matchLabels", "nodeSelector", "stringMatch"}
+)  # that select, and so are seen anyway
 _BYTES = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters of a text that is worth being remembered
@@ -32,6 +61,7 @@ _DEEP = 6  # JSON in JSON in JSON is not looked into further, and then goes as a
 _harmless: set[str] = set()  # short texts that were scanned
 _kept: set[str] = set()  # names that are no credentials themselves
 _plain: set[str] = set()  # names of fields under which texts are no credentials
+_LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
@@ -184,7 +214,7 @@ def mask_under(body: dict[str, Any], deep: int = 0) -> None:
 
 
 def _mask_list(values: list[Any], kind: Grade, under: str, deep: int) -> None:
-    """A list under the name of a credential: `passwords: [x]`. Maps in it may refer: `imagePullSecrets: [{name: x}]`."""
+    """A list under the name of a credential: `passwords: [x]`. Maps in it may only refer: `imagePullSecrets`."""
     for at, value in enumerate(values):
         if isinstance(value, dict):
             mask_under(value, deep) if kind == Grade.WHOLE else clean_fields(value, under, deep)
@@ -257,7 +287,7 @@ def _assignment(told: str) -> str:
 
 
 def clean_managed(entries: list[Any]) -> None:
-    """managedFields name fields, but those of sets and keyed lists have values in their names: `v:"x"`, `k:{"a":"x"}`."""
+    """managedFields name fields; in those of sets and keyed lists there are values: `v:"x"`, `k:{"a":"x"}`."""
     for at, entry in enumerate(entries):
         if isinstance(entry, dict):
             fields = entry.get("fieldsV1")
@@ -308,14 +338,30 @@ def clean_text(told: str, deep: int = 0) -> str:
     if told in _harmless or _cannot_tell(told):
         return told
     clean = told
-    if told[:1] in "{[\"" or told[:1].isspace():
+    if told[:1] in '{["' or told[:1].isspace():
         clean = _json(told, deep)
+    if "\\" in clean and '"' in clean:
+        clean = _LITERAL.sub(lambda match: _literal(match[0], deep), clean)
     clean = text.clean(clean)
     if clean != told:
         return clean
     if len(told) <= _SHORT:
         _remember(_harmless, told)
     return told
+
+
+def _literal(quoted: str, deep: int) -> str:
+    """A text in quotes within another, with what is escaped in it."""
+    if "\\" not in quoted:
+        return quoted
+    try:
+        told = orjson.loads(quoted)
+    except ValueError:
+        return quoted
+    if deep >= _DEEP:
+        return quoted
+    clean = clean_text(told, deep + 1)
+    return quoted if clean == told else orjson.dumps(clean).decode()
 
 
 def _cannot_tell(told: str) -> bool:

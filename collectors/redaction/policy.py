@@ -1,7 +1,7 @@
 """Pure: what the operator asks for besides: patterns of credentials of the house, and to keep no objects at all.
 
-A pattern is a regular expression of Python, of which the time is bounded: how much it may repeat is limited, so that no text
-makes it try long. `use` is called once, at the start of a process, before anything is read.
+A pattern is a regular expression of Python, of which the time is bounded: how much it may repeat is limited, so that no
+text makes it try long. `use` is called once, at the start of a process, before anything is read.
 """
 
 import re
@@ -62,8 +62,8 @@ def checked(pattern: str) -> re.Pattern[str]:
         raise PatternError("it matches the empty text, and so everything")
     if ways > _WAYS:
         raise PatternError(
-            f"a text could make it try {ways} ways to match at each place, and {_WAYS} are allowed; give fewer repetitions,"
-            " and the others an upper bound, such as [a-z0-9]{8,40}"
+            f"a text could make it try {ways} ways to match at each place, and {_WAYS} are allowed; give fewer"
+            " repetitions, and the others an upper bound, such as [a-z0-9]{8,40}"
         )
     return compiled
 
@@ -96,4 +96,3 @@ def _ways_of(what: Any, told: Any) -> int:
     if what in (constants.GROUPREF, constants.GROUPREF_EXISTS):
         raise PatternError("it refers back to a group, which takes a time that cannot be bounded")
     return 1
-

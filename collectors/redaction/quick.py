@@ -107,7 +107,9 @@ def _status(raw: bytes) -> Any:
         return _clean("status", orjson.loads(raw))
     if not NAMING.isdisjoint(parts) or "kind" in parts:  # they are looked at together
         return _clean("status", orjson.loads(raw))
-    return dict((_remembered_field if len(part) <= _LONGEST else _field)(name, bytes(part)) for name, part in parts.items())
+    return dict(
+        (_remembered_field if len(part) <= _LONGEST else _field)(name, bytes(part)) for name, part in parts.items()
+    )
 
 
 def _entry(raw: bytes) -> orjson.Fragment:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from collectors.redaction import commands
 from collectors.redaction.forms import decoded, without_forms
-from collectors.redaction.masks import BY_FORM, BY_NAME, OWN
 from collectors.redaction.policy import patterns
 from collectors.redaction.values import Span, harmless, value_at, word_at
-from timeline.secret_names import Grade, grade
+from timeline.masks import BY_FORM, BY_NAME, OWN
+from timeline.secret_names import Grade, grade, word_set
 
 _NAME = r"(?<![\w.$-])(?P<name>(?>[\w.$/-]{1,2000}))"
 _NAMED = re.compile(
@@ -24,9 +24,17 @@ _NAMED = re.compile(
 _SPACED = re.compile(_NAME + r"(?>[ \t]+)(?:(?i:as|by|to|is)[ \t]+)?(?=\\*[\"'])")
 _OPTION = re.compile(r"(?<![\w.-])(?P<name>--?[A-Za-z](?>[\w.-]{0,200}))[ \t]+(?![-|&;<>\s])")
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?P<name>(?>[\w./-]{1,200}))[ \t]+(?=[^\s=:])")
+_SET = re.compile(  # proxy_set_header NAME value; user me insecure-password value
+    r"(?P<set>(?<![\w-])(?:proxy_set_header|add_header|fastcgi_param|[Ss]et[Ee]nv|set|env)[ \t]+)?"
+    + _NAME
+    + r"(?>[ \t]+)(?=[^\s=:\"'{}|>-])"
+)
+_PASS_LAST = re.compile(r"(?i)(?:^|[_-])(?:pass(?:w(?:or)?d|phrase)?|key)$")
+_BLOCK_OF = re.compile(_NAME + r"[\"']?(?>[ \t]*)(?=\{)")  # variable "password" { … }
 _FURTHER = re.compile(  # what is no name and its value: of netrc, SQL, PowerShell; the value comes next
-    r"(?i)\b(?:login|user|username|account)[ \t]+\S{1,200}\s+password[ \t]+|\bidentified[ ](?:with[ ]\S{1,60}[ ])?by[ ]+"
-    r"(?:password[ ]+)?|\bconvertto-securestring[ ]+(?:-string[ ]+)?|\bencrypted[ ]password[ ]+"
+    r"(?i)\b(?:login|user|username|account)[ \t]+\S{1,200}\s+password[ \t]+"
+    r"|\bidentified[ ](?:with[ ]\S{1,60}[ ])?by[ ]+(?:password[ ]+)?"
+    r"|\bconvertto-securestring[ ]+(?:-string[ ]+)?|\bencrypted[ ]password[ ]+"
 )
 _FURTHER_HINT = re.compile(r"(?i)password|identified|securestring")
 _BETWEEN = r"[\s\"'\\,;]{0,60}(?:-[ \t]+)?"
@@ -35,25 +43,35 @@ _PAIRED = re.compile(
     r"[ \t]*(?:=>|[:=])",
     re.IGNORECASE,
 )
-_NAMES_IT = re.compile(rf"{_BETWEEN}[\"'\\]{{0,8}}(?:name|key|k|id|property|field|header)[\"'\\]{{0,8}}[ \t]*[:=][ \t]*", re.I)
-_ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")  # of XML
-_NAMING = frozenset("name key k id property field header param parameter variable var setting option attribute".split())
-_VALUING = frozenset("value val v content data default".split())
-_HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token".split())
-_QUERIED = frozenset("key sig code auth p pw s hash h k sid ticket assertion x-amz-credential awsaccesskeyid".split())
-_SPOKEN = frozenset(  # of which messages speak: secret "db" not found
-    "secret secrets token tokens credential credentials webhook auth authorization authentication session cookie signature "
-    "license bearer kubeconfig".split()
+_NAMES_IT = re.compile(
+    rf"{_BETWEEN}[\"'\\]{{0,8}}(?:name|key|k|id|property|field|header)[\"'\\]{{0,8}}[ \t]*[:=][ \t]*", re.I
 )
-_LEADS = re.compile(r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final"
-                    r"|String|string|global|local|declare|readonly|&)[ \t]+){0,3}[#;\"'$<@!*+]{0,3}[ \t]*")  # fmt: skip
+_ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")  # of XML
+_NAMING = word_set("name key k id property field header param parameter variable var setting option attribute")
+_VALUING = frozenset(["value", "val", "v", "content", "data", "default"])
+_HEADERS = frozenset(["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token"])
+_QUERIED = word_set("key sig code auth p pw s hash h k sid ticket assertion x-amz-credential awsaccesskeyid")
+_SPOKEN = word_set(  # of which messages speak: secret "db" not found
+    "secret secrets token tokens credential credentials webhook auth authorization authentication session cookie "
+    "signature license bearer kubeconfig"
+)
+_LEADS = re.compile(  # what may stand in a line before the name that begins it
+    r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
+    r"|global|local|declare|readonly|&)[ \t]+){0,3}[#;\"'$<@!*+]{0,3}[ \t]*"
+)
 _SEPARATES = re.compile(r"[=:>%(@\s]|\\u00|\\x3")
-_USER = re.compile(r"(://)(?:[^\s/\"'<>\\?#]{1,2000}|[^\s/:@\"'<>\\]{0,100}:(?!\d{1,5}[/?])[^\s\"'<>\\]{1,300})@(?!sha256:)")
-_BARE_USER = re.compile(r"(?<![\w.:/@+-])([\w.+-]{1,64}:)(?!/)[^\s:@/\"'<>\\]{1,128}@(?=(?:tcp|unix|udp)\(|[\w.-]{1,253}(?::\d{1,5}|/\w))")
+_USER = re.compile(
+    r"(://)(?:[^\s/\"'<>\\?#]{1,2000}|[^\s/:@\"'<>\\]{0,100}:(?!\d{1,5}[/?])[^\s\"'<>\\]{1,300})@(?!sha256:)"
+)
+_BARE_USER = re.compile(
+    r"(?<![\w.:/@+-])([\w.+-]{1,64}:)(?!/)[^\s:@/\"'<>\\]{1,128}@(?=(?:tcp|unix|udp)\(|[\w.-]{1,253}(?::\d{1,5}|/\w))"
+)
 _BEARER = re.compile(r"(?i)\b(bearer[ \t]+)(?!\[redacted)[\w.~+/-]+=*")
 _BASIC = re.compile(r"(?i)\b(basic[ \t]+)([A-Za-z0-9+/]{6,4000}={0,2})(?![\w+/=])")
 _USERLIST = re.compile(r'(?m)^("[^"\n]{1,128}"[ \t]+)"[^"\n]{1,1000}"')
-_PGPASS = re.compile(r"(?m)^((?:[\w.*-]{1,253}:)(?:\d{1,5}|\*):[\w.*-]{1,128}:[\w.*-]{1,128}:)\S+$")
+_PGPASS = re.compile(
+    r"(?<![\w.*:/-])([\w.*-]{1,253}:(?:\d{1,5}|\*):[\w.*-]{1,128}:[\w.*-]{1,128}:)[^\s\"'\\:]+(?![\w:])"
+)
 
 
 def clean(text: str) -> str:
@@ -157,7 +175,9 @@ def _span(text: str, match: re.Match[str], lines: bool) -> Span | None:
     return value_at(text, at, line=line, block=block, whole=kind == Grade.WHOLE, header=header)
 
 
-_SHELL = re.compile(r"[^\s\"'&|;]*[ \t]*[;&|]{1,2}[ \t]|[^\s\"']*[ \t]+[\w.-]{1,100}=|[^\s\"']*;[\w ]{1,60}=|[^\s\"']*&[\w.-]{1,60}=")
+_SHELL = re.compile(
+    r"[^\s\"'&|;]*[ \t]*[;&|]{1,2}[ \t]|[^\s\"']*[ \t]+[\w.-]{1,100}=|[^\s\"']*;[\w ]{1,60}=|[^\s\"']*&[\w.-]{1,60}="
+)
 
 
 def _is_shell(text: str, at: int) -> bool:
@@ -211,15 +231,25 @@ def _element(text: str, name: str, at: int) -> Span | None:
 def _spaced(text: str) -> Iterator[Span]:
     """The values that only a space separates from their names."""
     for match in _OPTION.finditer(text) if "-" in text else ():
-        if grade(match["name"]) and not text.startswith(("[", "{"), match.end()):
-            if span := value_at(text, match.end(), line=False, block=False, whole=True):
-                yield span
+        told = grade(match["name"]) and not text.startswith(("[", "{"), match.end())
+        if told and (span := value_at(text, match.end(), line=False, block=False, whole=True)):
+            yield span
     if '"' in text or "'" in text:
         for match in _SPACED.finditer(text):
             if match["name"].lower() not in _SPOKEN and grade(match["name"]) and not match["name"].startswith("-"):
                 span = value_at(text, match.end(), line=False, block=False, whole=False)
                 if span and not _is_spoken_of(text, span.end):
                     yield span
+    for match in _SET.finditer(text):
+        if grade(match["name"]) and (match["set"] or _PASS_LAST.search(match["name"])):
+            span = value_at(text, match.end(), line=False, block=False, whole=False)
+            if span and (match["set"] or not text[span.start : span.end].isalpha()):
+                yield span
+    for match in _BLOCK_OF.finditer(text) if "{" in text else ():
+        if grade(match["name"]) == Grade.WHOLE and (
+            span := value_at(text, match.end(), line=False, block=False, whole=True)
+        ):
+            yield span
     for match in _FURTHER.finditer(text) if _FURTHER_HINT.search(text) else ():
         if span := value_at(text, match.end(), line=False, block=False, whole=True):
             yield span
@@ -239,7 +269,9 @@ def _spaced(text: str) -> Iterator[Span]:
                 yield Span(match.end(), end)
 
 
-_OBJECT_OF = re.compile(r"[\"'\\]{0,4}[ ]?:?[ ]?(?:not found|is forbidden|already exists|does not|is invalid|in namespace|of )")
+_OBJECT_OF = re.compile(
+    r"[\"'\\]{0,4}[ ]?:?[ ]?(?:not found|is forbidden|already exists|does not|is invalid|in namespace|of )"
+)
 
 
 def _is_spoken_of(text: str, end: int) -> bool:

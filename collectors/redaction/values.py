@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from collectors.redaction.masks import BY_NAME
+from timeline.masks import BY_NAME
 from timeline.secret_names import is_reference
 
 
@@ -18,20 +18,24 @@ _BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
 _QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
 _REFERENCE = r"(?:\$\{[\w.:]{1,200}\}|\$\([\w.]{1,200}\)|\{\{[^{}\n\"'`]{0,200}\}\}|<[\w-]{1,60}>)"
 _REFERS = re.compile(rf"\\*[\"']?{_REFERENCE}\\*[\"']?(?=[\s,;&)}}\]<\"']|\\|\Z)")
-_FOLDER = r"etc|var|run|opt|home|usr|tmp|mnt|srv|root|secrets?|vault|data|config|certs?|app|proc|dev|pki|ssl|tls|keys?|credentials"
+_FOLDER = (
+    r"etc|var|run|opt|home|usr|tmp|mnt|srv|root|secrets?|vault|data|config|certs?|app|proc|dev|pki|ssl|tls|keys?"
+    r"|credentials"
+)
 _HARMLESS = re.compile(
     rf"(?i:true|false|yes|no|on|off|null|none|nil|undefined|~|\[\]|\{{\}}|\*{{1,64}}|x{{3,64}}|<nil>|<none>)"
     rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*"
 )
 _SPEAKS = re.compile(  # what the kubelet and the API server say of objects
-    r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints|namespaces?"
-    r"|volumes?|references?)[ ](?:\\*[\"']|not\b|is\b|does\b|was\b|has\b)|(?:failed|error|rpc error|timed out|context)\b"
+    r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints"
+    r"|namespaces?|volumes?|references?)[ ](?:\\*[\"']|not\b|is\b|does\b|was\b|has\b)"
+    r"|(?:failed|error|rpc error|timed out|context)\b"
 )
 _SCHEME = r"(?:(?i:bearer|basic|digest|token|apikey|api-key|negotiate|ntlm|plain|aws4-hmac-sha256|splunk|key)[ \t]+)?"
 _ENDS = r"(?=[\s,;:)\]}>]|\Z)"
 _NEXT = r"(?=\s|\Z|[\"']?[\w.-]{1,60}[\"']?[ ]?[=:])"
 _BARE = re.compile(rf"{_SCHEME}(?>(?:[^\s\"'`;&,<\\]|[\"'`](?!{_ENDS})|[;&,](?!{_NEXT})|<(?!/)|\\(?![\"'nrtu\n]))+)")
-_LINE = re.compile(r"[^\r\n]*(?:\\\r?\n[^\r\n]*)*")
+_LINE = re.compile(r"(?>(?:\\\r?\n|[^\r\n])*)")
 _HEADER = re.compile(r"[^\r\n\"'`\\]+")
 _BRACKETS = re.compile(r"[\[\]{}()]|\\.|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
@@ -47,8 +51,8 @@ def harmless(value: str) -> bool:
 def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header: bool = False) -> Span | None:
     """The credential that begins there, behind its name; None where there is none.
 
-    `line`: its name begins the line, so that it ends with the line. `block`: it may stand in the lines below. `whole`: it
-    may be a list or a map. `header`: it is of an HTTP header, and ends with its quotes.
+    `line`: its name begins the line, so that it ends with the line. `block`: it may stand in the lines below. `whole`:
+    it may be a list or a map. `header`: it is of an HTTP header, and ends with its quotes.
     """
     blank = _BLANK.match(text, at)
     start = blank.end() if blank else at
@@ -63,7 +67,11 @@ def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header
     if quote := _QUOTE.match(text, start):
         return _quoted(text, quote)
     if text[start] in _PAIRS:
-        return Span(start, _balanced(text, start)) if whole else None
+        if not whole:
+            return None
+        end = _balanced(text, start)
+        rest = _BARE.match(text, end) if text[end : end + 1] not in (",", ";") else None
+        return Span(start, rest.end() if rest else end)
     if _SPEAKS.match(text, start):
         return None
     if line:

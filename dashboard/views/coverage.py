@@ -42,6 +42,9 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "judged": wording.judged(told["rules"]),
         "coverage": wording.kinds(told),
         "clocks": told["clocks"],
+        "redacted": told["redacted"],
+        "redacted_rows": wording.redacted_rows(told["redacted"]) if told["redacted"] else [],
+        "withheld": wording.some(told["redacted"]["object"]) if told["redacted"] else "",
         "skipped": skipped[:_SKIPPED],
         "skipped_more": wording.some(told["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
     }

@@ -31,6 +31,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     page = queries.revisions(source_id, track_id, offset or 0, at=at)
     following = page.offset + len(page.revisions)
     columns, start, end = queries.life_columns(track)
+    withheld = queries.withheld(source_id)
     context = {
         "source": source,
         "track": track,
@@ -39,7 +40,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "picture": picture(columns, start, end),
         "related": list(_related(track)),
         "managed": managed,
-        "revisions": [{**_revision(each, managed), "asked": each.time == at} for each in page.revisions],
+        "revisions": [{**_revision(each, managed, withheld), "asked": each.time == at} for each in page.revisions],
         "page": {
             "offset": page.offset,
             "first": page.offset + 1,
@@ -109,7 +110,7 @@ def _related(track: "TrackPayload") -> Any:
             yield {"heading": heading, "lives": told, "total": max(total, len(lives))}
 
 
-def _revision(each: "Revision", managed: bool) -> dict[str, Any]:
+def _revision(each: "Revision", managed: bool, withheld: bool) -> dict[str, Any]:
     entry = each.entry
     lines = bodies.change(each.before, entry.body, managed_fields=managed) if each.before and entry.body else []
     told = queries.revision_payload(each.sequence, each.time, entry)
@@ -136,7 +137,7 @@ def _revision(each: "Revision", managed: bool) -> dict[str, Any]:
         "folded": len(lines) > _FOLDED,
         "added": sum(line.kind == "+" for line in lines),
         "removed": sum(line.kind == "-" for line in lines),
-        "nothing": "" if lines else _nothing(each),
+        "nothing": "" if lines else _nothing(each, withheld),
         "compared": _compared(each) if lines else "",
         "unnamed": _UNNAMED[each.attribution],
     }
@@ -162,8 +163,10 @@ def _line(line: bodies.Line) -> dict[str, str]:
     return {"style": style, "sign": "" if line.kind == "@" else f"{line.kind} ", "text": line.text}
 
 
-def _nothing(each: "Revision") -> str:
+def _nothing(each: "Revision", withheld: bool) -> str:
     """Why no difference is told."""
+    if not each.entry.body and each.entry.facts is not None and withheld:
+        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was taken in."
     if not each.entry.body:
         return "The observation does not include the object: what was changed is not known."
     if not each.before:

@@ -8,6 +8,7 @@ import msgspec
 
 from timeline.entries import Facts
 from timeline.kinds import Kind, Shape
+from timeline.secret_names import grade
 
 _NAMES = 200  # of other objects that are kept of one object; of one with more nothing is judged by names
 _LISTED = 10  # so many entries that are all maps again are things by name, and not the fields of one
@@ -18,9 +19,7 @@ _no_count = re.compile(
 )
 _wish = re.compile(r"desired|expected|wanted|target", re.IGNORECASE)
 _no_names = re.compile(  # fields whose values are a program's own, or a secret
-    r"env(s|[-_]?vars?|ironment(variables?)?)?$|^args$|^command$|data$|^annotations$|^auth$"
-    r"|passw(or)?d|passphrase|pwd|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|client[-_.]?key|cookie"
-    r"|secret([-_.]?key)?$",
+    r"env(s|[-_]?vars?|ironment(variables?)?)?$|^args$|^command$|data$|^annotations$",
     re.IGNORECASE,
 )
 _name = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
@@ -93,7 +92,7 @@ def _names(value: Any) -> Iterator[str]:
                 yield from _names(each)
         case dict():
             for name, each in value.items():
-                if not _no_names.search(name):
+                if not _no_names.search(name) and not grade(name):
                     yield from _names(each)
                 if "-" in name and _name.fullmatch(name):
                     yield name

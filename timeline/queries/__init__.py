@@ -3,7 +3,7 @@
 from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
-from timeline.queries.coverage import coverage
+from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
@@ -89,4 +89,5 @@ __all__ = [
     "upload_payload",
     "window",
     "withdraw",
+    "withheld",
 ]

@@ -3,12 +3,33 @@
 from typing import TYPE_CHECKING
 
 from timeline.documents import as_read, timestamp
+from timeline.masks import WITHHELD
 from timeline.models import Source
-from timeline.object_payloads import SourceCoveragePayload
+from timeline.object_payloads import RedactedPayload, SourceCoveragePayload
 from timeline.queries.sources import extent
 
 if TYPE_CHECKING:
     from timeline.payloads import ToldPayload
+
+
+def withheld(source_id: int) -> bool:
+    """Whether of some of its changes the objects were not kept."""
+    source = Source.objects.only("redacted").get(pk=source_id)
+    return bool(source.redacted.get(WITHHELD))
+
+
+def redacted(source: Source) -> RedactedPayload | None:
+    """How many credentials were taken out of it; None where it was taken in before they were counted."""
+    counts: dict[str, int] = source.redacted
+    if not counts:
+        return None
+    return {
+        "name": counts.get("name", 0),
+        "form": counts.get("form", 0),
+        "copy": counts.get("copy", 0),
+        "pattern": counts.get("pattern", 0),
+        "object": counts.get("object", 0),
+    }
 
 
 def coverage(source_id: int) -> SourceCoveragePayload:
@@ -26,4 +47,5 @@ def coverage(source_id: int) -> SourceCoveragePayload:
         **told,
         "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in source.skips],
         "skipped_total": source.skipped,
+        "redacted": redacted(source),
     }

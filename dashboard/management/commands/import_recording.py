@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from collectors.formats import NotARecording
 from collectors.imports import Count, import_into, title
-from dashboard import changes
+from dashboard import changes, wording
 from dashboard.printing import show_skipped
 from dashboard.terminal import Progress, Terminal, plain, say
 from timeline import store
@@ -57,6 +57,7 @@ class Command(BaseCommand):
         progress.end()
         terminal = Terminal(sys.stderr)
         show_skipped(count.skips.told, count.skips.count, terminal, "the findings document tells them")
+        terminal.wrapped(wording.redacted(source.redacted), "")
         found = Finding.objects.filter(source=source).count()
         what = f"{new} changes" if known is None else f"{new} changes that were new"
         took = f"{time.monotonic() - began:.1f} s"

@@ -1,0 +1,544 @@
+"""Credentials are known by names and by forms, in every shape, place and notation; what only refers to one stays."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors import redaction
+from collectors.analysis import analyse
+from collectors.formats import Limits, NotARecording, read
+from collectors.imports import Count, import_into
+from collectors.redaction import Policy, redact, redact_json
+from collectors.redaction.entries import entry_without_credentials
+from collectors.redaction.policy import PatternError, checked
+from dashboard import environment
+from tests.credentials import FORMS, TEXTS, M
+from tests.events import DATA, entries_of, event, pod
+from timeline import masks, queries, store
+from timeline.entries import Entry
+from timeline.secret_names import Grade, grade
+from timeline.written import line_of
+
+SECRET_NAMES = [
+    "password",
+    "passwd",
+    "pwd",
+    "pass",
+    "passphrase",
+    "passcode",
+    "db_password",
+    "DB_PASS",
+    "PGPASSWORD",
+    "MYSQL_ROOT_PASSWORD",
+    "dbPassword",
+    "newPassword",
+    "password2",
+    "rootpw",
+    "userPassword",
+    "passwordValue",
+    "secret",
+    "client_secret",
+    "clientSecret",
+    "client-secret",
+    "app.secret",
+    "SECRET_KEY",
+    "secretKey",
+    "secretValue",
+    "token",
+    "tokens",
+    "refreshToken",
+    "access_token",
+    "authToken",
+    "authtoken",
+    "tokenValue",
+    "GITHUB_TOKEN",
+    "token_prod",
+    "apiKey",
+    "api-key",
+    "api_key",
+    "apikey",
+    "APIKEY",
+    "x-api-key",
+    "X-Api-Key",
+    "accessKey",
+    "access_key",
+    "accountKey",
+    "privateKey",
+    "private_key",
+    "secretAccessKey",
+    "encryptionKey",
+    "signing-key",
+    "masterKey",
+    "sharedKey",
+    "licenseKey",
+    "sshKey",
+    "tls.key",
+    "server.key",
+    "jwtSecret",
+    "credentials",
+    "credential",
+    "creds",
+    "connectionString",
+    "connection_string",
+    "dsn",
+    "psk",
+    "otp",
+    "hmacKey",
+    "webhookToken",
+    "cookieSecret",
+    "dockerconfigjson",
+    ".dockerconfigjson",
+    ".dockercfg",
+    "htpasswd",
+    ".htpasswd",
+    "id_rsa",
+    "storePassword",
+    "keystore.password",
+    "spring.datasource.password",
+    "secretId",
+    "bearerToken",
+    "instrumentationKey",
+    "adminPassword",
+    "smtp_auth_password",
+]
+SCALAR_NAMES = [
+    "auth",
+    "authorization",
+    "cookie",
+    "session",
+    "sessionid",
+    "signature",
+    "salt",
+    "pin",
+    "oauth",
+    "webhook",
+]
+INNOCENT = {
+    "secretName": "db",
+    "existingSecret": "db",
+    "credentialName": "gateway",
+    "passwordPolicy": "strict",
+    "tokenReview": "sa-1",
+    "tokenTTL": "30m",
+    "tokenExpirationSeconds": 3607,
+    "automountServiceAccountToken": False,
+    "keyRef": "a",
+    "publicKey": "ssh-rsa AAAA",
+    "monkey": "a",
+    "passenger": "a",
+    "compass": "north",
+    "author": "me",
+    "authors": "us",
+    "authMode": "RBAC",
+    "keyboard": "us",
+    "tokenizer": "bpe",
+    "secretary": "a",
+    "sessionAffinity": "None",
+    "maxTokens": 4096,
+    "tokenFile": "/var/run/x",
+    "passwordFile": "/run/p",
+    "secretNamespace": "a",
+    "passThrough": "on",
+    "bypass": "a",
+    "podTemplateHash": "5d8f9c7b6",
+    "checksum/secret": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+    "etag": 'W/"abc"',
+    "uid": "2f1e3c5d-aaaa-bbbb-cccc-0123456789ab",
+    "imageID": "docker-pullable://nginx@sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+}
+
+
+def shapes(name: str) -> Iterator[Any]:
+    yield {name: M}
+    yield {name: [M, M]}
+    yield {name: {"value": M, "other": [{"deep": M}]}}
+    yield {name: {M[:1]: {"x": M}}}
+    for naming in ("key", "name", "k"):
+        for valuing in ("value", "v", "val"):
+            yield {naming: name, valuing: M}
+            yield {valuing: M, naming: name}
+    yield {"name": name, "value": {"a": M}}
+    yield {"nested": [{"list": [{name: M}]}]}
+
+
+def texts(name: str) -> Iterator[str]:
+    yield f"a: b\n{name}: {M}\nc: d"
+    yield f"a: b\n  {name}: |\n    {M}\n    {M}\n  c: d"
+    yield f"{name}:\n- {M}\n- {M}\nc: d"
+    yield f"{name} = {M}\nc = d"
+    yield f'[x]\n{name} = "{M}"\n'
+    yield f"{name}={M}"
+    yield f"export {name}='{M}'; run"
+    yield json.dumps({"a": "b", name: M})
+    yield json.dumps({"a": json.dumps({name: M})})
+    yield json.dumps({"a": json.dumps({"b": json.dumps({name: M})})})
+    yield "x " + json.dumps({"a": json.dumps({name: f"{M} {M}"})}) + " y"
+    yield f"<c><{name}>{M}</{name}></c>" if name[0] != "." else f"{name}={M}"
+    yield f'<add key="{name}" value="{M}"/>'
+    yield f'"{name}" => "{M}",'
+    yield f"https://h/p?a=b&{name}={M}&c=d"
+    yield f"run --{name.lstrip('.')}={M} --{name.lstrip('.')} {M} --x"
+
+
+def places(told: str) -> Iterator[Any]:
+    yield {"kind": "ConfigMap", "data": {"file": told}}
+    yield {"kind": "Pod", "metadata": {"annotations": {"example.org/a": told}}}
+    yield {"kind": "Pod", "status": {"conditions": [{"message": told}]}}
+    yield {"kind": "Event", "message": told, "note": told}
+    yield {"kind": "Pod", "spec": {"containers": [{"args": ["-c", told], "command": [told]}]}}
+    yield {"kind": "Custom", "spec": {"anything": [{"at": {"all": told}}]}}
+
+
+def out(body: Any) -> str:
+    told = redact_json(orjson.dumps(body))
+    assert told == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+    assert redact_json(told) == told, "redacting what was redacted changes nothing"
+    return told.decode()
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_what_stands_under_a_secret_name_goes_in_every_shape_place_and_notation(name: str) -> None:
+    assert grade(name) is Grade.WHOLE
+    everything = [*shapes(name), *(place for told in texts(name) for place in places(told))]
+    if M in redact_json(orjson.dumps({"items": everything})).decode():
+        assert [each for each in everything if M in json.dumps(redact(each))] == []
+
+
+@pytest.mark.parametrize("name", SCALAR_NAMES)
+def test_what_stands_right_under_other_names_goes(name: str) -> None:
+    for each in ({name: M}, {name: [M]}, {"name": name, "value": M}, {"data": {"f": f"a: b\n{name}: {M}\n"}}):
+        assert M not in out(each), each
+    assert out({name: {"enabled": "yes", "kind": "a"}}).count("[redacted") == 0
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_an_innocent_name_keeps_its_value(name: str) -> None:
+    value = INNOCENT[name]
+    for body in ({name: value}, {"metadata": {"annotations": {name: value}}}, {"name": name, "value": value}):
+        assert json.loads(out(body)) == body
+    if isinstance(value, str):
+        for told in (f"a: b\n{name}: {value}\nc: d\n", f"{name}={value}\nc=d"):
+            assert json.loads(out({"data": {"file": told}}))["data"]["file"] == told
+
+
+REFERRING: dict[str, Any] = {
+    "volume": {"volumes": [{"name": "v", "secret": {"secretName": "db-token", "items": [{"key": "k", "path": "p"}]}}]},
+    "csi": {"csi": {"nodePublishSecretRef": {"name": "db", "namespace": "n"}, "tokenRequests": [{"audience": "a"}]}},
+    "variable": {"env": [{"name": "P", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]},
+    "all variables": {"envFrom": [{"secretRef": {"name": "db-password"}}]},
+    "pull": {"imagePullSecrets": [{"name": "registry-token"}], "secrets": [{"name": "sa-token"}]},
+    "projected": {"sources": [{"serviceAccountToken": {"audience": "a", "expirationSeconds": 3607, "path": "token"}}]},
+    "role": {"rules": [{"resources": ["secrets", "serviceaccounts/token"], "resourceNames": ["db-password"]}]},
+    "monitor": {
+        "bearerTokenSecret": {"name": "a", "key": "token"},
+        "basicAuth": {"password": {"name": "a", "key": "p"}},
+    },
+    "certificate": {"spec": {"secretName": "tls", "privateKey": {"algorithm": "RSA", "size": 2048}}},
+    "external": {"data": [{"remoteRef": {"key": "path/db", "property": "password"}}]},
+    "path": {"token": "/var/run/secrets/kubernetes.io/serviceaccount/token", "args": ["--token-file", "/var/run/x"]},
+    "variable in a text": {"data": {"f": "password: ${DB_PASSWORD}\ntoken: $(TOKEN)\nkey: {{ .Values.key }}\n"}},
+    "switch": {"data": {"f": "password: false\ntoken: null\nauth: true"}, "args": ["--anonymous-auth=false"]},
+    "type": {"type": "kubernetes.io/service-account-token"},
+    "messages": {
+        "message": 'secret "db-password" not found; serviceaccount "x" not found for token: pods "a" is forbidden'
+    },
+    "words": {"message": "Basic authentication is not enabled: password authentication failed for user me"},
+    "times": {"a": "2026-11-21T07:52:00Z", "b": "0/3 nodes are available: 3 Insufficient cpu."},
+    "arguments": {"args": ["--leader-elect-resource-name=volcano", "-p", "8080", "--v=4", "mkdir", "-p", "/a/b"]},
+    "psql": {"command": ["psql", "-p", "5432", "-U", "me"]},
+    "user and group": {"command": ["docker", "run", "-u", "1000:1000", "a:b"]},
+    "image": {"image": "registry.example.org:5000/a/b:v1@sha256:" + "0a" * 32},
+    "lease": {"holderIdentity": "scheduler-5d8f9c7b6-abcde_2f1e3c5d-aaaa-bbbb-cccc-0123456789ab"},
+}
+
+
+@pytest.mark.parametrize("kept", REFERRING)
+def test_what_only_refers_to_a_credential_stays(kept: str) -> None:
+    assert json.loads(out(REFERRING[kept])) == REFERRING[kept]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_credential_of_a_well_known_program_never_comes_out(name: str) -> None:
+    told = TEXTS[name]
+    nested = json.dumps({"inner": told})
+    everything = [body for each in (told, nested, f"it said: {nested} and ended") for body in places(each)]
+    if M in redact_json(orjson.dumps({"items": everything})).decode():
+        assert [each for each in everything if M in json.dumps(redact(each))] == []
+    out(everything[0])
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_credential_is_known_by_its_form_wherever_it_stands(name: str) -> None:
+    told = FORMS[name]
+    bodies: list[Any] = [{"kind": "C", "spec": {told: "x", f"x-{told}": {"a": told}}}]
+    bodies += [{"metadata": {"name": told, "labels": {"a": told}, "annotations": {told: "x"}}}]
+    bodies += [{"a": f"got {told} back"}, {"a": f'x="{told}"'}, {"args": [told]}, {"a": f"https://h/{told}/x"}]
+    managed: dict[str, Any] = {"f:a": {f'v:"{told}"': {}, f'k:{{"name":"{told}"}}': {".": {}}}, f"f:{told}": {}}
+    bodies += [{"metadata": {"managedFields": [{"manager": told, "fieldsV1": managed}]}}]
+    for body in bodies:
+        assert told not in out(body)
+    clean = entry_without_credentials(everywhere(told))
+    assert told.encode() not in line_of(clean)
+
+
+def everywhere(told: str) -> Entry:
+    """An entry with a text in every field that may hold one."""
+    user = {"username": f"system:{told}"}
+    reference = {"resource": "pods", "namespace": told, "name": told, "apiVersion": "v1", "apiGroup": ""}
+    spec = {"nodeName": told, "hostname": told, "subdomain": told, "volumes": [{"secret": {"secretName": told}}]}
+    owner = [{"apiVersion": "v1", "kind": "Job", "name": told, "uid": told, "controller": True}]
+    body = {**pod(), "spec": spec}
+    body["metadata"] = {**body["metadata"], "name": told, "ownerReferences": owner, "finalizers": [told]}
+    (entry,) = entries_of(
+        event(user=user, userAgent=f"kubectl/{told}", auditID=told, objectRef=reference, responseObject=body),
+        bodies=True,
+    )
+    return entry
+
+
+def test_a_token_as_a_users_name_is_not_kept() -> None:
+    entry = entry_without_credentials(everywhere(FORMS["JWT"]))
+    assert entry.actor == "system:[redacted:form]" and entry.user_agent == "kubectl/[redacted:form]"
+
+
+def test_nothing_is_changed_in_an_entry_without_credentials() -> None:
+    entry = everywhere("harmless")
+    assert entry_without_credentials(entry) is entry
+
+
+COPIES = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kapp.k14s.io/original",
+    "objectset.rio.cattle.io/applied",
+    "banzaicloud.com/last-applied",
+    "app.oam.dev/last-applied-configuration",
+    "example.org/whatever",
+)
+
+
+@pytest.mark.parametrize("key", COPIES)
+def test_copies_of_whole_objects_go(key: str) -> None:
+    copy = json.dumps({"apiVersion": "v1", "kind": "A", "metadata": {}, "spec": {"x": M}})
+    body = {"kind": "Deployment", "metadata": {"annotations": {key: copy}}}
+    assert json.loads(out(body))["metadata"]["annotations"] == {key: masks.COPY}
+
+
+def test_releases_of_helm_and_binary_data_go() -> None:
+    assert M not in out({"kind": "ConfigMap", "data": {"release": FORMS["a packed release"]}})
+    assert M not in out({"kind": "ConfigMap", "binaryData": {"a": M}})
+
+
+def test_sets_in_managed_fields_hold_values() -> None:
+    managed = [
+        {
+            "manager": "m",
+            "fieldsV1": {"f:spec": {"f:tokens": {f'v:"{M}"': {}}, "f:a": {'k:{"password":"' + M + '"}': {}}}},
+        }
+    ]
+    body = {"kind": "A", "metadata": {"managedFields": managed}}
+    assert M not in out(body) and "f:tokens" in out(body)
+    assert M not in out({"pad": "x" * 2000, **body})
+
+
+ARGUMENTS: list[list[str]] = [
+    ["-p", M],
+    ["--auth", M],
+    [f"--basic-auth=u:{M}"],
+    ["curl", "-u", f"a:{M}"],
+    ["sh", "-c", f"mysql -p{M}"],
+    ["--header", f"Authorization: Bearer {M}"],
+    ["redis-cli", "-a", M],
+    ["redis-cli", f"-a{M}"],
+    ["mysql", f"-p{M}"],
+    ["--from-literal", f"a={M}"],
+    ["kubectl", "create", "secret", "generic", "x", f"--from-literal=a={M}"],
+    ["config", "set", "requirepass", M],
+    ["--requirepass", M],
+    ["--password", M, "--user", "u"],
+    ["-password", M],
+    ["--db-password=" + M],
+    ["user:pass", "--user", f"u:{M}"],
+    [f"-Dpassword={M}"],
+    ["--set", f"auth.password={M}"],
+    ["-e", f"DB_PASSWORD={M}"],
+]
+
+
+@pytest.mark.parametrize("words", ARGUMENTS)
+def test_arguments_hold_no_credential(words: list[str]) -> None:
+    for body in (
+        {"args": words},
+        {"command": words},
+        {"anything": words},
+        {"a": {"data": {"run.sh": " ".join(words)}}},
+    ):
+        assert M not in out(body) or (len(words) == 2 and words[0] == "-p" and "a" in body), body
+
+
+HOSTILE = [
+    "a",
+    '"password',
+    "\\",
+    '\\"',
+    "password=",
+    "password: |\n",
+    "<password>",
+    "name=password ",
+    "-p ",
+    "mysql -p",
+    "curl -u ",
+    "{",
+    "[",
+    "eyJ",
+    "AKIA",
+    "://",
+    "://a:b",
+    "a:",
+    "$1$",
+    "-----BEGIN PRIVATE KEY-----",
+    '"name":"password",',
+    "value: x, ",
+    " ",
+    "\n",
+    "password:\n x\n",
+    "tokens: {",
+    "a\t",
+    "&quot;",
+    "0",
+    "A/",
+    "token ",
+    "'",
+    "1:",
+    "a-",
+    "<a ",
+    'password "',
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> None:
+    """A million characters take a few seconds at most, even of this."""
+    taken = []
+    for length in (20_000, 160_000):
+        text = piece * (length // len(piece)) + "x"
+        began = time.process_time()
+        redact({"message": text})
+        taken.append(time.process_time() - began)
+    assert taken[1] < max(0.5, 24 * taken[0]), taken
+
+
+@given(
+    st.lists(st.sampled_from([*SECRET_NAMES, *INNOCENT, "a", "x"]), min_size=1, max_size=3),
+    st.sampled_from(["\n", "; ", " "]),
+    st.sampled_from(["{}: {}", "{}={}", "{} = {}", '"{}": "{}"', "'{}' => '{}'", "--{}={}", "<{0}>{1}</{0}>"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_one_name_does_not_hide_another(names: list[str], between: str, notation: str) -> None:
+    told = between.join(notation.format(name, M if grade(name) else "x") for name in names)
+    assert M not in out({"data": {"file": told}}), told
+
+
+@pytest.fixture
+def policy() -> Iterator[Callable[[Policy], None]]:
+    yield redaction.use
+    redaction.use(Policy())
+
+
+def test_a_house_has_patterns_of_its_own(policy: Callable[[Policy], None]) -> None:
+    body = {"a": "see ACME-12345678 there"}
+    assert json.loads(out(body)) == body
+    policy(Policy((r"ACME-\d{8}",)))
+    assert json.loads(out(body)) == {"a": f"see {masks.OWN} there"}
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(", "a*", r"(a|a)*b", r"(x)\1", "a{1,9}" * 9, "(a{1,30}){1,30}", "x*y"])
+def test_a_pattern_that_could_take_long_is_refused(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PatternError):
+        checked(pattern)
+    monkeypatch.setenv("CAUSELINE_REDACT_PATTERNS", pattern)
+    with pytest.raises(environment.SettingError, match="CAUSELINE_REDACT_PATTERNS"):
+        environment.redaction()
+
+
+def test_patterns_come_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, policy: Callable[[Policy], None], tmp_path: Path
+) -> None:
+    (tmp_path / "patterns").write_text("# of ours\nacme_[a-z0-9]{8,40}\n\nXY-\\d{4}\n")
+    monkeypatch.setenv("CAUSELINE_REDACT_PATTERNS_FILE", str(tmp_path / "patterns"))
+    environment.redaction()
+    assert redaction.current() == Policy(("acme_[a-z0-9]{8,40}", "XY-\\d{4}"))
+    monkeypatch.setenv("CAUSELINE_REDACT", "strict")
+    environment.redaction()
+    assert redaction.current().strict
+    monkeypatch.setenv("CAUSELINE_REDACT", "loose")
+    with pytest.raises(environment.SettingError, match="CAUSELINE_REDACT"):
+        environment.redaction()
+
+
+def test_strictly_no_object_is_kept_and_all_facts_are(policy: Callable[[Policy], None]) -> None:
+    recording = [(DATA / "restart.jsonl", "r")]
+    usual = [each for each in read(recording, bodies=True) if isinstance(each, Entry)]
+    policy(Policy(strict=True))
+    strict = [each for each in read(recording, bodies=True) if isinstance(each, Entry)]
+    assert [each.facts for each in strict] == [each.facts for each in usual]
+    assert not any(each.body for each in strict) and any(each.body for each in usual)
+
+
+def test_masks_are_counted_by_why_they_stand_there() -> None:
+    counts: Counter[str] = Counter()
+    body: dict[str, Any] = {"env": [{"name": "A", "value": "x"}], "password": "y", "a": FORMS["GitHub"]}
+    body["metadata"] = {"annotations": {COPIES[0]: "{}"}}
+    masks.count(redact_json(orjson.dumps(body)), counts)
+    assert counts == {"name": 2, "form": 1, "copy": 1, "pattern": 0}
+
+
+RECORDINGS = sorted(
+    path for path in DATA.rglob("*") if path.is_file() and path.suffix in (".jsonl", ".json", ".yaml", ".gz")
+)
+SAMPLES = sorted((Path(__file__).parent.parent / "dashboard" / "samples").glob("*"))
+
+
+@pytest.mark.parametrize("path", [*RECORDINGS, *SAMPLES], ids=lambda path: path.name)
+def test_findings_are_the_same_without_redaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        redacted = analyse([(path, path.name)], Limits()).document()
+    except NotARecording:
+        pytest.skip("it is no recording")
+    monkeypatch.setattr("collectors.formats.without_credentials", lambda each: each)
+    assert analyse([(path, path.name)], Limits()).document() == redacted
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_redacted_is_told_by_the_coverage(
+    tmp_path: Path, client: Client, policy: Callable[[Policy], None]
+) -> None:
+    secret: dict[str, Any] = pod(name="p", uid="u1", resourceVersion="5000")
+    secret["metadata"]["annotations"] = {"password": "a", "b": FORMS["GitHub"], COPIES[0]: "{}"}
+    path = tmp_path / "audit.log"
+    path.write_text(json.dumps(event(user={"username": FORMS["JWT"]}, responseObject=secret)))
+    source = store.open_source("r")
+    import_into(source, [(path, "audit.log")], Limits(), Count())
+    import_into(source, [(path, "audit.log")], Limits(), Count())  # what was read before does not count again
+    told = queries.coverage(source.pk)
+    assert told["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
+    client.force_login(User.objects.create_user("somebody"))
+    page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
+    assert "Texts that have the form of a credential" in page and "Copy of a whole object" in page
+    policy(Policy(strict=True))
+    strictly = store.open_source("strict")
+    import_into(strictly, [(path, "audit.log")], Limits(), Count())
+    told = queries.coverage(strictly.pk)
+    assert told["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "object": 1}
+    track = strictly.track_set.get().id
+    page = client.get(f"/sources/{strictly.pk}/objects/{track}/").content.decode()
+    assert "The object was not kept" in page

@@ -15,7 +15,7 @@ from timeline.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
 from timeline.kinds.event import EventFacts
 
 _SHORT = 14  # no credential that is known by its form is shorter
-_MANY = 20_000
+_MANY = 4096
 _known: set[str] = set()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.variables import ROOT
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ARCHITECTURE = ROOT / "docs/architecture.md"

@@ -1,10 +1,12 @@
 """The Celery application: finite work (imports) and the watching of clusters in workers, the clock in beat."""
 
 import os
+import warnings
 from contextlib import suppress
 
 from celery import Celery
 from celery.beat import Scheduler
+from celery.exceptions import SecurityWarning
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
@@ -12,6 +14,9 @@ app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])
 app.steps["worker"].add("collectors.watch.step:Watching")
+if os.geteuid():
+    # Celery takes any group without a name for root's group. The account that root becomes has no name.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
 class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types

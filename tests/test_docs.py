@@ -11,8 +11,6 @@ from tests.variables import ROOT
 
 ROOT_PAGES = [ROOT / name for name in ("README.md", "SECURITY.md")]
 PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
-    [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")]
-)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ARCHITECTURE = ROOT / "docs/architecture.md"

@@ -1,6 +1,7 @@
 """Celery tasks: finite work only."""
 
 import logging
+import time
 from datetime import timedelta
 
 from celery import shared_task
@@ -10,12 +11,13 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from collectors import importing, receiving
-from timeline import push, repacking, retention
+from timeline import push, rejudging, repacking, retention
 from timeline.models import Cluster, Upload
 
 logger = logging.getLogger(__name__)
 State = Upload.State
 SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is taken to be gone
+JUDGING = 20.0  # seconds after which judging again lets imports have their turn
 FORGOTTEN = timedelta(days=7)  # after its end, what an upload went through is of no interest any more
 ENDED = [State.DONE, State.FAILED, State.CANCELLED]
 
@@ -77,6 +79,15 @@ def keep() -> None:
         else:
             if any(any(each) for each in dropped):
                 logger.info("%s: dropped %s", cluster, dropped)
+
+
+@shared_task
+def judge_again() -> None:
+    """Judge one source after another again that an older version of the rules has judged, for a while; beat calls it
+    again. It is done where imports are, since it needs as much memory and time as one."""
+    until = time.monotonic() + JUDGING
+    while rejudging.judge_next() and time.monotonic() < until:
+        pass
 
 
 def _give_up(upload: Upload, error: str) -> None:

@@ -104,7 +104,7 @@ CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # whoever can write 
 # Imports take hours where many come, and have a queue of their own: what is done again and again never waits for them.
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
-CELERY_TASK_ROUTES = {"collectors.tasks.import_upload": {"queue": "imports"}}
+CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
 # A message that no worker took in time has expired: the next one does the same.
 CELERY_BEAT_SCHEDULE = {
@@ -112,6 +112,7 @@ CELERY_BEAT_SCHEDULE = {
     for name, task, seconds in (
         ("drop what live sources are not to keep", "collectors.tasks.keep", 600.0),
         ("take up uploads whose worker is gone", "collectors.tasks.take_up_uploads", 10.0),
+        ("judge again what an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("remove what signing in has left", "dashboard.tasks.clear_sessions", 3600.0),
     )
 }

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard.catalogue import Piece, words
 from timeline.advice import steps
@@ -10,6 +10,9 @@ from timeline.coverage import POLICY
 from timeline.documents import timestamp
 from timeline.judge import rulebook
 from timeline.payloads import FindingPayload, ProofPayload, RulePayload, ToldPayload
+
+if TYPE_CHECKING:
+    from timeline.queries import SourceRow
 
 
 def folder(files: Collection[str]) -> str:
@@ -166,6 +169,18 @@ def skipped(told: Iterable[tuple[str, int, str]]) -> list[Skip]:
 
 
 _LINES = 8  # told of each reason
+
+
+def outdated(source: "SourceRow") -> str:
+    """What is to be known of findings that an older version of the rules has told; "" where this one has."""
+    if not source.outdated:
+        return ""
+    told = "An older version of Causeline judged this, and may state times more exactly than they are known."
+    if source.goes_on:
+        return f"{told} It is judged again as soon as the cluster is watched again."
+    if source.given_up:
+        return f"{told} Judging it again has failed; the worker’s log says why. Import the files anew."
+    return f"{told} It is judged again in the background."
 
 
 class Step(NamedTuple):

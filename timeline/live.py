@@ -28,8 +28,8 @@ from timeline.lifelines import Track as Life
 from timeline.memory import lines_of, memory_of
 from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track
 from timeline.packing import ENTRIES, LIFELINES, Packer, unpack
+from timeline.rulebook import VERSION, Status
 from timeline.rulebook import Finding as Found
-from timeline.rulebook import Status
 from timeline.streams import Stream as Watch
 from timeline.world import World
 
@@ -198,6 +198,24 @@ class Live:
             row = Finding.objects.filter(source=self.source, identity=each.id)
             row.update(withdrawn=True, document=documents.finding(told))
 
+    def withdraw_older(self, found: dict[Key, list[Found]]) -> None:
+        """Withdraw what an older version of the rules found and this one, which judged everything that is remembered,
+        does not."""
+        lives = {self.world.number(track) for track in self.world.tracks()}
+        told = {each.id for of_track in found.values() for each in of_track}
+        stored = Finding.objects.filter(
+            source=self.source, withdrawn=False, last__gte=moment(max(0, self.world.remembered))
+        )
+        lost = [row for row in stored.exclude(identity__in=told) if lives.issuperset(row.tracks)]
+        for row in lost:
+            row.withdrawn = True
+            row.document["status"] = Status.WITHDRAWN
+            row.document["status_reason"] = (
+                "Withdrawn: a newer version of Causeline judged it again and does not find it."
+            )
+            row.save(update_fields=["withdrawn", "document"])
+        store.write_occurrences(self.source, {row.rule for row in lost})
+
     def _last(self) -> datetime:
         return moment(self.world.last)
 
@@ -297,16 +315,21 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
 
 
 def open_again(source: Source) -> Live:
-    """Take a source over: its world as it was stored, judged."""
+    """Take a source over: its world as it was stored, judged. Raises store.Overtaken where it is gone."""
     source.refresh_from_db()
     world = World(remembers=True)
     after = _recall(world, source)
     for _ in world.learn(chunks.observations(source.pk, after=after)):
         pass
     with transaction.atomic():
+        store.hold_again(source)
         changed = world.settle()
         live = Live(source, world, _known(source, world))
-        live.write((), changed, judged(world, world.tracks()))
+        found = judged(world, world.tracks())
+        if source.judged < VERSION:
+            live.withdraw_older(found)
+            source.judged = VERSION
+        live.write((), changed, found)
         push.notify(source=source.pk, sequence=source.sequence)
     return live
 

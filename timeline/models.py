@@ -93,6 +93,10 @@ class Source(models.Model):
     ended = models.TextField(default="")  # why nothing more comes from its cluster, a sentence
     sequence = models.BigIntegerField(default=0)  # of its last commit, where it is live
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")  # who sent it
+    judged = models.IntegerField(default=0)  # the version of the judging that its findings are from (`judge.VERSION`)
+    judging = models.IntegerField(default=0)  # the version that last tried to judge it again
+    attempts = models.IntegerField(default=0)  # how often that version has tried
+    mostly_skipped = models.JSONField(default=dict)  # {file: [lines that were skipped, lines]} where that is most
 
     def __str__(self) -> str:
         return self.name

@@ -10,6 +10,7 @@ from timeline.entries import Observation
 from timeline.judge import judge, judged, rulebook, touched
 from timeline.live import Live
 from timeline.models import Source
+from timeline.rulebook import VERSION
 from timeline.world import World
 
 
@@ -29,14 +30,28 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
         if mixed := world.mixed():
             raise Mixed(*mixed)
         store.hold(source, stored)
-        changed = world.settle()
-        subjects = touched(world, changed)
-        store.write_tracks(source, world)
-        store.write_findings(source, world, subjects, judge(world, subjects))
-        store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
-        store.write_source(source, world, documents.told(world, rulebook()))
-        push.notify(source=source.pk)
+        _judge(source, world)
     return source.entries - known
+
+
+def judge_again(source: Source, world: World) -> None:
+    """Judge a recording again whose `world` was learned from what is stored of it. Either all of it is committed, or
+    nothing. Raises store.Overtaken where the source has changed since, or is gone."""
+    with transaction.atomic():
+        store.hold_again(source)
+        _judge(source, world)
+
+
+def _judge(source: Source, world: World) -> None:
+    """What follows from all that the world has learned, into the database."""
+    changed = world.settle()
+    subjects = touched(world, changed)
+    source.judged = VERSION
+    store.write_tracks(source, world)
+    store.write_findings(source, world, subjects, judge(world, subjects))
+    store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
+    store.write_source(source, world, documents.told(world, rulebook()))
+    push.notify(source=source.pk)
 
 
 class Committed(NamedTuple):

@@ -18,6 +18,11 @@ from timeline.payloads import Severity
 from timeline.verdicts import Verdict
 from timeline.world import World
 
+# Raise it with every change after which a finding of the same entries is another one or is told in other words: what is
+# stored of older versions is then judged again (see `timeline.rejudging`).
+VERSION = 2
+ATTEMPTS = 5  # at judging one source again; a worker may be stopped or lack memory
+
 
 class Status(StrEnum):
     SUSPECTED = "suspected"

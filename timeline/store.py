@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, ProgrammingError, connection, transaction
 from psycopg import sql
 
 from timeline import chunks, documents, outline
@@ -16,6 +16,7 @@ from timeline.lifelines import Track, name_of
 from timeline.models import Finding, Gap, Occurrence, Source, Strip
 from timeline.packing import LIFELINES, Packer
 from timeline.payloads import ToldPayload
+from timeline.rulebook import VERSION
 from timeline.rulebook import Finding as Found
 from timeline.world import World
 
@@ -52,7 +53,7 @@ def open_source(name: str, owner: int | None = None) -> Source:
     They become partitions only then: who writes to a partition locks all others against coming and going.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        source = Source.objects.create(name=name, owner_id=owner)
+        source = Source.objects.create(name=name, owner_id=owner, judged=VERSION)
         chunks.open_table(source)
         cursor.execute(
             sql.SQL("CREATE TABLE {} (LIKE timeline_track INCLUDING STORAGE, CHECK (source_id = {}))").format(
@@ -113,7 +114,7 @@ def track_table(source: Source) -> sql.Identifier:
 
 
 class Overtaken(Exception):
-    """Another import has changed the source meanwhile."""
+    """Another import has changed the source meanwhile, or somebody has deleted it."""
 
 
 def hold(source: Source, stored: int) -> None:
@@ -121,6 +122,17 @@ def hold(source: Source, stored: int) -> None:
     entries were in it."""
     if not Source.objects.select_for_update().filter(pk=source.pk, stored=stored).exists():
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
+
+
+def hold_again(source: Source) -> None:
+    """The same where nothing new was written before. Whoever deletes a source removes its tables first and its row
+    last, so the tables are held first here, too: else each of the two could wait for the other."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(sql.SQL("LOCK TABLE {} IN ROW EXCLUSIVE MODE").format(track_table(source)))
+        except ProgrammingError as error:
+            raise Overtaken(f"{source.name} was deleted meanwhile.") from error
+    hold(source, source.stored)
 
 
 def write_tracks(source: Source, world: World) -> None:
@@ -132,6 +144,9 @@ def write_tracks(source: Source, world: World) -> None:
     rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
     if source.ready:
         upsert(track_table(source), TRACK, ("source_id", "id"), rows)
+        lives = [world.number(track) for lane in lanes for track in lane.tracks]
+        with connection.cursor() as cursor:  # lives that an older version told apart otherwise
+            cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [lives])
     else:  # the table has no index yet
         _fill(track_table(source), TRACK, rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
@@ -299,7 +314,7 @@ def write_source(source: Source, world: World, told: ToldPayload) -> None:
     source.histogram = outline.histogram(world)
     source.told = told
     source.own_counters = world.own_counters
-    source.save(update_fields=["histogram", "census", "tide", "told", "own_counters"])
+    source.save(update_fields=["histogram", "census", "tide", "told", "own_counters", "judged"])
     write_reach(source, world)
 
 

@@ -31,6 +31,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     context = {
         **(_live(health) if health else {}),
         "source": {"id": source_id, "name": told["name"]},
+        "outdated": wording.outdated(source),
         "span": wording.span(*extent) if extent else "nothing",
         "entries": wording.count(told["entries"]),
         "lack": lack or "every rule can judge it in full",

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import figures, inlining, landing
+from dashboard import figures, inlining, landing, wording
 from timeline import queries
 from timeline.entries import microseconds
 from timeline.models import Track
@@ -27,6 +27,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     context = {
         "source": source,
         "landed": _landed(request, source.id),
+        "outdated": wording.outdated(source),
         "live": live,
         "ended": ended,
         "before": before,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import orjson
 from django.db import connection
 from django.db.models import Count
 
@@ -12,6 +13,7 @@ from timeline.entries import microseconds
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
 from timeline.payloads import OverviewPayload, Severity
+from timeline.rulebook import ATTEMPTS, VERSION
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
 _TICKS = 480  # places on the minimap
@@ -30,6 +32,15 @@ class SourceRow:
     errors: int  # rows of its list of findings: several subjects of one occurrence count once
     warnings: int
     infos: int
+    judged: int  # the version of the rules that its findings are from
+    given_up: bool  # it could not be judged again by the version that runs now
+    goes_on: bool  # a cluster feeds it
+    mostly_skipped: dict[str, list[int]]  # by file: lines that were skipped, and all lines, where that is most
+
+    @property
+    def outdated(self) -> bool:
+        """Whether its findings are from an older version of the rules."""
+        return self.judged < VERSION
 
 
 def recent_sources(limit: int = 100) -> list[SourceRow]:
@@ -57,7 +68,9 @@ def source(source_id: int) -> SourceRow | None:
 
 def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
     query = f"""
-        SELECT id, owner_id, name, created, entries, skipped, first, last, errors, warnings, infos
+        SELECT id, owner_id, name, created, entries, skipped, first, last, errors, warnings, infos, judged,
+               judging = {VERSION} AND attempts >= {ATTEMPTS},
+               EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id), mostly_skipped
         FROM timeline_source source
         CROSS JOIN LATERAL (
             SELECT count(*) FILTER (WHERE rank = 0) AS errors,
@@ -68,7 +81,7 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
         WHERE ready AND {which}"""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
-        return [SourceRow(*row) for row in cursor]
+        return [SourceRow(*(*row, orjson.loads(skipped))) for *row, skipped in cursor]
 
 
 def overview(source_id: int) -> OverviewPayload:

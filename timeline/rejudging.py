@@ -1,0 +1,78 @@
+"""PostgreSQL: what an older version of the rules has judged is judged again, from the entries that are stored.
+
+This is for the sources that no worker opens by itself: recordings, and what was observed of a cluster until that ended.
+A source that goes on is judged whenever a worker takes it over (`live.open_again`).
+"""
+
+import gc
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import DatabaseError, connection
+from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import Case, Value, When
+
+from timeline import chunks, live, pipeline, store
+from timeline.models import Source
+from timeline.rulebook import ATTEMPTS, VERSION
+from timeline.world import World
+
+logger = logging.getLogger(__name__)
+_LOCK = 0x6A7564676564  # the number of the advisory lock that whoever judges again holds
+
+
+def waiting() -> QuerySet[Source]:
+    """The sources that are still to be judged again; first those that were tried least."""
+    given_up = Q(judging=VERSION, attempts__gte=ATTEMPTS)
+    old = Source.objects.filter(ready=True, judged__lt=VERSION, current_of__isnull=True)
+    return old.exclude(given_up).order_by("attempts", "pk")
+
+
+def judge_next() -> bool:
+    """Judge one of them again; False where there is none, or where another worker is at it."""
+    with _alone() as alone:
+        source = waiting().first() if alone else None
+        if source is None:
+            return False
+        tried_before = Case(When(judging=VERSION, then=F("attempts")), default=Value(0))
+        Source.objects.filter(pk=source.pk).update(judging=VERSION, attempts=tried_before + 1)
+        try:
+            _judge(source)
+        except (store.Overtaken, Source.DoesNotExist):
+            logger.info("source %s was imported again or deleted while it was judged again", source.pk)
+        except DatabaseError:
+            raise
+        except Exception:
+            logger.exception("source %s could not be judged again", source.pk)
+        else:
+            logger.info("source %s was judged again", source.pk)
+        return True
+
+
+def _judge(source: Source) -> None:
+    gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
+    try:
+        if source.sequence:  # it was live; most of it may be forgotten
+            live.open_again(source)
+            return
+        world = World()
+        for _ in world.learn(chunks.observations(source.pk)):
+            pass
+        pipeline.judge_again(source, world)
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether nobody else judges again now: each needs as much memory as an import."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        (alone,) = cursor.fetchone()
+    try:
+        yield alone
+    finally:
+        if alone and connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])

@@ -90,7 +90,7 @@ def analyse(
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen else nothing_in(name, reading)
-    most = tuple(skipped.most())
+    most = tuple(documents.mostly_skipped(skipped.most()))
     return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing, most, redacted)
 
 
@@ -118,13 +118,14 @@ class Skips:
             self._used[place.file] += 1
             self._lines[place.file] = max(place.line, self._lines.get(place.file, 0))
 
-    def most(self) -> list[str]:
-        """Of which files more than half of the lines was skipped, as far as these are known; a sentence each."""
-        return [
-            f"{file}: {count} of {pieces} lines were skipped, so what was found says little of it"
+    def most(self) -> dict[str, list[int]]:
+        """The files of which more than half of the lines was skipped, as far as these are known: how many were, and
+        how many lines there were."""
+        return {
+            file: [count, lines]
             for file, count in sorted(self._of_files.items())
-            if 2 * count > (pieces := max(self._lines[file], self._used[file] + count))
-        ]
+            if 2 * count > (lines := max(self._lines[file], self._used[file] + count))
+        }
 
 
 def processors() -> int:

@@ -1,6 +1,7 @@
 """Recordings become a source, or add to one: read whole, judged, stored in one transaction."""
 
 import gc
+import itertools
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
@@ -53,6 +54,7 @@ class Count:
                 self.skips.add(item)
             else:
                 self.read += 1
+                self.skips.use(item)
                 if self.read % _EVERY == 0:
                     _check_room(self.read)
                     if self._report:
@@ -132,7 +134,8 @@ def _tell(source: Source, names: list[str], skips: Skips) -> None:
         room = TOLD - len(source.skips)
         source.skips += [list(each) for at, each in enumerate(new) if at < room or not each.line]
         source.skipped += skips.count - (len(skips.told) - len(new))
-    source.save(update_fields=["inputs", "skips", "skipped"])
+    source.mostly_skipped |= dict(itertools.islice(skips.most().items(), TOLD))
+    source.save(update_fields=["inputs", "skips", "skipped", "mostly_skipped"])
 
 
 def title(name: str) -> str:

@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     judge = argparse.ArgumentParser(add_help=False)
     judge.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    judge.add_argument(
+        "--allow-skipped",
+        action="store_true",
+        help="take what was found for the whole, also where most lines of an input were skipped",
+    )
     judge.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
     judge.add_argument(
         "--namespace", action="append", default=[], metavar="NS", help="only in this namespace; may be repeated"
@@ -138,11 +143,6 @@ def _parser() -> argparse.ArgumentParser:
         "or most of an input skipped.",
     )
     command.add_argument(
-        "--allow-skipped",
-        action="store_true",
-        help="judge also where most lines of an input were skipped",
-    )
-    command.add_argument(
         "--output",
         choices=["table", "json"],
         default="table",
@@ -157,7 +157,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--coverage", action="store_true", help="show what was seen, and what can be judged")
     command.set_defaults(run=judging.analyze)
     command = commands.add_parser(
-        "report", parents=[judge], help="write what analyze finds, with its timeline, as one HTML file"
+        "report",
+        parents=[judge],
+        help="write what analyze finds, with its timeline, as one HTML file",
+        epilog="Exit status: 0 written, 2 input or command not understood, the file not writable, or most of an input "
+        "skipped: the file is written then, too.",
     )
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
     command.add_argument("--title", default="", help="what stands on top (the names of the files)")

@@ -40,15 +40,15 @@ def analyze(options: argparse.Namespace) -> int:
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
             show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
-    if analysis.mostly_skipped and not options.allow_skipped:
-        say("most of the input could not be read; --allow-skipped takes what was found for the whole")
+    if _too_little(analysis, options):
         return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
 
 
 def report(options: argparse.Namespace) -> int:
-    """Exit status: 0 written, 2 the input or the command is not understood, or the file cannot be written."""
+    """Exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or the file
+    cannot be written."""
     from collectors.analysis import choose
     from dashboard.report import page
     from dashboard.writing import NotWritable, writable, write
@@ -65,13 +65,21 @@ def report(options: argparse.Namespace) -> int:
         if options.output != "-":
             write(Path(options.output), [content])
             say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; a browser opens it")
-            return 0
+            return 2 if _too_little(analysis, options) else 0
     except NotWritable as error:
         say(str(error))
         return 2
     with _while_it_is_read():
         sys.stdout.buffer.write(content)
-    return 0
+    return 2 if _too_little(analysis, options) else 0
+
+
+def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
+    """Whether most of an input was skipped, and nobody said that this is well; it is told."""
+    if not analysis.mostly_skipped or options.allow_skipped:
+        return False
+    say("most of the input could not be read; --allow-skipped takes what was found for the whole")
+    return True
 
 
 def _analysis(options: argparse.Namespace) -> Analysis | int:

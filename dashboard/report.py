@@ -56,6 +56,7 @@ class Contents(NamedTuple):
     told: ToldPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
+    mostly_skipped: Sequence[str]  # of which files most was, a sentence each
     chosen: list[tuple[str, str]]  # by what the findings and lanes were chosen, in words
     steps: StepsPayload | None  # for measuring; None where there are too many changes
     search: str = ""  # of the timeline that the report opens with
@@ -88,6 +89,7 @@ def page(
             told=documents.as_read(documents.told(analysis.world, rulebook()), analysis.skipped),
             skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
             skips=analysis.skips,
+            mostly_skipped=analysis.mostly_skipped,
             chosen=[(heading, f"only {', '.join(names)}") for heading, names in chosen if names],
             steps=outline.steps(analysis.world.commits()) if analysis.entries <= outline.STEPS else None,
         )
@@ -109,6 +111,7 @@ def rendered(contents: Contents) -> str:
         "gaps": sum(kind["holes"] for kind in contents.told["coverage"]),
         "nothing": contents.nothing,
         "clocks": contents.told["clocks"],
+        "mostly_skipped": contents.mostly_skipped[:_NAMES],
         "span": wording.span(contents.first, contents.last),
         "length": duration(contents.last - contents.first),
         "entries": contents.entries,

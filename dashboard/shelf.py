@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
+from timeline.documents import mostly_skipped
 from timeline.entries import microseconds
 from timeline.lengths import duration
 from timeline.queries import NewFinding, ShelfRow, SourceRow
 
 _BARS = 80  # of the histogram
 _WIDTH, _HEIGHT = 240, 30
+_FILES = 3  # of which it is told that most was skipped
 _CAP = 9  # above the bars, for ticks
 
 
@@ -29,6 +31,7 @@ class Recording:
     length: str  # "1 min 29 s"
     entries: str  # "3,958"
     skipped: int
+    mostly_skipped: list[str]  # a sentence for each file of which most was skipped; the first ones
     counts: list[Count]
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path
@@ -62,6 +65,7 @@ def recording(shown: ShelfRow, *, may_change: bool = False) -> Recording:
         length=length,
         entries=f"{row.entries:,}",
         skipped=row.skipped,
+        mostly_skipped=mostly_skipped(row.mostly_skipped)[:_FILES],
         counts=_counts(row),
         bars=_bars(shown.histogram) if length else "",
         ticks=[

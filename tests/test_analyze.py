@@ -303,6 +303,13 @@ def test_most_lines_skipped_is_no_success(tmp_path: Path) -> None:
     status, output, errors = causeline("analyze", log, "--allow-skipped")
     assert status == 0
     assert "7 of 10 lines were skipped" in errors and "7 skipped" in output
+    page = tmp_path / "report.html"
+    status, _, errors = causeline("report", log, "-o", page)
+    assert status == 2
+    assert "7 of 10 lines were skipped" in errors and "--allow-skipped" in errors
+    assert "7 of 10 lines were skipped, so what was found says little of it." in page.read_text()
+    assert causeline("report", log, "-o", tmp_path / "again.html", "--allow-skipped")[0] == 0
+    assert causeline("report", log, "-o", "-")[0] == 2
 
 
 def test_half_a_file_is_judged_in_full_by_no_rule(tmp_path: Path) -> None:

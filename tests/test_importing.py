@@ -16,13 +16,14 @@ import pytest
 import zstandard
 from django.conf import settings
 from django.db import OperationalError, connection, connections
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from collectors import importing, imports, receiving, tasks
 from collectors.formats import Limits, NotARecording
 from tests import stored
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, lines_of
 from timeline import pipeline, store
 from timeline.entries import Entry
 from timeline.models import Finding, Source, Track, Upload
@@ -161,6 +162,22 @@ def test_what_was_skipped_is_counted_and_shown_with_reasons() -> None:
         "audit.log line 1082: not JSON: Input data was truncated",
     ]
     assert upload.source and upload.source.skipped == 2
+
+
+def test_a_recording_of_which_most_was_skipped_says_so_on_its_pages(client: Client) -> None:
+    broken = b'{"kind": "Event", "auditID": "cut\n' * 7
+    content = b"\n".join(line for line in lines_of(SAMPLE) if b'"verb":"create"' in line)
+    few = b"\n".join(content.splitlines()[:3]) + b"\n"
+    source = imported(few + broken, "a.log").source
+    assert source
+    told = "a.log: 7 of 10 lines were skipped, so what was found says little of it"
+    pages = ["/", f"/sources/{source.pk}/coverage/", f"/sources/{source.pk}/report"]
+    for page in pages:
+        assert told in client.get(page).text, page
+    assert client.get(f"/api/sources/{source.pk}/coverage").json()["mostly_skipped"] == {"a.log": [7, 10]}
+    most = imported(content + b"\n" + broken, "b.log").source
+    assert most and most.skipped == 7
+    assert "lines were skipped, so" not in client.get(f"/sources/{most.pk}/coverage/").text
 
 
 def test_a_cut_recording_is_imported_up_to_the_cut() -> None:

@@ -1,6 +1,6 @@
 """Pure: findings as they leave Causeline: in the form of the findings document, and as rows of a list."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from timeline.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
@@ -153,6 +153,14 @@ def document(
     """The findings document; `skipped` are (file, line, reason)."""
     payloads = [finding(found) for found in findings]
     return assembled(payloads, told(world, rules), name, entries, skipped, world.first, world.last)
+
+
+def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
+    """A sentence for each file of which most lines were skipped; `most` tells how many, and how many there were."""
+    return [
+        f"{file}: {count} of {lines} lines were skipped, so what was found says little of it"
+        for file, (count, lines) in sorted(most.items())
+    ]
 
 
 def untold(name: str, count: int) -> tuple[str, int, str]:

@@ -157,6 +157,7 @@ class SourceCoveragePayload(ToldPayload):
     first: str | None
     last: str | None
     skipped: list[SkippedPayload]  # the first ones
+    mostly_skipped: dict[str, list[int]]  # by file, where it is most: lines that were skipped, and all lines
     skipped_total: int
     redacted: RedactedPayload | None  # None of what was taken in before it was counted
 

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import clusters, wording
-from timeline import queries
+from timeline import documents, queries
 from timeline.entries import microseconds
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "redacted_rows": wording.redacted_rows(told["redacted"]) if told["redacted"] else [],
         "withheld": wording.some(told["redacted"]["object"]) if told["redacted"] else "",
         "skipped": skipped[:_SKIPPED],
+        "mostly_skipped": documents.mostly_skipped(told["mostly_skipped"])[:_SKIPPED],
         "skipped_more": wording.some(told["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
     }
     return render(request, "coverage.html", context)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from dashboard import report, wording
 from dashboard.api.windows import Arrangement
-from timeline import queries
+from timeline import documents, queries
 from timeline.excerpt import LANES
 from timeline.outline import SLICES
 
@@ -102,6 +102,7 @@ def _contents(
         told=told,
         skipped=[(each["file"], each["line"], each["reason"]) for each in told["skipped"]],
         skips=told["skipped_total"],
+        mostly_skipped=documents.mostly_skipped(told["mostly_skipped"]),
         chosen=words,
         steps=queries.steps(source_id, end),
         search=urlencode({name: asked[name] for name in _SHOWN if asked.get(name)}),

@@ -47,5 +47,6 @@ def coverage(source_id: int) -> SourceCoveragePayload:
         **told,
         "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in source.skips],
         "skipped_total": source.skipped,
+        "mostly_skipped": source.mostly_skipped,
         "redacted": redacted(source),
     }

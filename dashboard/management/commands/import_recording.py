@@ -14,7 +14,7 @@ from collectors.imports import Count, import_into, title
 from dashboard import changes, wording
 from dashboard.printing import show_skipped
 from dashboard.terminal import Progress, Terminal, plain, say
-from timeline import store
+from timeline import documents, store
 from timeline.models import Cluster, Finding, Source
 
 
@@ -57,6 +57,8 @@ class Command(BaseCommand):
         progress.end()
         terminal = Terminal(sys.stderr)
         show_skipped(count.skips.told, count.skips.count, terminal, "the findings document tells them")
+        for words in documents.mostly_skipped(count.skips.most()):
+            terminal.wrapped(plain(f"{words}."), "")
         terminal.wrapped(wording.redacted(source.redacted), "")
         found = Finding.objects.filter(source=source).count()
         what = f"{new} changes" if known is None else f"{new} changes that were new"

@@ -6,10 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from timeline.entries import Change, Clock
-from timeline.order import At
+from timeline.order import SECOND, At
 
 TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer by which a Job holds its Pods
 TERMINAL = {"Succeeded", "Failed"}  # phases
+_APART = 2 * SECOND  # by which clocks of API servers and nodes may differ unnoticed, microseconds
 
 
 def let_go(moment: Any) -> bool:
@@ -31,7 +32,7 @@ def spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
 def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     moments = pod.moments
     start = next(at for at, each in enumerate(moments) if each.entry.owner)  # an adopted one had none before
-    end = next((at for at in range(start, len(moments)) if _left(moments[at])), len(moments))
+    end = next((at for at in range(start, len(moments)) if _left(moments[at], pod.owner.uid)), len(moments))
     over = moments[end] if end < len(moments) else None
     if over:
         yield "ended", over.at, None
@@ -43,18 +44,27 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     if over and over.facts.terminal and over.actor and over.action != "status":
         limit = known  # it ended by a line that was lost
     yield "open", moments[start].at, limit
-    # It had not finished when it was asked to end; or the kubelet reported its end while the Job still held it, which
-    # is the end itself: no line before it was lost.
-    yield "active", moments[start].at, limit if over and _tells_when(over) else known
+    told = _told_end(over) if over else None
+    yield "active", moments[start].at, known if told is None else max(known, told)
 
 
-def _tells_when(over: Any) -> bool:
-    """Whether a change, by which a Pod is not active any more, tells itself when it ceased to be."""
+def _told_end(over: Any) -> At | None:
+    """Until when a Pod was surely active, as told by the change after which it is not active; None where nothing tells.
+
+    Lines before that change may be lost, so the Pod may have ended earlier than it was written. The state itself tells
+    when the deletion was requested, or when the last container stopped.
+    """
     facts = over.facts
-    if facts.deleting and facts.asked:
-        return not facts.terminal and not facts.at_once
+    written: At = over.at
+    if facts.deleting:  # it had not finished when it was asked to end
+        told = facts.asked and not facts.terminal and not facts.at_once
+        return min(written, (facts.asked - _APART, 0)) if told else None
     reported = over.action == "status" or (over.user_agent == "kubelet" and over.change is Change.MODIFIED)
-    return reported and TRACKING in facts.finalizers
+    if not reported or not facts.terminal or TRACKING not in facts.finalizers:
+        return None
+    if not facts.stopped or abs(over.entry.received - facts.stopped) < SECOND:
+        return written  # nothing was written between the end of its containers and this
+    return min(written, (facts.stopped - _APART, 0))
 
 
 def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
@@ -70,7 +80,7 @@ def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
 
 def _lets_go(before: Any, after: Any) -> bool:
     """Whether this is the removal of the finalizer, not a line after it: by somebody, to the Pod itself, and not its
-    deletion. In a watch it leaves no trace among the managedFields; every other change of such a Pod does."""
+    deletion. In a watch it leaves no time among the managedFields; every other change of such a Pod does."""
     if after.change is not Change.MODIFIED or after.facts.deleting:
         return False
     if after.actor:
@@ -78,15 +88,16 @@ def _lets_go(before: Any, after: Any) -> bool:
     alone = replace(before.facts, finalizers=after.facts.finalizers) == after.facts
     one, other = before.entry, after.entry
     traceless = one.clock is other.clock is Clock.OBJECT and one.received == other.received
-    return alone and traceless and one.user_agent == other.user_agent
+    # Within the second of the last write, the same client may have written once more, after a removal that was lost.
+    return alone and traceless and one.user_agent == other.user_agent and after.time >= other.received + SECOND
 
 
-def _left(moment: Any) -> bool:
-    """Whether the Pod is not active, or not its Job's any more."""
+def _left(moment: Any, job: str) -> bool:
+    """Whether the Pod is not active, or not of the Job with this UID any more."""
     facts, entry = moment.facts, moment.entry
     if facts.deleting or facts.phase in TERMINAL or entry.change is Change.DELETED:
         return True
-    return entry.owner is None and entry.facts is not None
+    return entry.facts is not None and (entry.owner is None or entry.owner.uid != job)
 
 
 def _after(moment: Any) -> At:

@@ -10,6 +10,7 @@ from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, addres
 
 class _State(msgspec.Struct, gc=False):
     startedAt: str | None = None
+    finishedAt: str | None = None
     exitCode: int = 0
 
 
@@ -120,6 +121,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     subdomain: str = ""
     ready: bool = False
     started: int = 0  # earliest start of a container that is or was running, microseconds; whole seconds, node clock
+    stopped: int = 0  # latest end of a container that has ended, microseconds; whole seconds, node clock
     restarts: int = 0
     failed: bool = False  # a container ended with an exit code other than 0
     disrupted: bool = False  # evicted, preempted or taken off its node: it did not end by itself
@@ -147,9 +149,11 @@ def _number(text: str | None) -> int:
 
 def _facts(pod: PodShape) -> PodFacts:
     spec, status = pod.spec, pod.status
-    started, restarts, failed = 0, 0, status.phase == "Failed"
+    started, stopped, restarts, failed = 0, 0, 0, status.phase == "Failed"
     for container in status.containerStatuses or ():
         restarts += container.restartCount
+        if container.state and container.state.terminated and container.state.terminated.finishedAt:
+            stopped = max(stopped, seconds(container.state.terminated.finishedAt))
         for state in (container.state, container.lastState):
             run = state and (state.terminated or state.running)
             if state and run:
@@ -174,6 +178,7 @@ def _facts(pod: PodShape) -> PodFacts:
         subdomain=spec.subdomain or "",
         ready=ready,
         started=started,
+        stopped=stopped,
         restarts=restarts,
         failed=failed,
         disrupted=disrupted or status.reason == "Evicted",

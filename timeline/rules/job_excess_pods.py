@@ -16,8 +16,8 @@ The creation of the Pod, and the Job's state before it, ordered by their revisio
 Job's own count is taken, with the Pods that it lists and those that it still holds by its finalizer. Of what was
 active, only Pods that a later line shows active still, or ending, are taken, and the Job's generation shows that no
 other `parallelism` was in force; where that is open the finding is inconclusive. Where one `parallelism` was in force
-all the while, the revisions of Pods alone tell how many there were, also where those of Jobs cannot be compared. The
-excess Pod ran (error), or never did (warning).
+all the while, the revisions of Pods alone tell how many there were, also where those of Jobs cannot be compared; the
+finding is then as sure as the times that tell so. The excess Pod ran (error), or never did (warning).
 
 ## Looks alike but is benign
 
@@ -46,6 +46,8 @@ from timeline.verdicts import Verdict, between, order_of, why
 from timeline.world import World
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
+
+_SURE = (Verdict.EXACT, Verdict.BOUNDED)
 
 
 class Excess(NamedTuple):
@@ -159,34 +161,52 @@ def _active(job: Track, born: Moment, world: World) -> Excess | None:
     known = moments[max(0, job.count_until((since, 0)) - 1) : now]
     if not known or min(moment.facts.parallelism for moment in known) < 0:
         return None
-    later = next((moments[at] for at in range(now, len(moments)) if moments[at].entry.facts), None)
-    allowed = max(moment.facts.parallelism for moment in (*known, *([later] if later else [])))
+    later = _until_surely_later(moments, now, born)
+    states = [*known, *later]
+    allowed = max(moment.facts.parallelism for moment in states)
     unfinished = world.tally(job.ref.uid, "open", born.at)
     if unfinished <= allowed:
         return None
     active = world.tally(job.ref.uid, "active", born.at)
-    generations = [moment.facts.generation for moment in (*known, *([later] if later else []))]
-    told = later and generations[0] > 0 and all(b - a <= 1 for a, b in pairwise(generations))
+    generations = [moment.facts.generation for moment in states]
+    skipped = generations[0] <= 0 or any(b - a > 1 for a, b in pairwise(generations))
     as_created = known[0].change is Change.CREATED or known[0].facts.generation == 1
     from_the_start = as_created or known[0].time <= since
-    verdict = Verdict.EXACT if _steady(known[0], moments[now:], born) else order_of(known[-1], born)
-    if verdict is not None and told and from_the_start and active > allowed:
+    verdict = _sureness(known, later, born)
+    if verdict is not None and not skipped and from_the_start and active > allowed:
         reason = f"{verdict.capitalize()}: later lines show the others active still, and no other parallelism in force."
         return _too_many(job, known[-1], verdict, active, allowed, reason)
     whole = world.complete("", "Pod", job.first.time, born.time) and world.seen["", "Pod"].tells_status
     if not whole or not from_the_start or not world.complete("batch", "Job", known[0].time, born.time):
         return None
     reason = "Inconclusive: no later line shows that all of them were active still."
+    if active > allowed:
+        reason = "Inconclusive: the lines of the Job do not show that no other parallelism was in force."
     return _too_many(job, known[-1], Verdict.INCONCLUSIVE, unfinished, allowed, reason)
 
 
-def _steady(held: Moment, following: Sequence[Moment], born: Moment) -> bool:
-    """Whether one spec was in force around a creation, by a state surely before and one surely behind it; then the
-    revisions of Pods alone order all that counts."""
-    surely = (Verdict.EXACT, Verdict.BOUNDED)
-    later = next((each for each in following if each.entry.facts and order_of(born, each) in surely), None)
-    same = later is not None and later.facts.generation == held.facts.generation > 0
-    return same and order_of(held, born) in surely
+def _until_surely_later(moments: Sequence[Moment], now: int, born: Moment) -> list[Moment]:
+    """The states of a Job from its moment number `now` until the first one that surely follows a creation."""
+    found = []
+    for at in range(now, len(moments)):
+        if moments[at].entry.facts:
+            found.append(moments[at])
+            if order_of(born, moments[at]) in _SURE:
+                break
+    return found
+
+
+def _sureness(known: Sequence[Moment], later: Sequence[Moment], born: Moment) -> Verdict | None:
+    """How surely a Pod was created between the states of its Job that are known before it and those behind it.
+
+    Where all of them have one generation, one spec was in force all the while, and the first and the last tell.
+    """
+    if not later:
+        return None
+    orders = [order_of(known[-1], born), order_of(born, later[-1])]
+    if known[0].facts.generation == later[-1].facts.generation > 0 and orders[0] not in _SURE:
+        orders[0] = order_of(known[0], born)
+    return None if None in orders else max(filter(None, orders), key=list(Verdict).index)
 
 
 def _too_many(job: Track, held: Moment, verdict: Verdict, active: int, allowed: int, reason: str) -> Excess:

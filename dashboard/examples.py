@@ -8,6 +8,7 @@ from collectors.formats import Skipped, read
 from dashboard.pictures import Picture, picture
 from timeline.excerpt import excerpt
 from timeline.judge import judge
+from timeline.lanes import bounds
 from timeline.payloads import Columns, FindingGroupPayload
 from timeline.rulebook import Rule
 from timeline.world import World
@@ -42,9 +43,10 @@ def example(rule: Rule) -> Example | None:
 
 def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Picture:
     """The lanes that prove a finding and those whom it befell, from a little before until a little after."""
-    room = max((group["end"] - group["start"]) * 2 // 5, 20_000)
+    start, *_, end = bounds(group["start"], group["end"], group["proof"])
+    room = max((end - start) * 2 // 5, 20_000)
     concerned = lanes_of(group, columns)
-    return picture(columns, group["start"] - room, group["end"] + room, finding=group["key"], only=concerned, key=key)
+    return picture(columns, start - room, end + room, finding=group["key"], only=concerned, key=key)
 
 
 def lanes_of(group: FindingGroupPayload, columns: Columns) -> list[int]:

@@ -14,6 +14,7 @@ from timeline.payloads import Columns, LanePayload
 ROW = 34  # pixels
 BAR = 18
 HEAD = 26
+_SOFT = 0.3  # per cent of the width from which on an uncertain end is drawn
 # Drawn around (0, 0); the shapes of `figures.SYMBOLS`.
 _SHAPES = {
     "square": "M-3-3H3V3H-3z",
@@ -87,6 +88,7 @@ class Picture(NamedTuple):
     births: list[Dot]
     marks: list[Dot]
     holes: list[Box]
+    unsure: list[Box]  # where a hole or an arrow may begin or end
     shades: list[Box]
     arrows: list[Line]
     summary: str  # what it shows, for those who do not see it
@@ -122,6 +124,7 @@ class _Drawing:
             births=self._dots("births"),
             marks=self._dots("marks"),
             holes=self._boxes("holes", finding),
+            unsure=self._unsure(finding),
             shades=_joined(self._boxes("shades", finding)),
             arrows=self._arrows(finding),
             summary=self._summary(lanes),
@@ -184,6 +187,24 @@ class _Drawing:
                 left, right = self._x(each["start"]), self._x(each["end"])
                 y = self._top(each["lane"]) + (ROW - BAR) // 2
                 found.append(Box(_percent(left), _percent(max(0.2, right - left)), y, BAR, each.get("text", "")))
+        return found
+
+    def _unsure(self, finding: str) -> list[Box]:
+        ends = []
+        for each in _rows(self._columns["holes"]):
+            if each["finding"] == finding:
+                ends += [(each["lane"], each["start"], each["begun"]), (each["lane"], each["over"], each["end"])]
+        for each in _rows(self._columns["arrows"]):
+            if each["finding"] == finding:
+                for way in ("from", "to"):
+                    time, (before, after) = each[f"{way}_time"], each[f"{way}_within"]
+                    ends.append((each[f"{way}_lane"], time - before, time + (after or 0)))
+        found = []
+        for lane, start, end in dict.fromkeys(ends):
+            left, right = self._x(start), self._x(end)
+            if lane in self._place and right - left > _SOFT:
+                y = self._top(lane) + (ROW - BAR) // 2
+                found.append(Box(_percent(left), _percent(right - left), y, BAR, ""))
         return found
 
     def _arrows(self, finding: str) -> list[Line]:

@@ -129,7 +129,8 @@ def _proof(proof: ProofPayload) -> str:
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
     program = (proof["user_agent"] or "").partition(" ")[0]  # behind it stand its platform and its build
     who = " with ".join(filter(None, [proof["actor"], program]))
-    parts = filter(None, [_time(proof["time"]), proof["role"], revision, who, place])
+    time = wording.instant(proof["time"], proof["earliest"], proof["latest"])
+    parts = filter(None, [f"{proof['time'][:11]}{time}Z", proof["role"], revision, who, place])
     return f"{KEPT}· ".join(plain(part).replace(" ", KEPT) for part in parts)
 
 

@@ -190,7 +190,7 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "open": early and group["severity"] != "info",
         "severity": group["severity"],
         "summary": group["summary"],
-        "clock": wording.clock(documents.timestamp(group["start"]))[:12],
+        "clock": wording.proved(documents.timestamp(group["start"]), group["proof"], 3),
         "verdict": group["verdict"],
         "status": group["status"],
         "rule": group["rule"],

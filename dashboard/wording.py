@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard.catalogue import Piece, words
@@ -41,7 +42,8 @@ def plural(word: str, count: int) -> str:
 
 
 def often(finding: FindingPayload) -> str:
-    return f"{count(finding['count'])} in all, from {clock(finding['first_time'])} to {clock(finding['last_time'])}"
+    first, last = (proved(finding[end], finding["proof"]) for end in ("first_time", "last_time"))
+    return f"{count(finding['count'])} in all, from {first} to {last}"
 
 
 def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
@@ -50,9 +52,9 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
     return {
         "role": proof["role"],
         "iso": proof["time"],
-        "time": clock(proof["time"]),
+        "time": instant(proof["time"], earliest, latest),
         "interval": interval(earliest, latest) if earliest and latest else "",
-        "since": clock(earliest) if earliest and not latest else "",
+        "since": instant(earliest, earliest, None) if earliest and not latest else "",
         "revision": proof["resource_version"] or "",
         "actor": proof["actor"] or "",
         "agent": proof["user_agent"] or "",
@@ -62,13 +64,45 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
 
 
 def interval(earliest: str, latest: str) -> str:
-    """07:52:00.841106 – .849006: the second that both share is said once."""
+    """07:52:00.841106 – .849006: the second that both share is said once. Whole seconds have no fraction."""
+    if _whole(earliest, latest):
+        return f"{clock(earliest)[:8]} – {_next_second(latest)}"
     shared = len("2026-11-21T07:52:00") if earliest[:19] == latest[:19] else len("2026-11-21T")
     return f"{clock(earliest)} – {latest[shared:-1]}"
 
 
 def clock(iso: str) -> str:
     return iso[11:-1]
+
+
+def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6) -> str:
+    """The time of a change, with no more digits than its clock gives: a whole second as such, and several as
+    "07:52:31–07:52:33". `earliest` and `latest` are the interval of its commit. As `instant` in time.js."""
+    if not earliest or not _whole(earliest, latest):
+        return clock(time)[: 9 + digits]
+    if not latest:
+        return clock(time)[:8]
+    least, most = datetime.fromisoformat(earliest).replace(microsecond=0), _next_second(latest)
+    one = f"{least + timedelta(seconds=1):%H:%M:%S}" == most
+    return f"{least:%H:%M:%S}" if one else f"{least:%H:%M:%S}–{most}"
+
+
+def _whole(earliest: str, latest: str | None) -> bool:
+    """Whether it is not known to less than a second."""
+    least = datetime.fromisoformat(earliest)
+    return datetime.fromisoformat(latest) - least >= timedelta(seconds=1) if latest else least.microsecond == 0
+
+
+def _next_second(iso: str) -> str:
+    """The whole second that it had come to, or else the next one."""
+    time = datetime.fromisoformat(iso)
+    return f"{time + timedelta(microseconds=-time.microsecond % 1_000_000):%H:%M:%S}"
+
+
+def proved(time: str, proof: Iterable[ProofPayload], digits: int = 6) -> str:
+    """The clock of a time of a finding, as exactly as the event of its proof at that time tells it."""
+    known = ((each["earliest"], each["latest"]) for each in proof if each["time"] == time)
+    return instant(time, *next(known, (None, None)), digits)
 
 
 def lack(rules: Collection[tuple[str, str]]) -> str:

@@ -116,7 +116,8 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
     lanes = shown["lanes"]
     holes, shades, arrows = shown["holes"], shown["shades"], shown["arrows"]
     assert [(lanes[lane]["kind"], lanes[lane]["name"]) for lane in holes["lane"]] == [("Service", "ring")] * 2
-    assert (holes["start"][0], holes["end"][0], holes["text"][0]) == (*GAP, "none · ≈ 50 ms")
+    assert (holes["start"][0], holes["over"][0], holes["text"][0]) == (*GAP, "none · ≈ 50 ms")
+    assert holes["over"][0] - holes["begun"][0] == 45_054 and holes["end"][0] - holes["start"][0] == 55_354  # µs
     assert holes["finding"][0] == first["key"]
     shaded = {
         lanes[lane]["name"] for lane, key in zip(shades["lane"], shades["finding"], strict=True) if key == first["key"]

@@ -125,11 +125,13 @@ def test_a_lifeline_comes_back_as_the_facts_it_was(sample: Source) -> None:
         row = rows.pop((ref.kind, ref.group, ref.namespace, ref.name, ref.uid))
         held: Facts = kind_of(ref.group, ref.kind).facts_type()
         assert len(row.lifeline) == len(track.moments)
-        for (time, revision, change, action, told), at in zip(row.lifeline, track.moments, strict=True):
+        for (time, revision, change, action, within, told), at in zip(row.lifeline, track.moments, strict=True):
             held = held if told is None else msgspec.convert(told, type(held))
             expected = at.stamp.resource_version
             assert (time, revision) == (at.time, None if expected is None else str(expected))
             assert (change, action, held) == (at.change.value, at.action, at.facts)
+            earliest, latest = at.committed
+            assert within == [time - earliest, None if latest is None else latest - time]
     assert not rows
 
 
@@ -141,7 +143,7 @@ def test_nul_characters_become_visible_ones_where_they_are_no_lines() -> None:
     """PostgreSQL has no NUL."""
     body = {**events.pod(finalizers=["f\0"]), "status": {"phase": "Run\0ning", "message": "\0"}}
     source = one(responseObject=body, user={"username": "u\0"}, userAgent="a\0", auditID="i\0")
-    assert stored.tracks_of(source)[0].lifeline[0][4]["finalizers"] == ["f\ufffd"]
+    assert stored.tracks_of(source)[0].lifeline[0][-1]["finalizers"] == ["f\ufffd"]
     ((_, _, entry),) = chunks.entries(source.pk)
     assert (entry.actor, entry.user_agent, entry.identity) == ("u\0", "a\0", "i\0")
 
@@ -156,7 +158,7 @@ def test_a_revision_beyond_64_bits_is_kept_exactly() -> None:
 def test_numbers_beyond_64_bits_do_not_break_a_lifeline() -> None:
     body = events.pod(annotations={"volcano.sh/job-version": "9" * 30}, generation=2**70)
     source = one(responseObject=body)
-    assert stored.tracks_of(source)[0].lifeline[0][4]["generation"] == 2**70
+    assert stored.tracks_of(source)[0].lifeline[0][-1]["generation"] == 2**70
 
 
 def test_a_discarded_source_leaves_nothing() -> None:

@@ -1,6 +1,6 @@
 """Pure: lifelines become lanes, bars and marks; findings become holes, shades and arrows. Times in microseconds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from timeline.payloads import (
     Marks,
     Shades,
     Strips,
+    Within,
 )
 
 _WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those merged with them
@@ -72,6 +73,8 @@ class Span(NamedTuple):
     end: int
     phase: Phase
     open_end: bool
+    start_within: Within | None
+    end_within: Within | None
 
 
 class Event(NamedTuple):
@@ -79,6 +82,7 @@ class Event(NamedTuple):
     mark: str
     text: str
     resource_version: str | None
+    within: Within | None
 
 
 Read = tuple[list[Span], list[Event], Any]
@@ -89,25 +93,28 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
-    for time, revision, change, _, told in lifeline:
+    for time, revision, change, _, *known, told in lifeline:
+        within: Within | None = (known[0][0], known[0][1]) if known else None
         if told is None and before is not None and change != "deleted":
             continue  # it says what the one before it said
         facts = before if told is None else msgspec.convert(told, kind.facts_type)
         facts = facts if facts is not None else kind.facts_type()
         phase = kind.phase(facts)
         if change == "deleted":
-            events.append(Event(time, "deleted", "deleted", revision))
+            events.append(Event(time, "deleted", "deleted", revision, within))
         else:
             if spans and spans[-1].phase != phase:
-                spans[-1] = Span(spans[-1].start, time, spans[-1].phase, False)
+                spans[-1] = spans[-1]._replace(end=time, open_end=False, end_within=within)
             if not spans or spans[-1].phase != phase:
-                spans.append(Span(time, time, phase, True))
+                spans.append(Span(time, time, phase, True, within, None))
             if before is not None:
-                events += [Event(time, mark.mark, mark.text, revision) for mark in _marks(kind, before, facts)]
+                events += [Event(time, mark.mark, mark.text, revision, within) for mark in _marks(kind, before, facts)]
         before = facts
     if spans:
         end = max(last, spans[-1].start) if until is None else until
-        spans[-1] = spans[-1]._replace(end=end, open_end=until is None)
+        time, _, change, *_ = lifeline[-1]
+        ended = within if change == "deleted" else None if until is None else (until - time, 0)
+        spans[-1] = spans[-1]._replace(end=end, open_end=until is None, end_within=ended)
     return spans, events, before
 
 
@@ -157,12 +164,25 @@ class Drawing:
         self._lane_of_track: dict[int, int] = {}
         self._merged = 0
         self._strips = Strips(lane=[], start=[], end=[], count=[])
-        self._bars = Bars(lane=[], start=[], end=[], text=[], tone=[], open_start=[], open_end=[], track=[])
-        self._births = Births(lane=[], time=[], number=[], track=[])
-        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], track=[])
-        self._holes = Holes(lane=[], start=[], end=[], text=[], finding=[])
+        self._bars = Bars(
+            lane=[],
+            start=[],
+            end=[],
+            text=[],
+            tone=[],
+            open_start=[],
+            open_end=[],
+            start_within=[],
+            end_within=[],
+            track=[],
+        )
+        self._births = Births(lane=[], time=[], number=[], within=[], track=[])
+        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], track=[])
+        self._holes = Holes(lane=[], start=[], begun=[], over=[], end=[], text=[], finding=[])
         self._shades = Shades(lane=[], start=[], end=[], finding=[])
-        self._arrows = Arrows(from_lane=[], from_time=[], to_lane=[], to_time=[], text=[], finding=[])
+        self._arrows = Arrows(
+            from_lane=[], from_time=[], from_within=[], to_lane=[], to_time=[], to_within=[], text=[], finding=[]
+        )
 
     def add_track(
         self, track: int, lane_key: int, root: int, number: int, until: int | None, lifeline: list[list[Any]]
@@ -189,6 +209,7 @@ class Drawing:
             self._births["lane"].append(lane)
             self._births["time"].append(lifeline[0][0])
             self._births["number"].append(number)
+            self._births["within"].append(spans[0].start_within if spans else None)
             self._births["track"].append(track)
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
@@ -229,6 +250,7 @@ class Drawing:
                 continue
             if drawn and span.end - span.start < self.pixel and not span.open_end:
                 bars["end"][-1] = span.end
+                bars["end_within"][-1] = span.end_within
                 self._merged += 1
                 continue
             drawn = True
@@ -239,6 +261,8 @@ class Drawing:
             bars["tone"].append(span.phase.tone)
             bars["open_start"].append(index == 0 and not created)
             bars["open_end"].append(span.open_end)
+            bars["start_within"].append(span.start_within)
+            bars["end_within"].append(span.end_within)
             bars["track"].append(track)
 
     def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
@@ -259,6 +283,7 @@ class Drawing:
             marks["mark"].append(event.mark)
             marks["text"].append(event.text)
             marks["resource_version"].append(event.resource_version)
+            marks["within"].append(event.within)
             marks["track"].append(track)
 
     @property
@@ -277,9 +302,10 @@ class Drawing:
                     continue
                 lane = self._lane_of_track.get(subject, -1)
                 if lane >= 0 and each["hole"]:
+                    start, *_, end = bounds(each["first"], each["last"], each["proof"])
                     self._shades["lane"].append(lane)
-                    self._shades["start"].append(each["first"])
-                    self._shades["end"].append(each["last"])
+                    self._shades["start"].append(start)
+                    self._shades["end"].append(end)
                     self._shades["finding"].append(each["group"])
                 if each["hole"] and each["group"] not in seen:
                     self._add_hole(each)
@@ -291,23 +317,27 @@ class Drawing:
         lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
         if lane < 0:
             return
-        start, end = each["first"], each["last"]
-        if end <= start:  # times of whole seconds: it lies somewhere between its bounds
-            earliest, latest = each["proof"][0]["earliest"], each["proof"][-1]["latest"]
-            start = min(start, _since_1970(earliest)) if earliest else start
-            end = max(end, _since_1970(latest)) if latest else end
+        start, begun, over, end = bounds(each["first"], each["last"], each["proof"])
         self._holes["lane"].append(lane)
         self._holes["start"].append(start)
+        self._holes["begun"].append(begun)
+        self._holes["over"].append(over)
         self._holes["end"].append(end)
         self._holes["text"].append(each["hole"])
         self._holes["finding"].append(each["group"])
 
     def _add_arrow(self, each: dict[str, Any]) -> None:
         start, end = each["proof"][0], each["proof"][-1]
+        (from_least, from_most), (to_least, to_most) = _committed(start), _committed(end)
+        from_time, to_time = start["at"], end["at"]
+        if to_time <= from_time:  # it is drawn from bound to bound where it has no length of its own
+            from_time, to_time = from_least, max(to_most, from_least + 1)
         self._arrows["from_lane"].append(self._lane_of_track.get(start["track"], -1))
-        self._arrows["from_time"].append(start["at"])
+        self._arrows["from_time"].append(from_time)
+        self._arrows["from_within"].append((from_time - from_least, from_most - from_time))
         self._arrows["to_lane"].append(self._lane_of_track.get(end["track"], -1))
-        self._arrows["to_time"].append(end["at"])
+        self._arrows["to_time"].append(to_time)
+        self._arrows["to_within"].append((to_time - to_least, to_most - to_time))
         self._arrows["text"].append(each["arrow"])
         self._arrows["finding"].append(each["group"])
 
@@ -326,6 +356,24 @@ class Drawing:
             "arrows": self._arrows,
             "merged": self._merged,
         }
+
+
+def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, int]:
+    """Of what is drawn between two times: when it began at the soonest and at the latest, and when it was over at the
+    soonest and at the latest. Where its two ends may overlap, the middle stands for both inner ones."""
+    known = {_since_1970(each["time"]): _committed(each) for each in proof}
+    start, begun = known.get(first, (first, first))
+    over, end = known.get(last, (last, last))
+    end = max(end, start + 1)
+    if begun > over:
+        begun = over = (max(start, over) + min(begun, end)) // 2
+    return start, begun, over, end
+
+
+def _committed(proof: Any) -> tuple[int, int]:
+    """Between when; as it is drawn where nothing bounds it."""
+    earliest, latest, at = proof["earliest"], proof["latest"], _since_1970(proof["time"])
+    return min(at, _since_1970(earliest)) if earliest else at, max(at, _since_1970(latest)) if latest else at
 
 
 def _since_1970(iso: str) -> int:

@@ -57,6 +57,12 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
         return max(entry.received, min(self.following, self.time)), self.time
 
     @property
+    def within(self) -> tuple[int, int | None]:
+        """The same as microseconds before and after the drawn time."""
+        earliest, latest = self.committed
+        return self.time - earliest, None if latest is None else latest - self.time
+
+    @property
     def clock(self) -> Clock:
         return self.entry.clock
 

@@ -122,14 +122,16 @@ def began(track: Track) -> tuple[int, int, Name, str]:
 
 
 def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) -> list[list[Any]]:
-    """[[time, revision, change, action, facts or null where they stand still], …] in JSON's types; times in
-    microseconds. `plain` makes that of facts."""
+    """[[time, revision, change, action, within, facts or null where they stand still], …] in JSON's types; times in
+    microseconds. `within` is `Moment.within`; rows that were stored before it was told lack it. `plain` makes JSON's
+    types of facts."""
     rows = []
     held: object = None
     for each in track.moments:
         revision = each.entry.resource_version
         facts = None if each.facts is held else plain(each.facts)
-        rows.append([each.time, revision and str(revision), each.entry.change.value, each.entry.action, facts])
+        change, action = each.entry.change.value, each.entry.action
+        rows.append([each.time, revision and str(revision), change, action, [*each.within], facts])
         held = each.facts
     return rows
 

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict  # Pydantic takes none of typing before 
 
 Severity = Literal["error", "warning", "info"]
 FindingOrder = Literal["newest", "time", "gravest"]  # what happened last first; as it began; errors first
+Within = tuple[int, int | None]  # µs before and after a drawn time: the commit lies there; null: nothing bounds it
 UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
 
 
@@ -189,6 +190,8 @@ class Bars(TypedDict):
     tone: list[str]  # strong | pale | muted | ended (hatched): how far along, one colour family a lane
     open_start: list[bool]  # the life began before anything was observed: draw as unknown
     open_end: list[bool]  # still alive at the end of what was observed: fade
+    start_within: list[Within | None]  # None where the source was stored before this was told
+    end_within: list[Within | None]
     track: list[int]
 
 
@@ -196,6 +199,7 @@ class Births(TypedDict):
     lane: list[int]
     time: list[int]
     number: list[int]
+    within: list[Within | None]
     track: list[int]
 
 
@@ -207,6 +211,7 @@ class Marks(TypedDict):
     ]  # scheduled | started | restarted | ready | finished | deleting | deleted | finalizer | status | taken | released
     text: list[str]  # "scheduled to node-003"
     resource_version: list[str | None]
+    within: list[Within | None]
     track: list[int]
 
 
@@ -214,8 +219,10 @@ class Holes(TypedDict):
     """A name without an object between two incarnations, that a finding is about."""
 
     lane: list[int]
-    start: list[int]
-    end: list[int]
+    start: list[int]  # at the soonest
+    begun: list[int]  # surely
+    over: list[int]  # until then surely
+    end: list[int]  # at the latest
     text: list[str]  # "none · ≈ 50 ms"
     finding: list[str]  # FindingGroupPayload.key
 
@@ -233,9 +240,11 @@ class Arrows(TypedDict):
     """From the too-early event to the too-late one; an end outside the lanes shown is -1."""
 
     from_lane: list[int]
-    from_time: list[int]
+    from_time: list[int]  # before to_time
+    from_within: list[Within]  # as in Bars
     to_lane: list[int]
     to_time: list[int]
+    to_within: list[Within]
     text: list[str]  # "Service 31 ms late"
     finding: list[str]  # FindingGroupPayload.key
 
@@ -297,8 +306,11 @@ class TailPayload(TypedDict):
     number: int  # as in Births
     since: int | None  # the moment; null where its bars stay as they are
     born: int | None  # its creation, where it lies there
-    bars: list[tuple[int | None, int | None, str, str]]  # start, end, text, tone as in Bars; see `queries.deltas`
-    marks: list[tuple[int, str, str, str | None]]  # time, mark, text, resource version as in Marks
+    # start, end, text, tone, start_within, end_within as in Bars; see `queries.deltas`
+    bars: list[tuple[int | None, int | None, str, str, Within | None, Within | None]]
+    marks: list[
+        tuple[int, str, str, str | None, Within | None]
+    ]  # time, mark, text, resource version, within: see Marks
 
 
 class DeltaPayload(TypedDict):

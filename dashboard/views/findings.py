@@ -11,7 +11,7 @@ from dashboard.catalogue import BENIGN, sections, words
 from dashboard.pictures import picture
 from dashboard.views.objects import when
 from timeline import queries
-from timeline.documents import listed
+from timeline.documents import listed, timestamp
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
 
@@ -84,7 +84,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "finding": finding,
         "number": number,
         "shown": shown,
-        "when": wording.clock_of(shown["start"]),
+        "when": _when(shown["start"], shown["proof"]),
         "picture": _linked(picture(columns, start, end, finding=shown["key"]), source.id),
         "proofs": [_proof(each, source.id) for each in shown["proof"]],
         "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
@@ -121,12 +121,16 @@ def _proof(each: dict[str, Any], source_id: int) -> dict[str, str]:
     return {**wording.proof(each, ""), "url": url}  # type: ignore[arg-type]
 
 
+def _when(moment: int, proof: list[Any]) -> str:
+    return f"{wording.clock_of(moment)[:10]} {wording.proved(timestamp(moment), proof)}"
+
+
 def _time(number: int, each: "OccurrencePayload", finding: "FindingPagePayload") -> dict[str, Any]:
     told = each["effect_text"].replace("{names}", finding["subject"]["name"])
     return {
         "number": number,
-        "start": wording.clock_of(each["start"]),
-        "end": wording.clock_of(each["end"]),
+        "start": _when(each["start"], each["proof"]),
+        "end": _when(each["end"], each["proof"]),
         "effect": f"{each['effect']}: {told}" if told else each["effect"],
         "timeline": each["timeline"],
     }

@@ -114,17 +114,17 @@ def _revision(each: "Revision", managed: bool, withheld: bool) -> dict[str, Any]
     entry = each.entry
     lines = bodies.change(each.before, entry.body, managed_fields=managed) if each.before and entry.body else []
     told = queries.revision_payload(each.sequence, each.time, entry)
-    latest = told["latest"]
+    earliest, latest = told["earliest"], told["latest"]
     return {
         "sequence": each.sequence,
         "change": entry.change.value,
         "action": entry.action,
         "iso": told["time"],
-        "time": wording.clock(told["time"]),
+        "time": wording.instant(told["time"], earliest, latest),
         "interval": (
-            f"committed within {wording.interval(told['earliest'], latest)}"
+            f"committed within {wording.interval(earliest, latest)}"
             if latest
-            else f"committed at {wording.clock(told['earliest'])} or later, by the object's own clock"
+            else f"committed at {wording.instant(earliest, earliest, None)} or later, by the object's own clock"
         ),
         "revision": told["resource_version"],
         "controller": told["controller"],

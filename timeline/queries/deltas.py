@@ -15,7 +15,7 @@ from timeline.entries import microseconds
 from timeline.kinds import kind_of
 from timeline.lanes import lane_key, spans_and_events
 from timeline.models import Delta, Occurrence, Source, unpacked
-from timeline.payloads import DeltaPayload, TailPayload
+from timeline.payloads import DeltaPayload, TailPayload, Within
 from timeline.queries.findings import payloads
 from timeline.queries.sources import extent
 
@@ -24,8 +24,8 @@ REMEMBERED = 10_000  # lives whose tails are known to have been told
 _FINDINGS = 50  # told at once; more of them are fetched with the list
 _TRACKS = 500  # told at once; with more, it is cheaper to fetch the window anew
 
-Bar = tuple[int | None, int | None, str, str]
-Mark = tuple[int, str, str, str | None]
+Bar = tuple[int | None, int | None, str, str, Within | None, Within | None]
+Mark = tuple[int, str, str, str | None, Within | None]
 
 
 class Missed(Exception):
@@ -127,9 +127,9 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
     """The end of a life; all of it where that is short."""
     cut = max(0, len(lifeline) - ROWS)
     rows = lifeline[cut:]
-    if cut and rows[0][4] is None:
-        held = next((row[4] for row in reversed(lifeline[:cut]) if row[4] is not None), None)
-        rows = [[*rows[0][:4], held], *rows[1:]]
+    if cut and rows[0][-1] is None:
+        held = next((row[-1] for row in reversed(lifeline[:cut]) if row[-1] is not None), None)
+        rows = [[*rows[0][:-1], held], *rows[1:]]
     spans, events, _ = spans_and_events(kind_of(group, kind), rows, until, last)
     bars: list[Bar] = [
         (
@@ -137,6 +137,8 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
             None if span.open_end else span.end,
             span.phase.text,
             span.phase.tone,
+            span.start_within,
+            None if span.open_end else span.end_within,
         )
         for index, span in enumerate(spans)
     ]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from timeline.lanes import bounds
 from timeline.models import Finding, Source, Track
 from timeline.object_payloads import FindingPagePayload, OccurrencePayload
 from timeline.payloads import Columns, FindingPayload, ObjectPayload
@@ -60,8 +61,9 @@ def _own(told: ObjectPayload) -> tuple[str, str, str]:
 def columns(source_id: int, told: FindingPagePayload, at: OccurrencePayload) -> tuple[Columns, int, int]:
     """What is drawn of one occurrence, and from when until when: the lanes of its proof, and some of the others it
     names, in the order in which they began."""
-    room = max((at["end"] - at["start"]) * 2 // 5, 20_000)
-    start, end = at["start"] - room, at["end"] + room
+    start, *_, end = bounds(at["start"], at["end"], at["proof"])
+    room = max((end - start) * 2 // 5, 20_000)
+    start, end = start - room, end + room
     order = {each["track"]: index for index, each in enumerate(at["proof"])}
     roles = ("subject", "other", "proof", "affected")
     objects = sorted(told["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))

@@ -3,7 +3,7 @@
 from timeline import chunks, outline
 from timeline.chunks import Stored
 from timeline.documents import object_payload, timestamp
-from timeline.entries import FOREVER, Clock
+from timeline.entries import Clock
 from timeline.lifelines import Moment
 from timeline.measure_payloads import MeasuredChangePayload, MeasurePayload, StepsPayload
 from timeline.models import Source, Track
@@ -92,11 +92,12 @@ def _counted(own: set[tuple[str, str]], group: str, kind: str) -> bool:
 
 def _payload(source: Source, each: Stored, moment: Moment) -> MeasuredChangePayload:
     entry = each.entry
+    earliest, latest = moment.committed
     life = life_of(entry, lives_by_key(source.pk, [each.key]).get(each.key, []))
     return {
         "time": moment.time,
-        "earliest": timestamp(entry.received),
-        "latest": None if entry.staged == FOREVER else timestamp(entry.staged),
+        "earliest": timestamp(earliest),
+        "latest": None if latest is None else timestamp(latest),
         "clock": "audit" if entry.clock is Clock.AUDIT else "object",
         "resource_version": str(entry.resource_version),
         "change": entry.change.value,

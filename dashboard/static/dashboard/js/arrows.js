@@ -15,9 +15,9 @@ function endOf(lane, other, finding, { centres, anchors, beside, home }) {
   return stand === null || stand === undefined ? null : { y: stand, dot: true, leaves: false };
 }
 
-/** `lead`: those of the selected and pinned findings; where they have none, all that explain them. */
+/** Of `soft`, each [y, from, until] is where an end that stands on a lane may lie in time. `lead`: those of the selected and pinned findings; where they have none, all that explain them. */
 export function arrowsOf(scene) {
-  const { from_lane, from_time, to_lane, to_time, text, finding } = scene.payload.arrows;
+  const { from_lane, from_time, from_within, to_lane, to_time, to_within, text, finding } = scene.payload.arrows;
   const drawn = text.flatMap((words, i) => {
     if (!scene.chosen.has(finding[i]) && !scene.related.has(finding[i])) return [];
     const start = endOf(from_lane[i], to_lane[i], finding[i], scene), end = endOf(to_lane[i], from_lane[i], finding[i], scene);
@@ -25,7 +25,9 @@ export function arrowsOf(scene) {
     let from = from_time[i], to = to_time[i];
     if (scene.upright && start.leaves) from = to; // where it comes in from the other figure
     if (scene.upright && end.leaves) to = from;
-    return [{ words, finding: finding[i], from, to, start, end }];
+    const soft = [[start, from_time[i], from_within[i]], [end, to_time[i], to_within[i]]]
+      .flatMap(([{ y, dot, leaves }, time, [before, after]]) => (dot || leaves ? [] : [[y, time - before, time + after]]));
+    return [{ words, finding: finding[i], from, to, start, end, soft }];
   });
   const own = drawn.some((one) => scene.chosen.has(one.finding));
   return drawn.map((one) => ({ ...one, lead: !own || scene.chosen.has(one.finding) })).sort((a, b) => b.lead - a.lead).slice(0, MOST);

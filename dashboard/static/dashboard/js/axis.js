@@ -3,7 +3,8 @@
 
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
-import { duration, ticks as clockTicks } from "./time.js";
+import { duration } from "./lengths.js";
+import { ticks as clockTicks } from "./time.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
 const APART = 24; // px that creation numbers keep from each other

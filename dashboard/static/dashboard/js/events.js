@@ -9,21 +9,21 @@ export function phaseAt({ bars }, lane, time) {
   return phase;
 }
 
-/** Of one lane, or of all where `only` is null: [{lane, time, what, number, revision}]. */
+/** Of one lane, or of all where `only` is null: [{lane, time, within, what, number, revision}]. */
 export function eventsOf({ births, marks, bars }, only = null) {
   const found = [];
   const add = (lane, event) => (only === null || lane === only) && found.push({ lane, number: null, revision: null, ...event });
   const told = new Set();
   births.lane.forEach((lane, i) => {
-    add(lane, { time: births.time[i], what: "created", number: births.number[i] });
+    add(lane, { time: births.time[i], within: births.within[i], what: "created", number: births.number[i] });
     told.add(`${lane} ${births.time[i]}`);
   });
   marks.lane.forEach((lane, i) => {
-    add(lane, { time: marks.time[i], what: marks.text[i], revision: marks.resource_version[i] });
+    add(lane, { time: marks.time[i], within: marks.within[i], what: marks.text[i], revision: marks.resource_version[i] });
     told.add(`${lane} ${marks.time[i]}`);
   });
   bars.lane.forEach((lane, i) => {
-    if (!bars.open_start[i] && !told.has(`${lane} ${bars.start[i]}`)) add(lane, { time: bars.start[i], what: bars.text[i] || "changed" });
+    if (!bars.open_start[i] && !told.has(`${lane} ${bars.start[i]}`)) add(lane, { time: bars.start[i], within: bars.start_within[i], what: bars.text[i] || "changed" });
   });
   return found.sort((a, b) => a.time - b.time || a.lane - b.lane);
 }
@@ -33,7 +33,7 @@ export function rowsOf(payload, view) {
   const { bars } = payload;
   const standing = bars.lane.flatMap((lane, i) =>
     (bars.start[i] < view.start && (bars.end[i] >= view.start || bars.open_end[i])
-      ? [{ lane, time: null, what: bars.open_start[i] ? "there since before the recording" : "there before", number: null, revision: null, phase: bars.text[i] || "ended" }] : []));
+      ? [{ lane, time: null, within: null, what: bars.open_start[i] ? "there since before the recording" : "there before", number: null, revision: null, phase: bars.text[i] || "ended" }] : []));
   const events = eventsOf(payload).filter(({ time }) => time >= view.start && time <= view.end);
   return { events: events.map((event) => ({ ...event, phase: phaseAt(payload, event.lane, event.time) })), standing: standing.sort((a, b) => a.lane - b.lane) };
 }

@@ -2,7 +2,7 @@
 
 import { el, severityShape, svg, withCode } from "./dom.js";
 import { findingPage, rulePage, wherePage } from "./links.js";
-import { age, clock, day, fromIso } from "./time.js";
+import { age, clock, day, fromIso, instant } from "./time.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // objects linked; the finding's page names all
@@ -27,14 +27,16 @@ function revisions({ proof }) {
 }
 
 function proofRow(proof, births) {
-  const number = /creat/i.test(proof.role) ? births.get(fromIso(proof.time)) : undefined;
+  const time = fromIso(proof.time);
+  const within = proof.earliest && [time - fromIso(proof.earliest), proof.latest && fromIso(proof.latest) - time];
+  const number = /creat/i.test(proof.role) ? births.get(time) : undefined;
   const where = proof.file && proof.line ? `${proof.file} line ${proof.line}` : null;
   const agent = proof.user_agent?.split(/[/ ]/)[0];
   const who = [proof.actor, agent].filter(Boolean).join(" · ");
   return el("div", { class: "proof" },
     el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
-      el("span", { class: "mono", title: [proof.time, where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${clock(fromIso(proof.time))}${revisionOf(proof)}`),
+      el("span", { class: "mono", title: [`${instant(time, within)} UTC`, where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${instant(time, within, 3)}${revisionOf(proof)}`),
       el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 

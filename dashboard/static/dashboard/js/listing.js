@@ -6,7 +6,7 @@ import { rowsOf } from "./events.js";
 import { plural } from "./labels.js";
 import { objectPage } from "./links.js";
 import { lanesOfAll } from "./selection.js";
-import { clock, day, digitsFor } from "./time.js";
+import { clock, day, digitsFor, instant } from "./time.js";
 
 const LANES = 200; // at most in one answer
 const WAIT = 150; // ms
@@ -23,7 +23,7 @@ function table(payload, view) {
   const part = (title, rows) => el("tbody", {}, el("tr", {}, el("th", { scope: "rowgroup", colspan: HEADS.length, class: "part-head" }, title)), rows.map((row) => {
     const lane = payload.lanes[row.lane];
     return el("tr", {},
-      cell(row.time === null ? "before" : clock(row.time, digits), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
+      cell(row.time === null ? "before" : instant(row.time, row.within, digits), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
       el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
   }));
   return el("table", {},

@@ -26,6 +26,10 @@ function obstacles({ payload, among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => found[lane].push([toPixel(among.marks.time[i]), 6]));
   for (const { lane, x, half } of births) found[lane].push([x, half]);
+  payload.holes.lane.forEach((lane, i) => {
+    const [left, right] = [payload.holes.start[i], payload.holes.end[i]].map(toPixel);
+    found[lane].push([(left + right) / 2, (right - left) / 2]);
+  });
   return found.map((list) => list.sort((a, b) => a[0] - b[0]));
 }
 
@@ -86,6 +90,20 @@ function edgeLine({ now, height, width }, toPixel) {
 function alertLine({ alert, height, width }, toPixel) {
   const x = alert === null || alert === undefined ? -1 : toPixel(alert);
   return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
+}
+
+/** Where holes, and the leading arrows, begin or end that may do so at any time of these: {y, left, right}, each once. */
+function unsureEnds(scene, toPixel) {
+  const { lane, start, begun, over, end } = scene.payload.holes;
+  const ends = lane.flatMap((row, i) => [[scene.rows[row], start[i], begun[i]], [scene.rows[row], over[i], end[i]]]);
+  for (const { lead, soft } of arrowsOf(scene)) if (lead) ends.push(...soft);
+  const found = new Map();
+  for (const [y, from, until] of ends) {
+    const left = Math.max(toPixel(from), -1), right = Math.min(toPixel(until), scene.width + 1);
+    if (y !== null && right - left > 3) found.set(`${y} ${from} ${until}`, { y, left, right });
+  }
+  return [...found.values()].map(({ y, left, right }) =>
+    svg("rect", { class: "unsure", fill: "url(#unsure)", x: left, y: y - HALF_BAR, width: right - left, height: 2 * HALF_BAR }));
 }
 
 /** How many members of a strip are there, on each cell that has room for it. */
@@ -172,6 +190,7 @@ export function drawOverlay(host, scene) {
     ...hand(scene, toPixel),
     ...unknownEnds(scene, toPixel),
     ...unseen(scene, toPixel),
+    ...unsureEnds(scene, toPixel),
     ...edgeLine(scene, toPixel),
     ...alertLine(scene, toPixel),
     ...cellText(scene, toPixel),

@@ -1,10 +1,15 @@
 // What findings mean for the view, the lanes and the summary. Pure.
 
 import { plural } from "./labels.js";
-import { MS, clock, digitsFor } from "./time.js";
+import { MS, clock, digitsFor, fromIso } from "./time.js";
 
-/** A range in which both ends stand well inside; more of what came after than before, for that is the harm. */
-export function rangeAround({ start, end }) {
+/**
+ * A range in which both ends stand well inside; more of what came after than before, for that is the harm. Of a finding, all
+ * the time in which it may lie.
+ */
+export function rangeAround({ start, end, proof = [] }) {
+  const bounds = (at, name) => proof.filter((each) => each[name] && fromIso(each.time) === at).map((each) => fromIso(each[name]));
+  [start, end] = [Math.min(start, ...bounds(start, "earliest")), Math.max(end, ...bounds(end, "latest"))];
   const length = Math.max(end - start, 20 * MS);
   return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
 }

@@ -2,7 +2,7 @@
 
 import { farther, nextOf } from "./cursor.js";
 import { measured, snapped, spoken } from "./measure.js";
-import { clock } from "./time.js";
+import { instant } from "./time.js";
 import { showTip } from "./tip.js";
 
 const SOON = 100; // ms that a dragged end must rest before the server is asked
@@ -14,8 +14,8 @@ export class Stepping {
   /** `ask({start, end})` → what lies between two moments. */
   constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
     Object.assign(this, { store, picture, loader, windows, ask, announce, onLane, onMove, onFailed });
-    this.cursor = null; // the event stepped to: {time, what, …}
-    this.measure = null; // {start, end, told} in µs; end is null after the first mark, told until the server has answered
+    this.cursor = null; // the event stepped to: {time, within, what, …}
+    this.measure = null; // {start, end, told}: two ends as measure.js has them; end is null after the first mark, told until the server has answered
   }
 
   #lane() {
@@ -41,7 +41,7 @@ export class Stepping {
     const width = view.end - view.start;
     if (event.time < view.start || event.time > view.end) store.set({ start: event.time - width / 2, end: event.time + width / 2 });
     const lane = loader.payload.lanes[index];
-    this.announce([`${lane.kind} ${lane.name}`, event.what, `${clock(event.time, 6)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
+    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
     this.onMove(true);
     this.picture.tell(event.time, index);
   }
@@ -50,11 +50,11 @@ export class Stepping {
   mark() {
     if (this.measure && this.measure.end !== null) this.measure = null;
     else if (!this.cursor) return this.announce("Step to an event first, with the full stop or the comma.");
-    else if (this.measure === null) this.measure = { start: this.cursor.time, end: null, told: null };
-    else this.measure.end = this.cursor.time;
+    else if (this.measure === null) this.measure = { start: this.cursor, end: null, told: null };
+    else this.measure.end = this.cursor;
     const { measure } = this;
     if (measure?.end != null) this.#tell(0);
-    else this.announce(measure === null ? "Measure taken away." : `Measuring from ${clock(measure.start, 6)} UTC.`);
+    else this.announce(measure === null ? "Measure taken away." : `Measuring from ${instant(measure.start.time, measure.start.within)} UTC.`);
     this.onMove(false);
   }
 
@@ -73,9 +73,9 @@ export class Stepping {
     const asked = ++this.#asked;
     clearTimeout(this.#soon);
     this.#soon = setTimeout(async () => {
-      const [start, end] = [measure.start, measure.end].sort((one, other) => one - other);
+      const { start, end } = measured(measure.start, measure.end);
       try {
-        const told = await this.ask({ start, end });
+        const told = await this.ask({ start: start.time, end: end.time });
         if (asked !== this.#asked || this.measure !== measure) return;
         measure.told = told;
       } catch (error) {

@@ -31,15 +31,17 @@ export function day(time) {
 /** As many digits of a second as a range of this width needs. */
 export const digitsFor = (width) => (width < 10 * MS ? 6 : width < 5 * MINUTE ? 3 : 0);
 
-/** "53 ms", "1.2 s", "2 min 5 s" */
-export function duration(length) {
-  if (length < MS) return `${Math.round(length)} µs`;
-  if (length < 10 * MS) return `${(length / MS).toFixed(1)} ms`;
-  if (length < SECOND) return `${Math.round(length / MS)} ms`;
-  if (length < MINUTE) return `${(length / SECOND).toFixed(length < 10 * SECOND ? 1 : 0)} s`;
-  const [unit, small, names] = length < HOUR ? [MINUTE, SECOND, ["min", "s"]] : length < DAY ? [HOUR, MINUTE, ["h", "min"]] : [DAY, HOUR, ["d", "h"]];
-  const rest = Math.floor((length % unit) / small);
-  return `${Math.floor(length / unit)} ${names[0]}${rest ? ` ${rest} ${names[1]}` : ""}`;
+/**
+ * The time of a change with no more digits than its clock gives: a whole second as such, and several as "07:52:31–07:52:33".
+ * `within`: how many µs before and after it was committed (see Within in payloads.py), or null. As in dashboard/wording.py.
+ */
+export function instant(time, within, digits = 6) {
+  if (!within) return clock(time, time % SECOND === 0 ? 0 : digits);
+  const earliest = time - within[0], latest = within[1] === null ? null : time + within[1];
+  if (latest === null ? earliest % SECOND !== 0 : latest - earliest < SECOND) return clock(time, digits);
+  if (latest === null) return clock(time, 0);
+  const until = Math.ceil(latest / SECOND);
+  return until <= Math.floor(earliest / SECOND) + 1 ? clock(earliest, 0) : `${clock(earliest, 0)}–${clock(until * SECOND, 0)}`;
 }
 
 /** "3 s ago", "12 min ago": whole units, downwards. */

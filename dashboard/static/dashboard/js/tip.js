@@ -3,8 +3,9 @@
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
 import { ROW } from "./layout.js";
+import { apart, duration, words } from "./lengths.js";
 import { kindOf } from "./selection.js";
-import { clock, digitsFor, duration } from "./time.js";
+import { clock, digitsFor, instant } from "./time.js";
 
 const NEAR = 7; // px
 
@@ -30,22 +31,24 @@ export function whatIsAt(scene, x, y) {
     if (row === lane && far <= NEAR && far < (nearest?.far ?? 99)) nearest = { i, far };
   });
   if (nearest) {
-    const { text, time, resource_version: revisions } = payload.marks;
+    const { text, time, within, resource_version: revisions } = payload.marks;
     const revision = revisions[nearest.i];
-    return [title, text[nearest.i], `${clock(time[nearest.i], 6)}${revision === null ? "" : ` · RV ${revision}`}`];
+    return [title, text[nearest.i], `${instant(time[nearest.i], within[nearest.i])}${revision === null ? "" : ` · RV ${revision}`}`];
   }
   const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
-  if (birth >= 0) return [title, `created as number ${payload.births.number[birth]} of its group`, clock(payload.births.time[birth], 6)];
+  const { births } = payload;
+  if (birth >= 0) return [title, `created as number ${births.number[birth]} of its group`, instant(births.time[birth], births.within[birth])];
 
-  const { lane: rows, start, end, text, tone, open_start, open_end } = payload.bars;
+  const { lane: rows, start, end, text, tone, open_start, open_end, start_within, end_within } = payload.bars;
   const cells = payload.strips;
   const cell = cells.lane.findIndex((row, i) => row === lane && toPixel(cells.start[i]) <= x && toPixel(cells.end[i]) >= x);
   if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} there at most`, `${clock(cells.start[cell], digits)} – ${clock(cells.end[cell], digits)}`];
   const bar = rows.findIndex((row, i) => row === lane && toPixel(start[i]) <= x && Math.max(toPixel(end[i]), toPixel(start[i]) + 3) >= x);
   if (bar < 0) return null;
-  const from = open_start[bar] ? "since before the recording" : clock(start[bar], digits);
-  const until = open_end[bar] ? "still there at its end" : clock(end[bar], digits);
-  const length = open_start[bar] || open_end[bar] ? "" : ` · ${duration(end[bar] - start[bar])}`;
+  const from = open_start[bar] ? "since before the recording" : instant(start[bar], start_within[bar], digits);
+  const until = open_end[bar] ? "still there at its end" : instant(end[bar], end_within[bar], digits);
+  const took = apart({ time: start[bar], within: start_within[bar] }, { time: end[bar], within: end_within[bar] });
+  const length = open_start[bar] || open_end[bar] || took.most === null ? "" : ` · ${words(took)}`;
   return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), `${from} – ${until}${length}`].filter(Boolean);
 }
 

@@ -1,6 +1,6 @@
 // The moving edge of a window: what commits changed since it was loaded, beside what stands. Pure: no DOM, no Plotly.
 //
-// A tail is the end of one life: {lane, floor, bars [{start, end (null while it goes on), text, tone, unknown}], marks,
+// A tail is the end of one life: {lane, floor, bars [{start, end (null while it goes on), text, tone, within (of both), unknown}], marks,
 // births}. At first it is the bar that goes on; what stands is all but these.
 
 const RING = 300; // deltas that are kept, for a window that was read before they came
@@ -36,7 +36,7 @@ export class Edge {
     const rest = [];
     bars.lane.forEach((lane, i) => {
       if (!this.attached || !bars.open_end[i]) return rest.push(i);
-      const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], unknown: bars.open_start[i] };
+      const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], within: [bars.start_within[i], null], unknown: bars.open_start[i] };
       this.#tails.set(bars.track[i], { lane, floor: bar.start, bars: [bar], marks: [], births: [] });
     });
     this.#standing = { ...payload, bars: picked(bars, rest), shades: payload.shades };
@@ -72,15 +72,17 @@ export class Edge {
       stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // what stands ends elsewhere now
       tail.bars = tail.bars.filter(({ start }) => start < from);
       const last = tail.bars.at(-1);
-      if (goesOn && last) [last.end, last.text, last.tone] = first.slice(1);
-      else if (last) last.end = Math.min(last.end ?? Infinity, from);
+      if (goesOn && last) {
+        [last.end, last.text, last.tone] = first.slice(1);
+        last.within[1] = first[5];
+      } else if (last && (last.end ?? Infinity) > from) [last.end, last.within[1]] = [from, (goesOn ? others : bars)[0]?.[4] ?? null];
       stale ||= goesOn && !last;
       const further = (goesOn ? others : bars).filter(([start]) => start >= tail.floor);
-      tail.bars.push(...further.map(([start, end, text, tone], i) => ({ start, end, text, tone, unknown: fresh && born === null && i === 0 })));
+      tail.bars.push(...further.map(([start, end, text, tone, ...within], i) => ({ start, end, text, tone, within, unknown: fresh && born === null && i === 0 })));
     }
     const known = new Set(tail.marks.map(([time, mark]) => `${time} ${mark}`));
     tail.marks.push(...marks.filter(([time, mark]) => time >= tail.floor && !known.has(`${time} ${mark}`)));
-    if (born !== null && fresh) tail.births.push([born, number]);
+    if (born !== null && fresh) tail.births.push([born, number, bars[0]?.[4] ?? null]);
     return stale;
   }
 
@@ -89,16 +91,16 @@ export class Edge {
     const { payload } = this;
     const bars = emptied(payload.bars), marks = emptied(payload.marks), births = emptied(payload.births);
     for (const [track, tail] of this.#tails) {
-      for (const { start, end, text, tone, unknown } of tail.bars) {
-        const row = { lane: tail.lane, start, end: end ?? Math.max(now, start), text, tone, open_start: unknown, open_end: end === null, track };
+      for (const { start, end, text, tone, within: [start_within, end_within], unknown } of tail.bars) {
+        const row = { lane: tail.lane, start, end: end ?? Math.max(now, start), text, tone, open_start: unknown, open_end: end === null, start_within, end_within, track };
         for (const [name, value] of Object.entries(row)) bars[name].push(value);
       }
-      for (const [time, mark, text, revision] of tail.marks) {
-        const row = { lane: tail.lane, time, mark, text, resource_version: revision, track };
+      for (const [time, mark, text, revision, within] of tail.marks) {
+        const row = { lane: tail.lane, time, mark, text, resource_version: revision, within, track };
         for (const [name, value] of Object.entries(row)) marks[name].push(value);
       }
-      for (const [time, number] of tail.births) {
-        const row = { lane: tail.lane, time, number, track };
+      for (const [time, number, within] of tail.births) {
+        const row = { lane: tail.lane, time, number, within, track };
         for (const [name, value] of Object.entries(row)) births[name].push(value);
       }
     }

@@ -1,6 +1,6 @@
 // How it stands with a live source, in words. Pure.
 
-import { duration } from "../time.js";
+import { duration } from "../lengths.js";
 
 const NAMED = 3; // resources
 

@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,11 @@ from msgspec.structs import replace
 
 from tests.live import batches, observations
 from timeline import documents
-from timeline.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
+from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
 from timeline.judge import horizons, judge, judged, settled, touched
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
+from timeline.lifelines import Name
 from timeline.rulebook import Finding, Status
 from timeline.world import World
 
@@ -191,6 +193,40 @@ def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> No
         pass
     (track,) = world.settle()
     assert track.first.time == T + 1_400_100
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 1500)] * 6), min_size=2, max_size=5), st.randoms(use_true_random=False))
+@settings(max_examples=50, deadline=None)
+def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
+    lives: list[tuple[int, ...]], chance: random.Random
+) -> None:
+    """Whatever the delays: "deleted …31.381, created again …30.999" is an order that nobody saw."""
+    told, at, revision, arrived = [], T, 10, T
+    for number, delays in enumerate(lives):
+        born = 0
+        for change, committed, late in zip(
+            (Change.CREATED, Change.MODIFIED, Change.DELETED), delays[:3], delays[3:], strict=True
+        ):
+            at += committed * 1000
+            revision += 1
+            arrived = max(arrived, at + late * 1000)
+            born = born or at // SECOND * SECOND
+            made = replace(pod(revision, 0, change), received=born, arrived=arrived, user_agent="")
+            ref = ObjectRef("", "v1", "Pod", "n", "p", f"p-{number}")
+            told.append(replace(made, ref=ref, facts=PodFacts(created=born)))
+    batch: list[Observation] = [*started("Pod"), *told]
+    chance.shuffle(batch)
+    world = World(remembers=True)
+    for _ in world.learn(batch):
+        pass
+    world.settle()
+    tracks = world.incarnations(Name("", "Pod", "n", "p"))
+    assert [track.ref.uid for track in tracks] == [f"p-{number}" for number in range(len(lives))]
+    for before, after in pairwise(tracks):
+        assert before.until is not None and before.until <= after.first.time
+    for track in tracks:
+        assert [each.time for each in track.moments] == sorted(each.time for each in track.moments)
+        assert all(each.committed[0] <= (each.committed[1] or FOREVER) for each in track.moments)
 
 
 def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:

@@ -33,6 +33,9 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     at: At  # its place in commit order, also among moments that are drawn at one time
     space: str = ""  # which counter its revision is of
     following: int = 0  # when it was committed at the soonest, by the revisions before it, where its entry is undated
+    latest: int = (
+        0  # when it was committed at the latest, where that is not `time`: the next life of its name had begun
+    )
 
     @property
     def stamp(self) -> Stamp:
@@ -54,7 +57,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
             return self.time, None  # nobody was watching who could tell when it came
         if entry.resource_version is None:
             return entry.received, max(entry.received, min(entry.arrived, entry.staged))
-        return max(entry.received, min(self.following, self.time)), self.time
+        return max(entry.received, min(self.following, self.time)), self.latest or self.time
 
     @property
     def within(self) -> tuple[int, int | None]:
@@ -210,7 +213,40 @@ def lives_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: s
                 lives[-1].append(each)
     if len(lives) > 1:
         lives.sort(key=lambda timed: (timed[0][0], timed[0][1].resource_version or 0, timed[0][1].ref.uid))
-    return [_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)]
+    return _apart([_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)])
+
+
+def _apart(tracks: list[Track]) -> list[Track]:
+    """The lives of one name, none of which begins before the one before it has ended: what is drawn when it arrived,
+    since nothing else tells when it was made, lies no later than the beginning of the life that followed."""
+    if len(tracks) < 2 or any(track.first.entry.resource_version is None for track in tracks):
+        return tracks
+    tracks = sorted(tracks, key=_revision)
+    for at in range(len(tracks) - 2, -1, -1):
+        tracks[at] = _ended_before(tracks[at], tracks[at + 1].first)
+    return sorted(tracks, key=lambda track: (track.first.time, _revision(track), track.ref.uid))
+
+
+def _revision(track: Track) -> int:
+    return track.first.entry.resource_version or 0
+
+
+def _ended_before(track: Track, begun: Moment) -> Track:
+    """A life whose end was observed, drawn no later than the next life of its name begins, as far as clocks allow."""
+    last = track.last.entry.resource_version
+    if not track.ended or track.last.time <= begun.time or last is None or last >= begun.at[1]:
+        return track
+    latest = max(begun.time, begun.committed[1] or begun.time)
+    moments: list[Moment] = []
+    drawn = 0
+    for moment in track.moments:
+        if moment.entry.undated and moment.time > begun.time:
+            time = max(drawn, begun.time, moment.entry.received)
+            place = time, moment.at[1]
+            moment = replace(moment, time=time, at=place, latest=max(time, min(moment.time, latest)))
+        drawn = moment.time
+        moments.append(moment)
+    return Track(track.ref, track.name, track.owner, moments)
 
 
 ANONYMOUS = "life-"  # begins the UID of a track whose observations carry none

@@ -48,7 +48,7 @@ class FindingPayload(TypedDict):
     affects: list[ObjectPayload]
     first_time: str
     last_time: str
-    delay_seconds: float | None
+    delay_seconds: float | None  # as drawn: one place within the bounds, which alone say what is known
     delay_bounds: list[float] | None  # [least, most] seconds, where only an interval is known
     count: int
     summary: str

@@ -120,7 +120,7 @@ class _Drawing:
             height=self._head + len(lanes) * ROW,
             head=self._head,
             ticks=ticks(self._start, self._end),
-            bars=self._bars(),
+            bars=self._bars(finding),
             births=self._dots("births"),
             marks=self._dots("marks"),
             holes=self._boxes("holes", finding),
@@ -139,7 +139,12 @@ class _Drawing:
     def _inside(self, time: int) -> bool:
         return self._start <= time <= self._end
 
-    def _bars(self) -> list[Bar]:
+    def _covered(self, bar: dict[str, Any], finding: str) -> bool:
+        """Whether a hole lies over its beginning, where its words would stand."""
+        holes = (each for each in _rows(self._columns["holes"]) if each["finding"] == finding)
+        return any(each["lane"] == bar["lane"] and each["start"] <= bar["start"] < each["end"] for each in holes)
+
+    def _bars(self, finding: str) -> list[Bar]:
         births = set(zip(self._columns["births"]["lane"], self._columns["births"]["time"], strict=True))
         found = []
         for each in _rows(self._columns["bars"]):
@@ -154,7 +159,7 @@ class _Drawing:
                     y=self._top(each["lane"]) + (ROW - BAR) // 2,
                     family=family.lower(),
                     tone=each["tone"],
-                    text=each["text"],
+                    text="" if self._covered(each, finding) else each["text"],
                     pad=14 if each["open_start"] or (each["lane"], each["start"]) in births else 8,
                     ink=_ink(family, each["tone"]),
                     unseen=each["open_start"] and each["start"] >= self._start,

@@ -24,7 +24,8 @@ def folder(files: Collection[str]) -> str:
 
 
 def span(first: int, last: int) -> str:
-    start, end = (timestamp(time)[:-4].replace("T", " ") for time in (first, last))
+    kept = -4 if first % 1_000_000 or last % 1_000_000 else -8  # no fraction where none was told
+    start, end = (timestamp(time)[:kept].replace("T", " ") for time in (first, last))
     return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -19,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from kubernetes.config import incluster_config
 
 from collectors.watch import api as module
+from collectors.watch import exec_runs
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
@@ -151,6 +153,50 @@ def test_a_program_is_run_again_when_its_token_has_been_exchanged(
         api.get("/api/v1/pods")
     script.write_text(gives("second"))
     follows(api)
+
+
+def test_a_program_gets_none_of_the_secrets_of_causeline(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = tmp_path / "environment"
+    for name in ("CAUSELINE_SECRET_KEY", "DATABASE_URL", "REDIS_URL", "CAUSELINE_TOKEN", "PGPASSWORD", "SOME_SECRET"):
+        monkeypatch.setenv(name, "a secret of causeline")
+    monkeypatch.setenv("AWS_PROFILE", "prod")
+    given = {**program(f"env > {seen}; {gives('first')}"), "env": [{"name": "LOGIN_HINT", "value": "me"}]}
+    follows(api_to(server.kubeconfig({"exec": given})))
+    told = dict(line.partition("=")[::2] for line in seen.read_text().splitlines())
+    assert "a secret of causeline" not in told.values()
+    assert (told["AWS_PROFILE"], told["LOGIN_HINT"]) == ("prod", "me")
+    assert told["PATH"] and '"kind": "ExecCredential"' in told["KUBERNETES_EXEC_INFO"]
+
+
+def test_a_program_that_hangs_is_ended_with_what_it_started(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exec_runs, "_SECONDS", 0.5)
+    child = tmp_path / "child"
+    with pytest.raises(Unusable, match="did not end within"):
+        api_to(server.kubeconfig({"exec": program(f"sleep 300 & echo $! > {child}; wait")}))
+    until(lambda: not Path(f"/proc/{child.read_text().strip()}/cmdline").exists() or not _alive(child))
+
+
+def _alive(child: Path) -> bool:
+    return bool(Path(f"/proc/{child.read_text().strip()}/cmdline").read_bytes())
+
+
+def test_a_token_that_is_about_to_expire_is_renewed_from_what_is_checked_anew(server: Server, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    soon = gives("first").replace('"first"', '"first","expirationTimestamp":"2020-01-01T00:00:00Z"')
+    file = tmp_path / "kubeconfig"
+    file.write_bytes(orjson.dumps(server.kubeconfig({"exec": program(f"echo >> {ran}; {soon}")})))
+    api = api_to(file)
+    api.get("/api/v1/pods")
+    times = len(ran.read_text())
+    assert times > 1
+    file.write_bytes(orjson.dumps(server.kubeconfig({"exec": program(f"echo >> {ran}"), "as": "system:admin"})))
+    with pytest.raises(Unusable, match="impersonates"):
+        api.get("/api/v1/pods")
+    assert len(ran.read_text()) == times
 
 
 def test_in_a_pod(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import base64
 import logging
 import ssl
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util.ssl_ import create_urllib3_context
 
 from collectors.addresses import is_loopback
-from collectors.redaction import redact
+from collectors.watch import exec_runs
 from collectors.watch.failures import Unusable
 from collectors.watch.punctual import POOLS
 
@@ -39,6 +38,10 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
     def load(to: Configuration) -> ssl.SSLContext:
         told = read()
         cluster, user = told["clusters"][0]["cluster"], told["users"][0]["user"]
+        credential = None
+        if "exec" in user:
+            credential = exec_runs.run(user["exec"], cluster)
+            user = {name: content for name, content in user.items() if name != "exec"} | credential.user
         keys = {name: user[name] for name in _KEY_FIELDS if user.get(name)}
         plain = {name: content for name, content in user.items() if name not in keys}
         given = {**told, "users": [{**told["users"][0], "user": plain}]}
@@ -50,8 +53,14 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
             context.load_verify_locations(cadata=base64.b64decode(authority).decode("ascii"))
         if len(keys) == len(_KEY_FIELDS):
             _load_keys(context, [base64.b64decode(keys[name]) for name in _KEY_FIELDS])
-        elif to.cert_file:  # a program has given them
-            context.load_cert_chain(to.cert_file, to.key_file)
+
+        def renew(again: Configuration) -> None:
+            """Whether the program may still run is checked again before each run of it."""
+            if credential and credential.expired:
+                load(again)
+
+        asked: Any = to  # the library's types are incomplete
+        asked.refresh_api_key_hook = renew
         return context
 
     return load
@@ -88,8 +97,7 @@ def configured(load: Load, socket_options: list[tuple[int, int, int]], connectio
     configuration.connection_pool_maxsize = connections
     configuration.socket_options = socket_options
     try:
-        with _Complaints() as complaints:
-            context = load(configuration)
+        context = load(configuration)
         configuration.ssl_ca_cert = configuration.cert_file = configuration.key_file = None  # `context` has them
         pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
     except Unusable:
@@ -102,8 +110,6 @@ def configured(load: Load, socket_options: list[tuple[int, int, int]], connectio
         raise Unusable(f"The configuration cannot be read: {error.filename}: {error.strerror}.") from None
     except Exception as error:  # data that are not base64, a token that is no JSON: each has its own
         raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
-    if complaints.told:
-        raise Unusable(f"There are no credentials: {_first_line(complaints.told[0])}")
     pool.connection_pool_kw["ssl_context"] = context
     pool.pool_classes_by_scheme = POOLS
     if not configuration.verify_ssl:
@@ -125,22 +131,3 @@ def authorization(configuration: Configuration) -> str:
 
 def _first_line(error: object) -> str:
     return str(error).partition("\n")[0][:200].rstrip(".") + "."
-
-
-class _Complaints(logging.Handler):
-    """What the package kubernetes only logs: that a program gave no credentials."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.told: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == threading.get_ident() and "kubernetes" in record.pathname:
-            self.told.append(redact(record.getMessage()))
-
-    def __enter__(self) -> "_Complaints":
-        logging.getLogger().addHandler(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger().removeHandler(self)

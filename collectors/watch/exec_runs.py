@@ -1,0 +1,121 @@
+"""Runs the program of a kubeconfig that gives credentials (`exec_plugins` says what is kept of it).
+
+The client library would give it the whole environment, with Causeline's own secrets in it, and would wait for ever.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from collectors.redaction import redact
+from collectors.watch.failures import Unusable
+
+_SECONDS, _SECONDS_OF_A_PERSON = 60.0, 600.0  # in which a program has to end
+_MOST_BYTES = 1 << 20  # of what it writes
+_SHOWN = 200  # characters of what it complains about
+_EARLY = timedelta(minutes=5)  # before its end, a token is renewed
+_KEPT = {
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+    *("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"),
+}
+_KEPT_PREFIXES = ("LC_", "XDG_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "USE_GKE_GCLOUD_AUTH_PLUGIN", "KUBECACHEDIR")
+
+
+class Credential(NamedTuple):
+    """What a program has given: fields of a kubeconfig's user, and until when they count."""
+
+    user: dict[str, str]
+    expires: datetime | None
+
+    @property
+    def expired(self) -> bool:
+        return self.expires is not None and self.expires - _EARLY < datetime.now(UTC)
+
+
+def run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credential:
+    """Run the program of a reduced kubeconfig for the credentials of this cluster. Raises Unusable."""
+    person = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    spec: dict[str, Any] = {"interactive": person}
+    if plugin["provideClusterInfo"]:
+        spec["cluster"] = cluster
+    told = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
+    given = {each["name"]: each["value"] for each in plugin["env"]}
+    variables = {**_environment(), **given, "KUBERNETES_EXEC_INFO": json.dumps(told)}
+    return _credential(_output([plugin["command"], *plugin["args"]], variables, person=person), plugin["apiVersion"])
+
+
+def _environment() -> dict[str, str]:
+    """Return what programs need of our own environment, without the secrets that are in it."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES)
+    }
+
+
+def _output(command: list[str], variables: dict[str, str], *, person: bool) -> bytes:
+    """Return what a program writes; a person at a terminal sees its complaints and can answer its questions."""
+    seconds = _SECONDS_OF_A_PERSON if person else _SECONDS
+    with tempfile.TemporaryFile() as written, tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=None if person else subprocess.DEVNULL,
+                stdout=written,
+                stderr=None if person else complaints,
+                env=variables,
+                start_new_session=not person,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "its name or its arguments are none that a system takes"
+            raise Unusable(
+                f"There are no credentials: its program (exec) {command[0]} cannot be started: {why}."
+            ) from None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Unusable(
+                f"There are no credentials: its program (exec) did not end within {seconds:.0f} s."
+            ) from None
+        finally:
+            if process.poll() is None:
+                if person:
+                    process.kill()
+                else:
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if status:
+            complaints.seek(0)
+            said = redact(complaints.read(10_000).decode(errors="replace")).strip().partition("\n")[0][:_SHOWN]
+            raise Unusable(f"There are no credentials: exec: process returned {status}. {said}".rstrip(" .") + ".")
+        written.seek(0)
+        return written.read(_MOST_BYTES + 1)
+
+
+def _credential(output: bytes, version: str) -> Credential:
+    """Return what the program has told. Raises Unusable, and quotes nothing of it."""
+    try:
+        told = json.loads(output) if len(output) <= _MOST_BYTES else None
+    except (ValueError, RecursionError):
+        told = None
+    status = told.get("status") if isinstance(told, dict) and told.get("apiVersion") == version else None
+    if not isinstance(status, dict):
+        raise Unusable(f"There are no credentials: its program (exec) wrote no ExecCredential of {version}.")
+    names = {"token": "token", "clientCertificateData": "client-certificate-data", "clientKeyData": "client-key-data"}
+    user = {field: status[name] for name, field in names.items() if isinstance(status.get(name), str) and status[name]}
+    if not ("token" in user or len(user) == len(names) - 1):
+        raise Unusable("There are no credentials: exec: missing token, or clientCertificateData and clientKeyData.")
+    expires = None
+    if isinstance(ends := status.get("expirationTimestamp"), str):
+        try:
+            expires = datetime.fromisoformat(ends)
+        except ValueError:
+            raise Unusable("There are no credentials: exec: its expirationTimestamp is no time.") from None
+        expires = expires if expires.tzinfo else expires.replace(tzinfo=UTC)
+    return Credential(user, expires)

@@ -149,6 +149,12 @@ def test_nothing_typed_is_stored_or_logged(alice: User, caplog: pytest.LogCaptur
         assert SECRET not in str(row) and "alice" not in str(row)
 
 
+def test_a_name_that_no_database_can_hold_is_a_failure_like_any_other(alice: User) -> None:
+    for _ in range(attempts.OF_A_NAME):
+        assert sign_in("alice\0", GOOD).status_code == 200
+    assert sign_in("alice\0", GOOD).status_code == 429
+
+
 def test_an_empty_form_counts_nothing(alice: User) -> None:
     for _ in range(2 * attempts.OF_AN_ADDRESS):
         sign_in("alice", "")

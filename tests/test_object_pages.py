@@ -149,6 +149,8 @@ def test_a_finding_has_a_page_with_all_that_proves_it(client: Client, sample: So
     assert "kubectl -n vol-restart get service ring -w --output-watch-events</code><button" in page
     assert f'href="/sources/{sample.pk}/objects/{track_of(sample, "Pod", "ring-steady-0").id}/"' in page
     assert "number 2 of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence=2")
+    for none in ("3", "0", "-1", "00000000199", "1" * 5000, "²", "x"):
+        assert "of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence={none}")
     assert 'href="/rules/service-gap/"' in page
 
 

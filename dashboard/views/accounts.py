@@ -38,7 +38,8 @@ class SignIn(LoginView):
 
 def _known(name: str) -> str:
     """The name, if there is somebody of it: people type passwords where the name belongs, and those stay unwritten."""
-    return name if get_user_model().objects.filter(username=name).exists() else "of nobody here"
+    known = "\0" not in name and get_user_model().objects.filter(username=name).exists()  # PostgreSQL knows no NUL
+    return name if known else "of nobody here"
 
 
 def _told(wait: "timedelta") -> str:

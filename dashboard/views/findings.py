@@ -69,7 +69,8 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     times = finding["occurrences"]
     asked = request.GET.get("occurrence", "")
     worst = max(times, key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
-    number = int(asked) if asked.isdecimal() and 0 < int(asked[:9]) <= len(times) else times.index(worst) + 1
+    asked_for = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    number = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
     shown = times[number - 1]
     columns, start, end = queries.finding_columns(source.id, finding, shown)
     rule = next(rule for rule in rulebook() if rule.id == finding["rule"])

@@ -110,9 +110,11 @@ def take_token(scope: dict[str, Any]) -> None:
     """Move the token out of the address of a request, before anything can log it or show it in an error."""
     left = []
     for each in scope.get("query_string", b"").split(b"&"):
-        name, _, value = each.decode("latin-1").partition("=")
-        if unquote_plus(name) == "token":
+        before, separator, last = each.rpartition(b";")  # such as `&amp;token=…`, of an address taken out of a page
+        name, _, value = last.decode("latin-1").partition("=")
+        if unquote_plus(name).strip().lower() == "token":
             scope[_GIVEN] = unquote_plus(value)
+            left += [before] if separator else []
         else:
             left.append(each)
     if _GIVEN in scope:

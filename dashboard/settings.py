@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "dashboard.turning.ShowTurningCharacters",
 ]
+DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.debugging.WithoutAddresses"
 ROOT_URLCONF = "dashboard.urls"
 ASGI_APPLICATION = "dashboard.asgi.application"
 TEMPLATES = [

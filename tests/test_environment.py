@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.views.debug import get_default_exception_reporter_filter
+from pytest_django import Settings
 
 import dashboard.settings  # noqa: F401
 from dashboard import environment
@@ -140,3 +142,9 @@ def test_a_file_of_a_secret_has_to_hold_one(monkeypatch: pytest.MonkeyPatch, tmp
     file.write_bytes(b"\xff\xfe" * 20)
     with pytest.raises(SettingError, match="which is no text in UTF-8"):
         environment.secret_key()
+
+
+def test_the_error_page_shows_no_password_of_an_address(settings: Settings) -> None:
+    settings.CELERY_BROKER_URL = "redis://:a-password-of-the-broker@127.0.0.1:1/0"
+    shown = get_default_exception_reporter_filter().get_safe_settings()
+    assert "CELERY_BROKER_URL" in shown and "a-password-of-the-broker" not in str(shown)

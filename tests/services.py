@@ -6,6 +6,7 @@ process of their own that ends when its standard input does: however pytest goes
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,8 +54,16 @@ for _name, _value in VARIABLES.items():
 def pytest_unconfigure() -> None:
     """Cut the leash, and wait until everything is gone."""
     if SERVERS and SERVERS.stdin and SERVERS.stdout:
+        _remove_own(Path(os.environ["CAUSELINE_DATA_DIR"]))
         SERVERS.stdin.close()
         SERVERS.stdout.close()
         SERVERS.wait(STOP_SECONDS)
     if OWN_DATA:
         OWN_DATA.cleanup()
+
+
+def _remove_own(data_dir: Path) -> None:
+    """Started as root, the servers have become an account, which cannot remove the folders that tests have made."""
+    for path in data_dir.iterdir() if data_dir.stat().st_uid != os.geteuid() else ():
+        if path.lstat().st_uid == os.geteuid():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -296,7 +296,11 @@ def test_web_and_workers_share_the_uploads_and_the_image_can_write_there() -> No
 
 def test_every_volume_and_network_is_declared_and_used() -> None:
     declared = composed()
-    mounted = {volume.split(":")[0] for service in services().values() for volume in service["volumes"]}
+    mounts = [volume.split(":") for service in services().values() for volume in service["volumes"]]
+    mounted = {source for source, *_ in mounts if not source.startswith("./")}
+    for source, _, *options in mounts:
+        if source.startswith("./"):  # a file of the checkout, which the container cannot change
+            assert (ROOT / source).is_file() and options == ["ro"], source
     joined = {network for service in services().values() for network in service["networks"]}
     assert (set(declared["volumes"]), set(declared["networks"])) == (mounted, joined)
 

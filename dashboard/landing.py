@@ -148,8 +148,8 @@ def banner(source: Source, row: Track, at: int | None, now: int) -> str:
     between = _between(apart, at)
     if at is None:
         if relation == "alive":
-            return f"{what} is the current incarnation."
-        return f"{what} is the last incarnation that is known. {_ago(candidate, relation, apart)}"
+            return f"This is the current incarnation of {what}."
+        return f"This is the last known incarnation of {what}. {_ago(candidate, relation, apart)}"
     alert = f"the alert ({clock(at)})"
     match relation:
         case "alive":

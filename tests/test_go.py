@@ -110,7 +110,22 @@ def test_without_a_moment_the_last_life_is_opened(client: Client, sample: Source
     assert query["about"] == str(track_of(sample, "Pod", "ring-weak-0", 3).id)
     assert "at" not in query
     shown = client.get(f"/sources/{sample.pk}/", {"about": query["about"]}).content.decode()
-    assert "Pod ring-weak-0 is the last incarnation that is known." in shown
+    assert "This is the last known incarnation of Pod ring-weak-0." in shown
+
+
+def test_no_finding_of_after_the_alert_is_opened(client: Client, sample: Source) -> None:
+    at = GAP + 5 * SECOND  # nearer to the second gap, which comes 1.4 s later
+    query = led_to(client, sample, namespace="vol-restart", pod="ring-steady-0", at=at)
+    assert Occurrence.objects.get(source=sample, key=query["finding"]).first.timestamp() * SECOND <= at
+
+
+def test_a_short_life_is_shown_with_what_lies_around_it(client: Client, sample: Source) -> None:
+    query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0")
+    life = track_of(sample, "Pod", "ring-weak-0", 3).life
+    assert life.upper and (life.upper - life.lower).total_seconds() < 1
+    assert int(query["start"]) <= life.lower.timestamp() * SECOND - 20 * SECOND
+    assert int(query["end"]) >= life.upper.timestamp() * SECOND + 20 * SECOND
+    assert query["finding"]
 
 
 def test_all_lives_are_offered_where_they_are_asked_for(client: Client, sample: Source) -> None:
@@ -137,7 +152,7 @@ def test_a_recording_of_another_day_is_not_opened_without_a_word(client: Client,
     for question in ({}, {"source": "sample"}):
         told = page(client, 200, namespace="vol-restart", pod="ring-weak-0", at="2026-11-22T07:52:14Z", **question)
         assert "Nothing at that time" in told
-        assert "None that is known existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in told
+        assert "No known incarnation existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in told
         assert "ended 24 h before the alert" in told
 
 
@@ -192,14 +207,22 @@ def test_what_is_unknown_is_said(client: Client, sample: Source, question: dict[
 
 
 def test_a_cluster_of_nearly_that_name_is_offered(client: Client, sample: Source) -> None:
-    answer = client.get("/go", {"cluster": "samples", "namespace": "vol-restart", "pod": "ring-weak-0"})
-    assert "?cluster=sample&amp;namespace=vol-restart&amp;pod=ring-weak-0" in answer.content.decode()
+    for wrong in ("samples", "SAMPLE"):
+        answer = client.get("/go", {"cluster": wrong, "namespace": "vol-restart", "pod": "ring-weak-0"})
+        assert "?cluster=sample&amp;namespace=vol-restart&amp;pod=ring-weak-0" in answer.content.decode()
 
 
 def test_names_that_are_nearly_it_are_offered(client: Client, sample: Source) -> None:
     assert "ring-steady-0" in page(client, 404, namespace="vol-restart", name="ring-stedy-0")
     assert "ring-weak-0" in page(client, 404, namespace="vol-restart", name="ring-w")
     assert "ring-weak-0" in page(client, 404, namespace="kube-system", name="ring-weak-0")
+    assert "ring-weak-0" in page(client, 404, namespace="vol-restart", name="Ring-Weak-0")
+
+
+def test_a_name_that_is_nearly_it_is_offered_once(client: Client, sample: Source) -> None:
+    offered = client.get("/go", {"namespace": "vol-restart", "pod": "ring-weak-9"}).content.decode()
+    assert offered.count('title="ring-weak-0"') == 1
+    assert 'title="ring-steady-0"' in offered
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_without_a_moment_the_life_that_goes_on_is_opened(client: Client) -> Non
     recorded("later", (DAY, DAY + 100), uids="later", end=2 * DAY)
     live = watched("prod", (0, 100), (200, None))
     Source.objects.filter(pk=live.pk).update(last=timezone.now())
-    assert opened(client, None)[1:] == ("u-1", "Pod train-0 is the current incarnation.")
+    assert opened(client, None)[1:] == ("u-1", "This is the current incarnation of Pod train-0.")
 
 
 def test_an_address_that_was_given_away_means_who_had_it(client: Client) -> None:
@@ -335,5 +335,13 @@ def test_no_distance_is_finer_than_the_alert_is_written(client: Client) -> None:
 def test_far_choices_are_told_in_plain_words(client: Client) -> None:
     recorded("monday", (0, 100), end=101)
     told = offered(client, 100 + 2 * HOUR + 1)
-    assert "None that is known existed within 2 h of the alert" in told and "ended 2 h before the alert" in told
+    assert "No known incarnation existed within 2 h of the alert" in told and "ended 2 h before the alert" in told
     assert timedelta(hours=2) // timedelta(microseconds=1) == queries.LATE
+
+
+def test_far_choices_begin_with_the_nearest(client: Client) -> None:
+    recorded("near", (0, 100), uids="near")
+    watched("prod", *((3 * DAY + each, 3 * DAY + each + 5) for each in range(0, 600, 10)), heard=3 * DAY + 600)
+    told = offered(client, 4 * HOUR)
+    assert "Nearest first" in told and "These are the 50 nearest of 61." in told
+    assert told.index("recording near") < told.index("cluster prod")

@@ -45,7 +45,7 @@ def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResp
     told = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
     if answer.far:
         at = landing.clock(wanted.at or 0)
-        told.append(f"None that is known existed within {duration(queries.LATE)} of the alert ({at}).")
+        told.append(f"No known incarnation existed within {duration(queries.LATE)} of the alert ({at}).")
     elif len(choice) > 1 and not wanted.choose:
         told.append("More than one object fits, and the link does not say which.")
     if answer.total > len(choice):
@@ -66,7 +66,7 @@ def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResp
             }
         )
     title = "Nothing at that time" if answer.far else "Which one?" if len(lives) > 1 else "This one?"
-    return _page(request, title, " ".join(told), lives=lives, choose="Newest first")
+    return _page(request, title, " ".join(told), lives=lives, choose="Nearest first" if answer.far else "Newest first")
 
 
 def _unknown(request: "HttpRequest", wanted: Wanted, unknown: Unknown) -> "HttpResponse":

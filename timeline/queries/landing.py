@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 from timeline.kinds import NOISE
 from timeline.models import Finding, Source, Track
+from timeline.order import SECOND
 from timeline.queries.lookup import Meant, goes_on
 from timeline.queries.objects import lane_key, object_of
 from timeline.queries.sources import extent
@@ -20,7 +21,7 @@ def address(meant: Meant, at: int | None) -> str:
     """The object in hand within its root owner's group, the view around the moment, and its gravest finding nearby."""
     source, row = meant.candidate.source, meant.candidate.row
     start, end = _range(meant, at)
-    anchor = start if at is None else at
+    anchor = end if at is None else at
     words: dict[str, int | str] = {"focus": row.root, "lane": lane_key(object_of(row)), "about": row.id}
     near = (start, end) if at is None else (min(start, at) - _NEAR, max(end, at) + _NEAR)
     if worst := _worst(source, row, near, anchor):
@@ -42,7 +43,8 @@ def _range(meant: Meant, at: int | None) -> tuple[int, int]:
     first, last = extent(source)
     if at is None:
         end = last if ended is None else ended
-        return (max(began, end - _RECENT) if goes_on(source) else began), end
+        start = max(began, end - _RECENT) if goes_on(source) else began
+        return max(first, start - _AROUND), min(last, end + _AROUND)
     relation, apart = meant.place
     if relation == "alive":
         return max(first, at - _AROUND), min(max(last, at), at + _AROUND)
@@ -53,16 +55,18 @@ def _range(meant: Meant, at: int | None) -> tuple[int, int]:
 
 
 def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[str, int, int] | None:
-    """Of the occurrences in its group within a stretch of time: one that names it before the others, then the gravest,
-    then the nearest: key, first, last."""
+    """Of the occurrences in its group within a stretch of time: one that began before the moment comes before those
+    that began later, which no alert can be about; then one that names it, then the gravest, then the nearest: key,
+    first, last."""
     found = []
     rows = Finding.objects.filter(source=source, root=row.root, withdrawn=False)
     for finding in rows.only("severity", "occurrences", "tracks"):
         for each in finding.occurrences:
             if each["last"] >= near[0] and each["first"] <= near[1]:
                 rank = row.id not in finding.tracks, _RANKS.index(finding.severity), abs(each["first"] - at)
-                found.append((*rank, each["group"], each["first"], each["last"]))
-    return min(found)[3:] if found else None
+                later = each["first"] >= at + SECOND  # alerts count whole seconds
+                found.append((later, *rank, each["group"], each["first"], each["last"]))
+    return min(found)[4:] if found else None
 
 
 def landed(source_id: int, track_id: int) -> tuple[Source, Track] | None:

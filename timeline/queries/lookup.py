@@ -103,8 +103,11 @@ def _sources(wanted: Wanted) -> list[Source]:
 def _chosen(found: list[Meant], wanted: Wanted) -> Answer:
     found = sorted(_once(found), key=_order)
     near = [each for each in found if wanted.at is None or each.place.apart <= LATE]
-    if wanted.choose or not near:
-        return Answer(choice=_newest(found[:_OFFERED]), total=len(found), far=not near)
+    if not near:
+        nearest = sorted(found, key=lambda each: (each.place.apart, *_order(each)))
+        return Answer(choice=nearest[:_OFFERED], total=len(found), far=True)
+    if wanted.choose:
+        return Answer(choice=_newest(found[:_OFFERED]), total=len(found))
     best = near[0]
     rivals = [each for each in near if _rival(each, best)]
     if not rivals:

@@ -30,7 +30,7 @@ def no_source(source: str, cluster: str) -> Unknown:
         told = f"No connected cluster and no recording is called {cluster}."
         if source and cluster in known:
             told = f"The recording {source} does not belong to the cluster {cluster}."
-        close = difflib.get_close_matches(cluster, known, 3, 0.5)
+        close = _close(cluster, known, 3, 0.5)
         return Unknown(f"{told} {_listed('Known are', known)}".strip(), clusters=close)
     if source:
         return Unknown(f"There is no recording {source}. {_listed('Known are', list(dict.fromkeys(names)))}".strip())
@@ -57,18 +57,31 @@ def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: s
 
 def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, namespace: str) -> list[Track]:
     """Objects of that name elsewhere, of names that begin with it, or that are nearly it."""
-    same = list(tracks.filter(name=target.name).exclude(family__in=NOISE).order_by("-life")[:_ALIKE])
-    if same:
-        return same
+    same = tracks.filter(name=target.name).exclude(family__in=NOISE)
+    if found := _latest(same):
+        return found[:_ALIKE]
     newest = sorted(sources, key=lambda source: source.created, reverse=True)[:_SOURCES]
     others = tracks.filter(source__in=[source.pk for source in newest]).exclude(family__in=NOISE)
     if namespace and others.filter(namespace=namespace).exists():
         others = others.filter(namespace=namespace)
     names = list(dict.fromkeys(others.values_list("name", flat=True).order_by()[:_NAMES]))
     close = [name for name in names if target.name and name.startswith(target.name)][:_ALIKE]
-    close = close or difflib.get_close_matches(target.name, names, _ALIKE, 0.6)
-    found = list(others.filter(name__in=close).order_by("-life")[:_ALIKE])
-    return sorted(found, key=lambda row: close.index(row.name))
+    close = close or _close(target.name, names, _ALIKE, 0.6)
+    found = _latest(others.filter(name__in=close))
+    return sorted(found, key=lambda row: close.index(row.name))[:_ALIKE]
+
+
+def _latest(tracks: QuerySet[Track]) -> list[Track]:
+    """Of each name the last incarnation, the newest first: a Pod that restarts would fill the list alone."""
+    identity = ("source_id", "group", "kind", "namespace", "name")
+    found = tracks.order_by(*identity, "-life").distinct(*identity)[:_NAMES]
+    return sorted(found, key=lambda row: (row.life.lower, row.id), reverse=True)
+
+
+def _close(name: str, known: Sequence[str], most: int, least: float) -> list[str]:
+    """The known names that are nearly it, in upper or lower case."""
+    written = {each.casefold(): each for each in reversed(known)}
+    return [written[each] for each in difflib.get_close_matches(name.casefold(), written, most, least)]
 
 
 def _listed(heading: str, names: list[str]) -> str:

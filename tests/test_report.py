@@ -69,7 +69,7 @@ def test_it_tells_all_of_a_finding(written: str) -> None:
     told = words(written)
     assert "Service ring was away for ≈ 50 ms under 3 running Pods" in told
     assert "07:52:00.841" in told and "582" in told and "committed within 07:52:00.841106 – .849006" in told
-    effect = "no failure seen until the recording ends 58 s later; Job ring failed after 12.7 s"
+    effect = "no container failure seen until the recording ends 58 s later; Job ring failed after 12.7 s"
     assert f"ring-steady-0, -1, -2 ran meanwhile; {effect}" in told
     assert "revisions count commits. The delay is 45–56 ms." in told
     assert "restart the whole job, or none of its Pods" in told

@@ -78,7 +78,7 @@ def unfailed(pod: Track, since: Moment, until: Moment | int, world: World) -> st
     if not failed:
         return f"no failure seen {seen}"
     owner, when = failed
-    return f"no failure seen {seen}; {owner.ref.kind} {owner.ref.name} failed after {between(since, when)}"
+    return f"no container failure seen {seen}; {owner.ref.kind} {owner.ref.name} failed after {between(since, when)}"
 
 
 def _whole(microseconds: int) -> int:

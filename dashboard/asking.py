@@ -147,4 +147,4 @@ def _number(text: str, unit: str) -> float | None:
             return number
     except ValueError:
         pass
-    raise Refused(f"{text[:20]} is no number of {unit}.")
+    raise Refused(f"{text[:20]} is not a number of {unit}.")

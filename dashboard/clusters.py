@@ -90,6 +90,7 @@ class Card:
     entries: str
     gaps: int
     summary: str  # "24 kinds, 1 not allowed"
+    holder: str
     notes: list[str]  # what there is besides, as sentences
     error: str
     streams: list[StreamLine]
@@ -97,7 +98,7 @@ class Card:
     @property
     def vitals(self) -> list[str]:
         """For a line of text."""
-        told = [f"lag {self.lag}", f"heard {self.heard}"] if self.lag else []
+        told = [f"lag {self.lag}", f"last event {self.heard}"] if self.lag else []
         if self.source is not None:
             told += [f"{self.rate} changes/s", self.summary, f"{self.entries} changes"]
         if self.gaps:
@@ -121,6 +122,7 @@ def card(told: ClusterPayload) -> Card:
         entries=wording.count(health["entries"]) if health else "",
         gaps=health["outages"] if health else 0,
         summary=summary(health["streams"]) if health else "",
+        holder=told["holder"],
         notes=notes(told),
         error=told["error"],
         streams=[stream(each, told["error"]) for each in health["streams"]] if health else [],
@@ -128,11 +130,9 @@ def card(told: ClusterPayload) -> Card:
 
 
 def notes(told: ClusterPayload) -> list[str]:
-    """Who watches it, what went wrong last, what is kept."""
+    """What it waits for, and what went wrong last."""
     found = []
-    if told["holder"]:
-        found.append(f"Watched by {told['holder']}.")
-    elif told["state"] == "waiting":
+    if not told["holder"] and told["state"] == "waiting":
         found.append("No worker holds it. One takes it up within seconds where one runs.")
     if told["error"]:
         at = f" ({wording.clock_of(told['error_at'])[:19]} UTC)" if told["error_at"] else ""

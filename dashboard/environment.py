@@ -41,7 +41,7 @@ def text(name: str, default: str | None = None) -> str:
         except OSError as error:
             raise SettingError(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from None
         except ValueError:
-            raise SettingError(f"{name}_FILE names {path}, which is no text in UTF-8.") from None
+            raise SettingError(f"{name}_FILE names {path}, which is not text in UTF-8.") from None
     if default is None:
         raise SettingError(f"{name} is not set. Set it, or {name}_FILE to a file that holds it.")
     return default
@@ -130,7 +130,7 @@ def networks(name: str, default: str) -> list[str]:
             found.append(str(ipaddress.ip_network(word)))
         except ValueError:
             raise SettingError(
-                f"{name} has {word[:60]!r}, which is no address and no network such as 10.0.0.0/8."
+                f"{name} has {word[:60]!r}, which is neither an address nor a network such as 10.0.0.0/8."
             ) from None
     return found
 
@@ -264,4 +264,4 @@ def _address(name: str, url: str, schemes: Sequence[str]) -> SplitResult:
 
 def _check_port(name: str, given: str) -> None:
     if given and not (given.isascii() and given.isdecimal() and 1 <= int(given[:6]) <= 65_535):
-        raise SettingError(f"{name} names a port that is no number from 1 to 65535.")
+        raise SettingError(f"{name} names a port that is not a number from 1 to 65535.")

@@ -205,7 +205,7 @@ def test_a_cluster_that_nothing_is_known_of_yet_is_shown(client: Client) -> None
     Cluster.objects.create(name="new", reference=reference)
     page = client.get("/").content.decode()
     assert "waiting for a worker" in page and "No worker holds it" in page
-    assert "No recordings besides" in page
+    assert "No recordings yet" in page
 
 
 def test_coverage_tells_watermarks_and_gaps_with_their_reasons(client: Client, sample: Source) -> None:

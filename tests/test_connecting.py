@@ -366,17 +366,17 @@ def test_no_answer_no_log_and_no_page_holds_credentials(
 def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
     for fields, words in (
         ({"kubeconfig": ""}, "Paste a kubeconfig"),
-        ({"kubeconfig": "no words"}, "no kubeconfig"),
+        ({"kubeconfig": "no words"}, "not a kubeconfig"),
         ({"kubeconfig": config("https://x", {"exec": {"command": "aws"}})}, "a program (exec)"),
         ({"how": "path", "path": "/etc/kubeconfig"}, "Only the command line connects a kubeconfig by its path"),
         ({"how": "magic"}, "Choose how"),
         ({"how": "in-cluster"}, "Service host/port is not set"),
         ({"include": "Pods!"}, "pods! is no resource"),
         ({"include": "secrets"}, "Secrets are never watched"),
-        ({"keep_days": "many"}, "many is no number of days"),
+        ({"keep_days": "many"}, "many is not a number of days"),
         ({"keep_days": "0"}, "at least 1"),
         ({"keep_days": "1e9"}, "at least 1"),
-        ({"keep_size": "nan"}, "nan is no number of GB"),
+        ({"keep_size": "nan"}, "nan is not a number of GB"),
         ({"sealed": "forged", "kubeconfig": ""}, "a key that is not in CAUSELINE_CREDENTIALS_KEY"),
         ({"name": "", "act": "connect"}, "Give the cluster a name"),
     ):
@@ -395,7 +395,7 @@ def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_a
     client: Client, server: Server
 ) -> None:
     page = client.post("/clusters/", form("https://127.0.0.1:1")).content.decode()
-    assert "cannot be reached" in page and "Connect all the same" in page
+    assert "cannot be reached" in page and "Connect anyway" in page
     stranger = config(server.url, {"token": "stranger"})
     assert b"401" in client.post("/clusters/", {**form(server.url), "kubeconfig": stranger}).content
     client.post("/clusters/", form("https://127.0.0.1:1", "connect"))

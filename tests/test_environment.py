@@ -126,7 +126,7 @@ def test_proxies_are_addresses_and_networks(monkeypatch: pytest.MonkeyPatch) -> 
     assert environment.networks("CAUSELINE_PROXIES", "") == ["127.0.0.1/32", "10.0.0.0/8", "2001:db8::/32"]
     for wrong in ("*", "proxy.example", "10.0.0.1/8", "10.0.0.0/99"):
         monkeypatch.setenv("CAUSELINE_PROXIES", wrong)
-        with pytest.raises(SettingError, match=r"CAUSELINE_PROXIES has .* which is no address and no network"):
+        with pytest.raises(SettingError, match=r"CAUSELINE_PROXIES has .* which is neither an address nor a network"):
             environment.networks("CAUSELINE_PROXIES", "")
 
 
@@ -140,7 +140,7 @@ def test_a_file_of_a_secret_has_to_hold_one(monkeypatch: pytest.MonkeyPatch, tmp
     with pytest.raises(SettingError, match="CAUSELINE_SECRET_KEY is not set"):
         environment.secret_key()
     file.write_bytes(b"\xff\xfe" * 20)
-    with pytest.raises(SettingError, match="which is no text in UTF-8"):
+    with pytest.raises(SettingError, match="which is not text in UTF-8"):
         environment.secret_key()
 
 

@@ -65,12 +65,12 @@ class Kubeconfig:
         """`folder`: where the file lies; the files that it names are looked for there."""
         told = content if isinstance(content, dict) else _parsed(content)
         if not isinstance(told.get("contexts"), list):
-            raise Unusable("It is no kubeconfig: it has no contexts.")
+            raise Unusable("This is not a kubeconfig: it has no contexts.")
         self._clusters = _named(told, "clusters", "cluster", folder)
         self._users = _named(told, "users", "user", folder)
         self._contexts = _named(told, "contexts", "context", folder)
         if not self._contexts:
-            raise Unusable("It is no kubeconfig: it has no contexts.")
+            raise Unusable("This is not a kubeconfig: it has no contexts.")
         if len(self._contexts) > _CONTEXTS:
             raise Unusable(
                 f"It has more than {_CONTEXTS} contexts. `kubectl config view --raw --flatten --minify` writes one."
@@ -191,7 +191,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
         why = str(error) if "alias" in str(error) else "it is no text that kubectl would write"
         raise Unusable(f"It cannot be used as a kubeconfig: {why}.") from None
     if not isinstance(told, dict):
-        raise Unusable("It is no kubeconfig: it has no contexts.")
+        raise Unusable("This is not a kubeconfig: it has no contexts.")
     return told
 
 

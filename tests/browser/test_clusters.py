@@ -25,7 +25,7 @@ def ask(page: Page, replay: Replay, name: str) -> None:
     page.goto("/clusters/")
     page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("textbox", name="Kubeconfig").fill(json.dumps(replay.kubeconfig))
-    page.get_by_role("button", name="Ask the cluster").click()
+    page.get_by_role("button", name="Check access").click()
     expect(page.get_by_role("heading", name="It can be watched", exact=True)).to_be_visible()
 
 

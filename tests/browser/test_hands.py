@@ -261,7 +261,7 @@ def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
     for text in ("≈ 30 ms before", "16–28 ms before"):
         item = timeline.locator(".finding", has_text=text)
         item.hover()
-        item.get_by_role("button", name="Keep its arrow drawn").click()
+        item.get_by_role("button", name="Pin arrow").click()
     expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
     expect(timeline.locator(".pill-label")).to_have_count(2)
     assert timeline.evaluate(leading) == 2

@@ -53,7 +53,7 @@ def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
     page.goto("/")
     drop(page, "dropped.jsonl.zst", SAMPLE.read_bytes())
     row = page.locator(".upload", has_text="dropped.jsonl.zst")
-    expect(row).to_contain_text("entries · 6 findings")
+    expect(row).to_contain_text("changes · 6 findings")
     expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("warning")
     row.get_by_role("link", name="Open timeline").click()
     expect(page.locator(".finding.selected h3")).to_contain_text("Service ring was away for ≈ 50 ms")
@@ -142,7 +142,7 @@ def test_two_uploads_at_once_become_two_recordings(page: Page) -> None:
     drop(page, "first.jsonl.zst", SAMPLE.read_bytes())
     drop(page, "second.jsonl.zst", SAMPLE.read_bytes())
     for name in ("first", "second"):
-        expect(page.locator(".upload", has_text=f"{name}.jsonl.zst")).to_contain_text("775 entries · 6 findings")
+        expect(page.locator(".upload", has_text=f"{name}.jsonl.zst")).to_contain_text("775 changes · 6 findings")
         expect(page.locator(".recordings tbody tr", has_text=name)).to_have_count(1)
 
 
@@ -215,7 +215,7 @@ def test_a_kubeconfig_among_the_files_is_left_out_and_told(page: Page, complaint
     page.goto("/")
     choose(page, *(tmp_path / name for name in ("a.jsonl.zst", "kubeconfig", "notes.txt")))
     row = page.locator(".upload", has_text="a.jsonl.zst and 2 more")
-    expect(row).to_contain_text("775 entries · 6 findings")
+    expect(row).to_contain_text("775 changes · 6 findings")
     reason = "it is a kubeconfig, which holds credentials; it was not kept"
     expect(row.locator(".skipped li")).to_have_text([f"kubeconfig: {reason}", f"notes.txt: {reason}"])
 

@@ -91,7 +91,7 @@ def test_it_goes_on_by_itself_when_the_network_is_back(page: Page, network: Netw
     expect(row).to_contain_text("waiting for the connection")
     expect(row).to_contain_text("It goes on by itself where it is")
     network()
-    expect(row).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    expect(row).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
     assert min(offsets) > 0
 
 
@@ -104,7 +104,7 @@ def test_it_goes_on_when_the_server_was_killed_and_started_again(
     offsets = offsets_of(page)
     own.start("web")
     network()
-    expect(row).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    expect(row).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
     assert min(offsets) > 0
 
 
@@ -117,7 +117,7 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
     offsets = offsets_of(page)
     other = long.with_name("other.jsonl")
     other.write_bytes(b"{}\n")
-    for path, told in ((other, "is not what broke off"), (long, "775 entries · 6 findings")):
+    for path, told in ((other, "is not what broke off"), (long, "775 changes · 6 findings")):
         with page.expect_file_chooser() as chooser:
             row.get_by_role("button", name="Choose again…").click()
         chooser.value.set_files(path)
@@ -132,7 +132,7 @@ def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, netwo
     expect(page.locator(".upload", has_text=long.name)).to_contain_text("broke off at")
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
-    expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
     assert min(offsets) > 0
 
 
@@ -143,7 +143,7 @@ def test_a_file_that_was_changed_meanwhile_is_sent_anew(page: Page, own: Running
     os.utime(long, (0, 0))
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
-    expect(page.locator(".upload", has_text="775 entries · 6 findings")).to_have_count(1, timeout=PATIENCE)
+    expect(page.locator(".upload", has_text="775 changes · 6 findings")).to_have_count(1, timeout=PATIENCE)
     assert min(offsets) == 0
     page.locator(".upload", has_text="broke off at").get_by_role("button", name="Cancel").click()
 
@@ -196,5 +196,5 @@ def test_progress_is_told_without_a_websocket_too(browser: Browser, own: Running
     page = context.new_page()
     page.goto("/")
     page.locator("#file").set_input_files(SAMPLE)
-    expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 entries · 6 findings", timeout=PATIENCE)
+    expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
     context.close()

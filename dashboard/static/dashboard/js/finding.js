@@ -67,9 +67,9 @@ function body(group, births) {
 }
 
 function arrowButton(group, held) {
-  return el("button", { type: "button", class: "hold", "data-hold": group.key, "aria-pressed": String(held), title: held ? "Its arrow stays drawn; press to let go" : "Keep its arrow drawn" },
+  return el("button", { type: "button", class: "hold", "data-hold": group.key, "aria-pressed": String(held), title: held ? "Its arrow stays drawn; press to let go" : "Pin arrow" },
     svg("svg", { viewBox: "0 0 18 16", width: 15, height: 13, "aria-hidden": "true" }, svg("path", { d: ARROW })),
-    el("span", { class: "visually-hidden" }, "Keep its arrow drawn"));
+    el("span", { class: "visually-hidden" }, "Pin arrow"));
 }
 
 /** `births`: creation numbers by time; `held`: whether its arrow is pinned; `now`: µs where time goes on, else null. */

@@ -97,7 +97,7 @@ export class Row {
         return this.#say("waiting for a worker", el("p", { class: "soft" }, "\u00a0"));
       case "importing":
         this.#progress(read, read < total ? total : 0);
-        return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${count(upload.entries, "entry", "entries")}`,
+        return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${count(upload.entries, "change")}`,
           el("p", { class: "soft" }, read < total ? this.#left(read / total) : "judging what was read…"), ...notes);
       case "failed":
         this.failed("It could not be imported", upload.error);
@@ -108,7 +108,7 @@ export class Row {
       this.#say("cancelled");
       return this.act(["Dismiss", () => this.element.remove()]);
     }
-    this.#say(`${count(upload.entries, "entry", "entries")} · ${count(upload.findings, "finding")}`, ...notes);
+    this.#say(`${count(upload.entries, "change")} · ${count(upload.findings, "finding")}`, ...notes);
     this.act(["Dismiss", () => this.element.remove()]);
     this.actions.prepend(el("a", { class: "button primary", href: upload.url }, "Open timeline"));
   }

@@ -113,7 +113,7 @@ export class Uploads {
 
   #refuse(name, files, left) {
     const [title, detail] = files.length || !left
-      ? ["The file is empty", "Choose a recording that has entries in it."]
+      ? ["The file is empty", "Choose a recording that has changes in it."]
       : ["There is nothing in it to send", "All of its files are hidden."];
     this.#add(name).failed(title, detail);
   }

@@ -12,7 +12,7 @@ export const share = (part, whole) => `${scaled(part, powerOf(whole))} of ${byte
 
 export const percent = (part, whole) => `${Math.floor((100 * part) / Math.max(1, whole))} %`;
 
-/** "1 entry", "3,958 entries" */
+/** "1 change", "3,958 changes" */
 export const count = (number, one, several = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
 
 /** "about 40 s left": never finer than it can be known. */

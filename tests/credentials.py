@@ -3,6 +3,9 @@
 Each is planted in ConfigMaps, annotations, messages and arguments by tests/test_redaction.py, and must not come out.
 """
 
+from base64 import b64encode, encodebytes
+from typing import Any
+
 M = "pl4ntedQ7"
 TEXTS: dict[str, str] = {
     "yaml": f"db:\n  user: me\n  password: {M}\n  port: 5432",
@@ -258,4 +261,97 @@ FORMS: dict[str, str] = {
     "Doppler": f"dp.pt.{M}{M}{M}{M}{M}",
     "an Azure storage key": "A" * 86 + "==",
     "a packed release": f"H4sIAAAAAAAA{M}{M}{M}{M}",
+    "bootstrap of kubeadm": "abcdef.kx7rw0123456789q",
+    "K3s": "K10" + "ab" * 32 + f"::server:{M}",
+    "Okta": f"SSWS 00{M}{M}{M}",
+    "AWS session": f"FwoGZXIvYXdzE{M}{M}{M}",
+    "AWS session of STS": f"IQoJb3JpZ2luX2Vj{M}{M}{M}",
+    "Confluent": f"cflt{M}{M}{M}{M}{M}{M}",
+    "New Relic ingest": "0123456789abcdef" * 2 + "FFFFNRAL",
+    "NATS": "SUA" + "ABCDEFG2" * 6 + "ABCDEFG",
+    "age plugin": f"AGE-PLUGIN-YUBIKEY-1{M.upper()}{M.upper()}{M.upper()}",
+    "LangSmith": "lsv2_pt_" + "ab12" * 8 + "_abcdef0123",
+    "Cerebras": "csk-" + "ab12" * 12,
+    "Tavily": f"tvly-{M}{M}{M}{M}",
+    "Firecrawl": "fc-" + "ab12" * 8,
+    "Resend": f"re_{M}_{M}{M}{M}{M}",
+    "Neon": f"napi_{M}{M}{M}{M}{M}{M}{M}",
+    "Vercel": f"vcp_{M}{M}{M}{M}{M}{M}{M}",
+    "Netlify": f"nfp_{M}{M}{M}{M}{M}",
+    "Render": f"rnd_{M}{M}{M}{M}",
+    "Snyk": f"snyk_uat.{M}.{M}{M}{M}{M}",
+    "Atlassian scoped": f"ATSTT3xFfGF0{M}{M}{M}",
+    "a packed file": f"UEsDBBQAAAAIA{M}{M}{M}{M}{M}{M}",
+}
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+FILES: dict[str, str] = {  # that say more than a line does: they are planted whole, and not within other texts
+    "yaml with a question mark": f"? password\n: {M}\n",
+    "hcl here document": f"password = <<EOF\n{M}\nEOF\nx = 1\n",
+    "haproxy stats": f"stats auth admin:{M}\n",
+    "jaas users": f'org.apache.kafka.common.security.plain.PlainLoginModule required\n user_admin="{M}";\n',
+    "terraform state": '{"resources":[{"type":"random_password","instances":[{"attributes":{"result":"' + M + '"}}]}]}',
+    "terraform output": '{"outputs":{"db":{"value":"' + M + '","type":"string","sensitive":true}}}',
+    "redis acl": f"user app on >{M} ~* +@all\n",
+    "prometheus users": f"basic_auth_users:\n  admin: {M}\n",
+    "encoded address": f"u=postgres%3A%2F%2Fapp%3A{M}%40db%2Fx",
+    "chpasswd": f"echo 'root:{M}' | chpasswd\n",
+    "docker login from a pipe": f"echo {M} | docker login --password-stdin -u a\n",
+    "into a file": f"echo -n '{M}' > /run/token; run\n",
+    "into a list of users": f"printf 'admin:{M}' > /etc/htpasswd\n",
+    "snmpd": f"rocommunity {M} default\n",
+    "erlang": f'[{{rabbit, [{{default_pass, <<"{M}">>}}]}}].',
+    "ansible vault": "$ANSIBLE_VAULT;1.1;AES256\n" + M.encode().hex() * 3 + "\n",
+    "clixml": f'<SS N="Password">{M}</SS>',
+    "said": f"The password is {M}.\n",
+    "vault login": f"vault login {M}\n",
+    "vault kv": f"vault kv put secret/db value={M}\n",
+    "mc": f"mc alias set s3 http://m:9000 access {M}\n",
+    "htpasswd by a command": f"htpasswd -bc /x admin {M}\n",
+    "sqlplus": f"sqlplus scott/{M}@orcl @x.sql\n",
+    "lftp": f"lftp -u user,{M} ftp://h\n",
+    "gh": f"gh secret set FOO --body {M}\n",
+    "aws ssm": f"aws ssm put-parameter --name /x --type SecureString --value {M}\n",
+    "share": f"mount //u:{M}@h/s",
+    "table": f"user,password\nadmin,{M}\n",
+    "table with tabs": f"username\tpassword\nadmin\t{M}\n",
+    "german": f"kennwort: {M}\n",
+    "french": f"mot_de_passe: {M}\n",
+    "spanish": f"contraseña: {M}\n",
+    "russian": f"пароль: {M}\n",
+    "chinese": f"密码: {M}\n",
+    "a wide colon": f"password：{M}\n",
+    "html": f"&lt;password&gt;{M}&lt;/password&gt;",
+    "kotlin": f'val password: String = "{M}"',
+    "saml": f"SAMLResponse={M}\n",
+    "secret in yaml": f"a: 1\n---\nkind: Secret\nmetadata:\n  name: a\nstringData:\n  greeting: {M}\n---\nb: 1\n",
+    "secret in yaml, data first": f"data:\n  greeting: {M}\nkind: Secret\napiVersion: v1\n",
+    "secret in a list in yaml": f"items:\n- kind: Secret\n  stringData:\n    greeting: {M}\n",
+    "secret in flow style": f"{{kind: Secret, stringData: {{greeting: {M}}}}}\n",
+    "base64 in yaml": f"a: 1\npayload: {encoded(f'x=1{chr(10)}db.password={M}{chr(10)}')}\nb: 2\n",
+    "base64 of a key in yaml": f"x: {encoded(f'-----BEGIN PRIVATE KEY-----{chr(10)}{M}{chr(10)}')}\n",
+    "base64 in a command": f"echo {encoded(f'user=a{chr(10)}password={M}{chr(10)}')} | base64 -d\n",
+    "base64 of base64": encoded(encoded(f"a=1\npassword={M}\n")),
+    "base64 in lines": encodebytes(f"a=1\npassword={M}\n{'x=1 ' * 40}".encode()).decode(),
+}
+BODIES: dict[str, Any] = {  # credentials that are known by the fields around them
+    "parameter that is secret": {"parameters": [{"name": "a", "secret": True, "value": M}]},
+    "parameter of a type": {"fields": [{"type": "password", "value": M}]},
+    "labelled": {"fields": [{"label": "Password", "value": M}]},
+    "of CloudFormation": {"parameters": [{"ParameterKey": "DBPassword", "ParameterValue": M}]},
+    "header": {"headers": [{"headerName": "Authorization", "headerValue": M}]},
+    "literals": {"secretGenerator": [{"name": "a", "literals": [f"foo={M}"]}]},
+    "by user": {"passwordsByUser": {"alice": M}},
+    "kubeadm": {"certificateKey": M},
+    "heketi": {"parameters": {"restuserkey": M}},
+    "field of a Secret": {"kind": "Secret", "other": {"q": M}},
+    "spaced option": {"args": ["--password", "=", M]},
+    "empty option": {"args": ["--password=", M]},
+    "users of Traefik": {"args": [f"--basicauth.users=a:{M}"]},
+    "vault": {"command": ["vault", "login", M]},
+    "mc": {"command": ["mc", "alias", "set", "s3", "http://m", "a", M]},
 }

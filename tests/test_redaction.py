@@ -1,7 +1,9 @@
 """Credentials are known by names and by forms, in every shape, place and notation; what only refers to one stays."""
 
 import json
+import re
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ from collectors.redaction import Policy, redact, redact_json
 from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.policy import PatternError, checked
 from dashboard import environment
-from tests.credentials import FORMS, TEXTS, M
+from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
 from timeline import masks, queries, store
 from timeline.entries import Entry
@@ -258,6 +260,15 @@ REFERRING: dict[str, Any] = {
     "psql": {"command": ["psql", "-p", "5432", "-U", "me"]},
     "user and group": {"command": ["docker", "run", "-u", "1000:1000", "a:b"]},
     "image": {"image": "registry.example.org:5000/a/b:v1@sha256:" + "0a" * 32},
+    "quota": {"hard": {"secrets": "173", "count/secrets": 17}, "used": {"secrets": 3}},
+    "path of a key": {"data": {"f": "ssl_certificate_key certs/web.key;\nkeyring /etc/keep.pem;\n"}},
+    "an Event's name": {"name": "nginx1.17a9d8c7b6e5f4a3"},
+    "sentences": {
+        "message": "the password is required; token is invalid; the secret is mounted: password was changed."
+    },
+    "certificate in Base64": {"ca": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUIK"},
+    "words of a sentence": {"message": "echo hello > /tmp/x; stats auth; user app on the node > it"},
+    "columns": {"data": {"f": "name,age\nbob,7\n"}},
     "lease": {"holderIdentity": "scheduler-5d8f9c7b6-abcde_2f1e3c5d-aaaa-bbbb-cccc-0123456789ab"},
 }
 
@@ -275,6 +286,30 @@ def test_a_credential_of_a_well_known_program_never_comes_out(name: str) -> None
     if M in redact_json(orjson.dumps({"items": everything})).decode():
         assert [each for each in everything if M in json.dumps(redact(each))] == []
     out(everything[0])
+
+
+def shown(told: str) -> str:
+    """A text, and what the Base64 in it says."""
+    found = [told]
+    for run in re.findall(r"[A-Za-z0-9+/]{12,}={0,2}", told.replace("\\n", "")):
+        found.append(b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "replace") if len(run) % 4 != 1 else "")
+    return " ".join([*found, *(shown(each) for each in found[1:] if "=" in each or each.isalnum())])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_credential_in_a_file_never_comes_out(name: str) -> None:
+    for body in ({"kind": "ConfigMap", "data": {"file": FILES[name]}}, {"message": FILES[name]}):
+        assert M in shown(json.dumps(body, ensure_ascii=False)) or M.encode().hex() in json.dumps(body)
+        told = out(body)
+        assert M not in shown(told) and M.encode().hex() not in told
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_credential_is_known_by_the_fields_around_it(name: str) -> None:
+    assert M not in out(BODIES[name])
+    assert M not in out(
+        {"kind": "A", "spec": BODIES[name], "other": "x" * 2000} if "kind" not in BODIES[name] else BODIES[name]
+    )
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -422,6 +457,23 @@ HOSTILE = [
     "a-",
     "<a ",
     'password "',
+    "kind: Secret\ndata: {",
+    "data:\n",
+    "kind: Secret\n---\n",
+    "a,password\n",
+    "echo ",
+    "echo a > ",
+    "htpasswd -b ",
+    "&lt;a&gt;",
+    "%3A%2F%2F",
+    "user a >",
+    "password = <<EOF\n",
+    "cGFzc3dvcmQ6IHBsNG50ZWRRNw== ",
+    "vault kv put ",
+    "gh secret set ",
+    "password\n ",
+    "abcdef.",
+    "val password: a",
 ]
 
 
@@ -502,6 +554,11 @@ def test_masks_are_counted_by_why_they_stand_there() -> None:
     assert counts == {"name": 2, "form": 1, "copy": 1, "pattern": 0}
 
 
+def _sorted(raw: bytes, kind: str = "") -> bytes:
+    """An object with everything in it."""
+    return orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
+
+
 RECORDINGS = sorted(
     path for path in DATA.rglob("*") if path.is_file() and path.suffix in (".jsonl", ".json", ".yaml", ".gz")
 )
@@ -515,6 +572,8 @@ def test_findings_are_the_same_without_redaction(path: Path, monkeypatch: pytest
     except NotARecording:
         pytest.skip("it is no recording")
     monkeypatch.setattr("collectors.formats.without_credentials", lambda each: each)
+    for module in ("collectors.normalise.audit", "collectors.normalise.objects", "collectors.formats.own"):
+        monkeypatch.setattr(f"{module}.redact_json", _sorted)
     assert analyse([(path, path.name)], Limits()).document() == redacted
 
 

@@ -27,14 +27,15 @@ def word_set(words: str) -> frozenset[str]:
 
 
 _STEMS = word_set(  # at any place in a name, and at the end of a longer word: PGPASSWORD, authtoken
-    "password passwd passphrase passcode passwort secret token credential apikey accesskey privatekey secretkey "
+    "password passwd passphrase passcode passwort kennwort wachtwoord contrasena secret token "
+    "credential apikey accesskey privatekey secretkey "
     "authkey encryptionkey"
 )
 _LAST = word_set(  # only as the last word of a name
     "pass pw psw pswd pwd cred psk otp totp jwt dsn hmac connstr mnemonic netrc npmrc dockercfg dockerconfigjson "
     "connectionstring connstring connectionstr seedphrase recoverycode backupcode idrsa idecdsa iddsa ided pgpass "
     "requirepass masterauth bindpw rootpw adminpw userpw dbpw ldappw keytab cabundle authcode passkey fernet "
-    "logincookie snmpcommunity authpassword"
+    "logincookie snmpcommunity rocommunity rwcommunity authpassword samlresponse samlassertion senha"
 )
 _LAST_SCALAR = word_set(  # the same, where a map has more than the credential in it
     "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt webhook "
@@ -42,11 +43,12 @@ _LAST_SCALAR = word_set(  # the same, where a map has more than the credential i
 )
 _KEYS = word_set(  # a key of which kind is a credential
     "access account activation admin aes age algolia anthropic api app application auth authentication azure "
-    "backup bot ca client connection consumer cookie cosmos crypto customer datadog decrypt decryption deploy "
-    "device discord django dsa ec ecdsa ed encrypt encryption fernet flask function github gitlab google gpg hash "
+    "backup bot ca certificate client connection consumer cookie cosmos crypto customer datadog decrypt decryption "
+    "deploy device discord django dsa ec ecdsa ed encrypt encryption fernet flask function github "
+    "gitlab google gpg hash "
     "hmac host ingest ingestion instrumentation integration jwt licence license mailgun maps master newrelic "
-    "openai pgp preshared primary priv private product psk read recovery restic rndc root routing rsa salt sas "
-    "search secondary secret security seed sendgrid sentry server service session shared sign signing slack sops "
+    "openai pgp preshared primary priv private product psk read recovery restic restuser rndc root routing rsa salt "
+    "sas search secondary secret security seed sendgrid sentry server service session shared sign signing slack sops "
     "ssh ssl storage stripe subscription symmetric telegram tls transfer tsig twilio unseal user vault webhook wg "
     "wireguard wrapping write"
 )
@@ -85,7 +87,8 @@ _ONLY_REFER = frozenset(  # names that say otherwise than their words do
         "token-review",
     }
 )
-_ALL_SECRET = frozenset({"secureJsonData", "secureSettings", "secure_json_data", "secure_settings"})
+_ALL_SECRET = frozenset({"secureJsonData", "secureSettings", "secure_json_data", "secure_settings", "secretGenerator"})
+_FOREIGN = ("contraseña", "пароль", "密码", "密碼", "パスワード", "비밀번호")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _LONGEST = 512  # characters of a name
 
@@ -96,6 +99,8 @@ def grade(name: str) -> Grade:
     name = name[-_LONGEST:]
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
+        if any(each in name.lower() for each in _FOREIGN):
+            return Grade.WHOLE
     first, _, last = name.strip("/").rpartition("/")
     if last in _ONLY_REFER:
         return Grade.PLAIN
@@ -135,7 +140,7 @@ def _grade(words: list[str], before: str) -> Grade:
         return Grade.WHOLE
     if "sessionid" in (last, tail) or tail == "webhookurl":
         return Grade.SCALAR
-    if whole and not _refers(words, before):
+    if "".join(words[-3:]).endswith(("basicauthuser", "motdepasse")) or (whole and not _refers(words, before)):
         return Grade.WHOLE
     if (
         last in _LAST
@@ -166,12 +171,17 @@ def _has_key(words: list[str]) -> bool:
     ) or ("key", "material") in pairwise(words)
 
 
+def _tells_whose(words: list[str]) -> bool:
+    """`passwordsByUser` holds credentials and tells whose they are."""
+    return any(word in ("by", "for") and _is_stem(before) for before, word in pairwise(words))
+
+
 def _refers(words: list[str], before: str) -> bool:
     last = words[-1]
     if last == "key" and len(words) > 1 and words[-2] in _KEYS:
         return False  # secretKey, apiKey
     if last in _REFERS:
-        return True
+        return not _tells_whose(words)
     if "checksum" in words or "fingerprint" in words or before in _DIGESTS:
         return True
     if _DIGESTS.intersection(words) and not any(word.startswith("pass") for word in words):

@@ -42,6 +42,8 @@ _BEHIND = {  # words behind which the last of so many is a credential
     "authenticate_user": 2,
     "AUTH": 1,
 }
+_BEHIND_BOTH = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
+_FIRST = frozenset(["vault", "mc"])
 _NAME = re.compile(r"[\w.$/-]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
 _ALSO = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
@@ -61,7 +63,8 @@ def base(word: str) -> str:
 def may_be_arguments(words: list[Any]) -> bool:
     """Whether a list may be one of arguments: an option, an assignment, or a command is in it."""
     return any(
-        isinstance(word, str) and (word[:1] == "-" or "=" in word or word in _BEHIND or word[:3] == "/p:")
+        isinstance(word, str)
+        and (word[:1] == "-" or "=" in word or word in _BEHIND or word in _FIRST or word[:3] == "/p:")
         for word in words
     )
 
@@ -91,7 +94,11 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
             behind = _BEHIND[word]
         elif before == "set" and grade(word):
             behind = 1
-        pending = word if word.startswith(("-", "/p:")) and "=" not in word and not _is_text(word) else ""
+        elif (before, word) in _BEHIND_BOTH:
+            behind = _BEHIND_BOTH[before, word]
+        if word != "=" or not pending:  # --password = x, and --password= x
+            option = word.removesuffix("=")
+            pending = option if word.startswith(("-", "/p:")) and "=" not in option and not _is_text(word) else ""
         before = word
         yield (word, False) if found is None else (found, True)
 
@@ -156,6 +163,10 @@ def _is_pair(word: str) -> bool:
 
 def in_text(text: str) -> str:
     """A text without the credentials in the command lines in it."""
+    if "echo " in text or "printf " in text:
+        text = _PRINTED.sub(_printed, text)
+    if "htpasswd " in text:
+        text = _HTPASSWD.sub(rf"\1{BY_NAME}", text)
     if " -" not in text and "from-literal" not in text and not _BEHIND_IN.search(text):
         return text
     parts, at, known = list[str](), 0, 0
@@ -176,8 +187,33 @@ def in_text(text: str) -> str:
 
 _BEHIND_IN = re.compile(
     r"(\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|--from-literal[ =][^\s=]{1,200}="
+    r"|\br[ow]community6?[ \t]+"
+    r"|\b(?:sqlplus|sqlcl|expdp|impdp|sqlldr)[ \t]+(?:-\w{1,8}[ \t]+){0,3}[\w.$]{1,128}/"
+    r"|\blftp[ \t]+(?:-u|--user)[ \t]+[^\s,]{1,200},"
+    r"|\bAUTH[ \t]+PLAIN[ \t]+(?=[\w+/]{8})|\bgh[ \t]+secret[ \t]+set[^\n|;&]{0,200}?(?:--body|-b)[ \t=]+"
+    r"|\bSecureString[^\n|;&]{0,200}?--value[ \t=]+|\bconfig[ \t]+set[ \t]+--secret[ \t]+\S{1,200}[ \t]+"
+    r"|\bvault[ \t]+kv[ \t]+(?:put|patch)[ \t]+\S{1,200}[ \t]+[\w.-]{1,100}=|\bvault[ \t]+login[ \t]+"
+    r"|\bstats[ \t]+auth[ \t]+|\bmc[ \t]+(?:alias[ \t]+set|config[ \t]+host[ \t]+add)(?:[ \t]+\S{1,200}){3}[ \t]+"
     r"|\b(?:add_user|change_password|authenticate_user)[ \t]+\S{1,200}[ \t]+)(?!-|\[redacted)[^\s\"';|&]+"
 )
+
+
+_PRINTED = re.compile(  # into a program that reads a password, or into a file
+    r"(\b(?:echo|printf)[ \t]+(?:-\w{1,5}[ \t]+){0,3})(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}'|[^\s|<>;&\"']{1,500})"
+    r"([ \t]*(?:\|[^|;\n]{0,200}(?:-stdin\b|chpasswd)|>{1,2}[ \t]*([^\s;|&\"']{1,300})))"
+)
+_HTPASSWD = re.compile(
+    r"(\bhtpasswd[ \t]+-[A-Za-z]{0,5}b[A-Za-z]{0,5}(?:[ \t]+[^\s;|&<>]{1,300}){1,3}[ \t]+)"
+    r"(?!\[redacted|[-;|&<>])[^\s;|&<>\"']+(?=[\"']?[ \t]*(?:[;|&<>\r\n]|\Z))"
+)
+
+
+def _printed(match: re.Match[str]) -> str:
+    """What is written goes where a password is read, or where the file has the name of a credential."""
+    into, told = match[4], match[2].strip("\"'")
+    if harmless(told) or told.startswith("$") or (into and not grade(into)):
+        return match[0]
+    return f"{match[1]}{BY_NAME}{match[3]}"
 
 
 def _user(match: re.Match[str]) -> str:

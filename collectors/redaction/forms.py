@@ -23,7 +23,7 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "Amazon Web Services": r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{12,}|ABSK[A-Za-z0-9+/]{40,}={0,2}|bedrock-api-key-[\w+/=]{16,}",  # noqa: E501
     "Anthropic, OpenAI, OpenRouter": r"sk-(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|sk-[A-Za-z0-9]{32,}",
     "Artifactory": r"AKCp[A-Za-z0-9]{20,}|cmVmd[A-Za-z0-9]{50,}",
-    "Atlassian": r"AT(?:ATT3|CTT3|BB)[\w=-]{16,}|BBDC-[\w+/]{16,}",
+    "Atlassian": r"AT(?:ATT3|CTT3|STT3|BB)[\w=-]{16,}|BBDC-[\w+/]{16,}",
     "Buildkite, CircleCI": r"bk(?:ua|ct|aj)_[a-f0-9]{20,}|CCIP(?:AT|RJ)_[\w-]{16,}",
     "ClickHouse": r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])",
     "Clojars, Contentful": r"CLOJARS_[a-z0-9]{40,}|CFPAT-[\w-]{20,}",
@@ -69,16 +69,28 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "Tailscale, Trello, Typeform": r"tskey-[a-z]+-[\w-]{12,}|ATTA[a-f0-9]{32,}|tfp_[\w.=-]{32,}",
     "Tencent, Yandex": r"AKID[A-Za-z0-9]{13,}|AQVN[\w-]{30,}|t1\.[\w-]{4,}={0,2}\.[\w-]{40,}|YC[\w-]{38}(?![\w-])",
     "Twilio": r"SK[0-9a-fA-F]{32}(?![0-9A-Za-z])",
+    "Amazon Web Services, sessions": r"F[wQ]oGZXIvYXdzE[\w+/-]{20,}={0,2}|IQoJb3JpZ2luX2Vj[\w+/-]{20,}={0,2}",
+    "Cerebras, Firecrawl, LangSmith, Tavily": r"csk-[a-z0-9]{40,}|fc-[a-f0-9]{32}(?![\w-])"
+    r"|lsv2_(?:pt|sk)_[a-f0-9]{32}\w{0,20}"
+    r"|tvly-[\w-]{24,}",
+    "Neon, Netlify, Render, Resend, Snyk, Vercel": r"napi_[A-Za-z0-9]{40,}|nfp_[A-Za-z0-9]{30,}|rnd_[A-Za-z0-9]{24,}"
+    r"|re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}|snyk_[us]at\.[\w.-]{24,}|vc[pka]_[A-Za-z0-9]{40,}",
+    "NATS": r"S[UAONCX][A-Z2-7]{56}(?![A-Z0-9])",
+    "Confluent, Okta": r"cflt[A-Za-z0-9+/]{40,}|SSWS[ ]+[\w-]{20,}",
+    "K3s, RKE2": r"K10[a-f0-9]{64}::[^\s\"',]{4,}",
     "Discord": "|".join(rf"{first}[A-Za-z\d]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,}}" for first in "MNO"),
-    "age": r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
-    "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}",
+    "age": r"AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]{1,30})-1[A-Z0-9]{20,}",
+    "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}|UEsDB[\w+/-]{40,}={0,2}|QlpoO[\w+/-]{40,}={0,2}"
+    r"|KLUv/[\w+/-]{40,}={0,2}|eJ[wzyx][\w+/-]{60,}={0,2}",
 }
 _HELD = {  # those that begin with no letters of their own, by what surely stands in them
     "Q~": r"[\w~.]{3}\dQ~[\w~.-]{24,}",  # Azure
     ".atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}",  # HashiCorp Terraform
     "-us": r"[0-9a-f]{32}-us\d{1,2}(?![\w-])",  # Mailchimp
-    "NRAL": r"[a-f0-9]{36}NRAL",  # New Relic
+    "NRAL": r"[A-Fa-f0-9]{36}NRAL",  # New Relic
     ":A": r"\d{5,16}:A[\w-]{30,}",  # Telegram
+    # kubeadm; the name of an Event looks the same, and ends in hexadecimal digits
+    ".": r"[a-z0-9]{6}\.(?=[a-f0-9]{0,15}[g-z])(?=[a-z]{0,15}\d)[a-z0-9]{16}(?![\w.-])",
     "/": r"\d/\d{10,20}:[a-f0-9]{32}",  # Asana
     "==": r"[A-Za-z0-9+/]{86}==(?!=)",  # a storage key of Azure
 }
@@ -103,6 +115,7 @@ _HOOKS = (  # addresses that let in whoever knows them
     r"maker\.ifttt\.com/",
     r"hooks\.glip\.com/webhook/",
     r"chat\.googleapis\.com/v1/spaces/",
+    r"[\w.-]{1,80}/webhook/(?=[0-9a-f-]{32})",  # n8n
     r"[\w.-]{1,80}/api/webhooks?/(?=[\w/-]{16})",
 )
 
@@ -137,6 +150,7 @@ _KEY = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL
 )
 _PUTTY = re.compile(r"(PuTTY-User-Key-File-\d).*", re.DOTALL)
+_VAULT = re.compile(r"(\$ANSIBLE_VAULT;[\w.;-]{1,200})(?:\s{1,80}[0-9a-f]{16,})+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _SHORT = 14  # no form is shorter
 _LONGEST = 1 << 20  # characters of Base64 that are looked into
@@ -152,6 +166,8 @@ def without_forms(text: str) -> str:
         text = _PUTTY.sub(rf"\1{BY_FORM}", text)
     if "://" in text:
         text = _HOOK.sub(rf"\1{BY_FORM}", text)
+    if "$ANSIBLE_VAULT" in text:
+        text = _VAULT.sub(rf"\1 {BY_FORM}", text)
     if "$" in text or "{" in text:
         text = _HASH.sub(BY_FORM, text)
     text = _TOKEN.sub(BY_FORM, text)
@@ -165,10 +181,15 @@ def without_forms(text: str) -> str:
 
 def decoded(text: str) -> str | None:
     """What a text says that is nothing but Base64 of text; None of any other."""
-    if not 16 <= len(text) <= _LONGEST or len(text) % 4 or not _BASE64.fullmatch(text):
+    if not 16 <= len(text) <= _LONGEST or not _BASE64.match(text):
         return None
+    if "\n" in text:  # as base64 and PEM break it
+        text = "".join(text.split())
+    if not _BASE64.fullmatch(text):
+        return None
+    text = text.rstrip("=")
     try:
-        told = b64decode(text).decode()
+        told = b64decode(text + "=" * (-len(text) % 4)).decode()
     except (NotBase64, UnicodeDecodeError):
         return None
     return told if all(letter.isprintable() or letter in "\r\n\t" for letter in told) else None

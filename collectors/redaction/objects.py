@@ -33,6 +33,13 @@ _NAMING = (
     "variable",
     "setting",
     "option",
+    "label",
+    "title",
+    "type",
+    "parameterKey",
+    "ParameterKey",
+    "ParameterName",
+    "headerName",
 )
 _VALUING = (
     "value",
@@ -46,13 +53,19 @@ _VALUING = (
     "string",
     "stringValue",
     "text",
+    "parameterValue",
+    "ParameterValue",
+    "headerValue",
 )
 NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
 _SPECIAL = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector"})  # whose fields anybody may name
 _NEVER_BY_NAME = frozenset(
-    {"labels", "matchLabels", "nodeSelector", "stringMatch"}
-)  # that select, and so are seen anyway
+    {"labels", "matchLabels", "nodeSelector", "stringMatch", "hard", "used"}
+)  # that select, and so are seen anyway, or count
 _BYTES = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
+_OF_SECRETS = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})  # what of a Secret is none
+_FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")  # of a parameter: its value is a credential
+_GENERATED = re.compile(r"password|secret|token|private_key")  # of resources of Terraform
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters of a text that is worth being remembered
 _FORM = 14  # no credential that is known by its form is shorter
@@ -103,7 +116,7 @@ def _cleaned(value: Any, under: str, deep: int = 0) -> Any:
 
 def _clean_secret(body: dict[str, Any]) -> None:
     for key, value in body.items():
-        body[key] = _masked(value) if key in ("data", "stringData") else _cleaned(value, key)
+        body[key] = _cleaned(value, key) if key in _OF_SECRETS else _masked(value)
     metadata = body.get("metadata")
     if isinstance(metadata, dict) and "annotations" in metadata:
         metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
@@ -135,6 +148,10 @@ def clean_fields(body: dict[str, Any], under: str, deep: int = 0) -> None:
         renamed = _is_to_rename(key) or renamed
     if not _VALUES.isdisjoint(body):
         _clean_pair(body)
+        if "value" in body and any(body.get(each) is True for each in _FLAGS):
+            body["value"] = BY_NAME
+    elif "instances" in body and _GENERATED.search(str(body.get("type"))):
+        _clean_state(body["instances"])
     if renamed:
         _rename(body)
 
@@ -236,6 +253,13 @@ def _clean_pair(body: dict[str, Any]) -> None:
                     _mask_list(told, Grade.WHOLE, valuing, 0)
                 elif told is not None and not isinstance(told, bool) and not harmless(str(told)):
                     body[valuing] = BY_NAME
+
+
+def _clean_state(instances: Any) -> None:
+    """What Terraform remembers of a resource that is a credential."""
+    for each in instances if isinstance(instances, list) else ():
+        if isinstance(each, dict) and isinstance(told := each.get("attributes"), dict):
+            each["attributes"] = _masked(told)
 
 
 def _holds_secret(key: str, under: str) -> bool:
@@ -366,7 +390,7 @@ def _literal(quoted: str, deep: int) -> str:
 
 def _cannot_tell(told: str) -> bool:
     """Whether text lacks what all credentials are found by: a separator, or a length; or is a time."""
-    if " " in told or "=" in told or ">" in told or not told.isprintable():
+    if " " in told or "=" in told or ">" in told or "&" in told or not told.isprintable():
         return False
     if ":" in told or "%" in told or "(" in told or "@" in told:
         return told[-1] == "Z" and _TIME.fullmatch(told) is not None

@@ -16,6 +16,7 @@ class Span(NamedTuple):
 _BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # and the tag that YAML puts before a value
 _BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
 _QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
+_HERE = re.compile(r"<<[-~]?[\"']?(\w{1,64})[\"']?[ \t]*\r?\n")
 _REFERENCE = r"(?:\$\{[\w.:]{1,200}\}|\$\([\w.]{1,200}\)|\{\{[^{}\n\"'`]{0,200}\}\}|<[\w-]{1,60}>)"
 _REFERS = re.compile(rf"\\*[\"']?{_REFERENCE}\\*[\"']?(?=[\s,;&)}}\]<\"']|\\|\Z)")
 _FOLDER = (
@@ -24,7 +25,7 @@ _FOLDER = (
 )
 _HARMLESS = re.compile(
     rf"(?i:true|false|yes|no|on|off|null|none|nil|undefined|~|\[\]|\{{\}}|\*{{1,64}}|x{{3,64}}|<nil>|<none>)"
-    rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*"
+    rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*|[\w./-]{{1,200}}\.(?:pem|key|crt|cer|p12|pfx|jks|keytab)"
 )
 _SPEAKS = re.compile(  # what the kubelet and the API server say of objects
     r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints"
@@ -64,6 +65,8 @@ def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header
         return None
     if header and (match := _HEADER.match(text, start)):
         return _unless_harmless(text, start, match.end())
+    if text.startswith("<<", start) and (here := _HERE.match(text, start)):
+        return _here(text, here)
     if quote := _QUOTE.match(text, start):
         return _quoted(text, quote)
     if text[start] in _PAIRS:
@@ -109,6 +112,12 @@ def _quoted(text: str, quote: re.Match[str]) -> Span | None:
     if end < 0:
         end = len(text)
     return None if harmless(text[start:end]) else Span(start, end)
+
+
+def _here(text: str, opened: re.Match[str]) -> Span:
+    """The lines to the word that ends them: `<<EOF`."""
+    closed = re.compile(rf"(?m)^[ \t]*{opened[1]}\b").search(text, opened.end())
+    return Span(opened.end(), closed.start() if closed else len(text), f"{BY_NAME}\n")
 
 
 def _odd(text: str, start: int, end: int) -> bool:

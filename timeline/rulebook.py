@@ -20,7 +20,7 @@ from timeline.world import World
 
 # Raise it with every change after which a finding of the same entries is another one or is told in other words: what is
 # stored of older versions is then judged again (see `timeline.rejudging`).
-VERSION = 2
+VERSION = 3
 ATTEMPTS = 5  # at judging one source again; a worker may be stopped or lack memory
 
 

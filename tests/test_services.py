@@ -413,3 +413,11 @@ def test_a_pipe_tells_the_guard_that_the_supervisor_died(word: bytes) -> None:
             assert program.poll() is None
             program.terminate()
         assert program.wait(5) == -signal.SIGTERM
+
+
+def test_nobody_else_can_open_a_lock_and_so_hold_it(tmp_path: Path) -> None:
+    lock = tmp_path / "postgres.lock"
+    lock.touch(mode=0o644)  # as an earlier version made it
+    for path in (lock, tmp_path / "new.lock"):
+        with Supervisor(print) as supervisor, supervisor.locked("postgres", path, []):
+            assert path.stat().st_mode & 0o777 == 0o600

@@ -84,7 +84,7 @@ class Supervisor:
     @contextlib.contextmanager
     def locked(self, name: str, lock: Path, leftovers: Sequence[Path]) -> Iterator[None]:
         """Hold a program's lock for the time of the context, to work on its files while it does not run."""
-        with lock.open("ab") as file:
+        with _open_lock(lock) as file:
             self.wait(lambda: _try_lock(file), LOCK_SECONDS, _still_held(name, lock))
             for leftover in leftovers:
                 leftover.unlink(missing_ok=True)
@@ -195,7 +195,7 @@ class Supervisor:
         with contextlib.ExitStack() as opened:
             inherited = []
             if program.lock:
-                lock = opened.enter_context(program.lock.open("ab"))
+                lock = opened.enter_context(_open_lock(program.lock))
                 if not _try_lock(lock):
                     return False
                 inherited.append(lock.fileno())
@@ -220,6 +220,13 @@ class Supervisor:
             run.started = time.monotonic()
             run.retry = math.inf
         return True
+
+
+def _open_lock(path: Path) -> BinaryIO:
+    """Only its owner can open it: whoever can read a file can lock it, too."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    os.fchmod(descriptor, 0o600)  # an earlier version let everybody read it
+    return os.fdopen(descriptor, "ab")
 
 
 def _try_lock(file: BinaryIO) -> bool:

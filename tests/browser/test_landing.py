@@ -56,3 +56,10 @@ def test_nobody_is_left_out(page: Page, complaints: Complaints, size: ViewportSi
     assert complaints_of_axe(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide <= 0, "it scrolls sideways"
+
+
+@pytest.mark.usefixtures("recording")
+def test_an_alert_outside_of_the_view_is_marked_with_its_clock(page: Page) -> None:
+    """Not with its distance from the view: the banner tells another one, from the end of the object."""
+    landed(page, "pod=ring-steady-0&at=2026-11-21T08:05:00Z")
+    expect(page.locator(".axis .alert")).to_have_text("alert 08:05:00 ▸")

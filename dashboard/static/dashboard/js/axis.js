@@ -3,8 +3,7 @@
 
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
-import { duration } from "./lengths.js";
-import { ticks as clockTicks } from "./time.js";
+import { clock, day, ticks as clockTicks } from "./time.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
 const APART = 24; // px that creation numbers keep from each other
@@ -50,7 +49,8 @@ export function drawAxis(scene) {
 export function flagOf({ alert, view, width }, toPixel) {
   if (alert === null || alert === undefined) return null;
   const before = alert < view.start, after = alert > view.end;
-  const words = before ? `◂ alert ${duration(view.start - alert)} earlier` : after ? `alert ${duration(alert - view.end)} later ▸` : "alert";
+  const moment = day(alert) === day(view.start) ? clock(alert, 0) : `${day(alert)} ${clock(alert, 0)}`;
+  const words = before ? `◂ alert ${moment}` : after ? `alert ${moment} ▸` : "alert";
   const half = (words.length * CHARACTER) / 2 + 6;
   return { words, half, x: Math.min(Math.max(toPixel(alert), half), Math.max(half, width - half)) };
 }

@@ -79,6 +79,25 @@ class Index:
         return bisect_right(starts, at) - bisect_right(ends, at)
 
 
+def counted_otherwise(track: Track, was: Track) -> int | None:
+    """The drawn time from which `Index.tally` counts a life in another way than it did; None where it never does.
+
+    This may be long before the change that tells it: a Pod that is seen to run was active ever since the change before.
+    """
+    changed = _edges_of(track) ^ _edges_of(was)
+    return min((at[0] for _, _, at in changed), default=None)
+
+
+def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
+    """Where its spells begin (False) and end (True)."""
+    edges = set()
+    for key, start, end in _spells_of(track):
+        edges.add((key, False, start))
+        if end is not None:
+            edges.add((key, True, end))
+    return edges
+
+
 def _spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
     """Each with the key that it is counted under: the owner's UID and the name of the spell."""
     if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID

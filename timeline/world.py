@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from timeline.completeness import Completeness, losses
 from timeline.entries import Change, Entry, ObjectRef, Observation
-from timeline.index import Index
+from timeline.index import Index, counted_otherwise
 from timeline.ledger import Ledger, Memory
 from timeline.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.order import SECOND, At
@@ -138,6 +138,10 @@ class World:
                     lane.append(was)
                     continue
                 track.changed = since or 0
+                if was is not None and (counted := counted_otherwise(track, was)) is not None:
+                    track.changed = min(track.changed, counted)
+                if was is not None and (was.owner != track.owner or not was.references() <= track.references()):
+                    gone.append(was)  # as the child of that owner, and as what needs that name
                 lane.append(track)
                 changed.append(track)
                 if was:

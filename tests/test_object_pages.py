@@ -179,7 +179,7 @@ def test_a_finding_is_acknowledged_by_its_page_and_the_note_can_be_taken_back(cl
 def test_all_that_one_row_of_the_list_tells_is_acknowledged_together(client: Client, sample: Source) -> None:
     found = finding_of(sample, "service-gap", "ring-steady-0")
     address = f"/sources/{sample.pk}/findings/{found.identity}/"
-    assert "Also for ring-steady-1, -2, told in the same row" in told(client, address)
+    assert "Also for ring-steady-1, -2, shown in the same row of the lists" in told(client, address)
     client.post(address, {"act": "acknowledge", "note": "OPS-7", "others": "on"})
     gaps = [group for group in asked(client, sample, "findings")["findings"] if group["rule"] == "service-gap"]
     assert [group["acknowledged"]["note"] for group in gaps] == ["OPS-7", "OPS-7"]

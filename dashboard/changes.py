@@ -36,12 +36,18 @@ def line(action: str, **about: object) -> str:
 
 
 def note_command(action: str, **about: object) -> None:
-    """Write down what a command did, by whom of the machine's users, to a file that stays."""
+    """Write down what a command did, by whom of the machine's users, to a file that stays; where that cannot be
+    written, to the terminal."""
     try:
         by = getpass.getuser()
     except (KeyError, OSError):  # a container's number may have no name
         by = ""
-    handler = logging.FileHandler(_folder() / FILE, encoding="ascii", delay=True)
+    try:
+        handler = logging.FileHandler(_folder() / FILE, encoding="ascii")
+    except OSError as error:  # such as a file that root made; what was done stays done, and is told here instead
+        logger.warning("%s cannot be written: %s", FILE, error.strerror)
+        note(action, by=by, at="command line", **about)
+        return
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)
     propagates, logger.propagate = logger.propagate, False

@@ -200,6 +200,17 @@ def test_users_are_ordinary_unless_said_otherwise(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.django_db
+def test_a_file_of_changes_that_cannot_be_written_stops_no_command(
+    monkeypatch: pytest.MonkeyPatch, data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (data / "logs/changes.log").mkdir(parents=True)
+    with caplog.at_level("INFO", "causeline.changes"):
+        assert create("bob", GOOD, monkeypatch).is_active
+    assert "changes.log cannot be written" in caplog.text
+    assert 'action="createuser"' in caplog.text
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "password", "told"),
     [

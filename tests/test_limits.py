@@ -63,7 +63,7 @@ def test_there_is_a_variable_for_each_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert environment.limits() == Limits(*(list(VARIABLES).index(field) + 1 for field in Limits._fields))
 
 
-@pytest.mark.parametrize(("value", "words"), [("0", "is less than 1"), ("251", "can be 250 at most"), ("x", "whole")])
+@pytest.mark.parametrize(("value", "words"), [("0", "from 1 to 250"), ("251", "from 1 to 250"), ("x", "whole")])
 def test_a_limit_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, value: str, words: str) -> None:
     monkeypatch.setenv("CAUSELINE_DEPTH_LIMIT", value)
     with pytest.raises(environment.SettingError, match=words):

@@ -140,7 +140,8 @@ class Track:
         for moment in self.moments:
             if moment.change is Change.DELETED or moment.facts.deleting:
                 asked = moment.facts.asked
-                return asked if 0 < asked <= moment.time - SECOND else moment.time
+                began = moment.committed[0] if moment.entry.undated else moment.time
+                return asked if 0 < asked <= moment.time - SECOND else min(began, moment.time)
         return None if self.gone_by is None else self.last.time
 
     def told(self, fact: str) -> Any:

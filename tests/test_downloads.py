@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dashboard import downloads
 from dashboard.downloads import AT_ONCE, Busy, Download
 from tests.recordings import SAMPLE, entries_of
-from tests.running import Running, running
+from tests.running import TOKEN, WITH_TOKEN, Running, running
 from tests.test_services import eventually
 from timeline import store
 from timeline.pipeline import ingest
@@ -55,7 +55,8 @@ def begun(served: Running) -> socket.socket:
     """A reader that has asked, and reads no further than the head of the answer."""
     address = urlsplit(served.address)
     reader = socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=60)
-    reader.sendall(b"GET /api/sources/1/recording HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    head = f"GET /api/sources/1/recording HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+    reader.sendall(head.encode())
     assert reader.recv(12) == b"HTTP/1.1 200"
     return reader
 
@@ -84,7 +85,7 @@ def asked(served: Running) -> tuple[int, bytes]:
     """The status and the content of a download that is read to its end."""
     connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=60)
     with closing(connection):
-        connection.request("GET", "/api/sources/1/recording")
+        connection.request("GET", "/api/sources/1/recording", headers=WITH_TOKEN)
         answer = connection.getresponse()
         return answer.status, answer.read()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from timeline.lengths import Length
 
-CASES = json.loads((Path(__file__).parent / "data/lengths.json").read_text())
+CASES = json.loads((Path(__file__).parent / "lengths.json").read_text())
 SIZES = {"h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "µs": 1}
 TIMES = st.integers(0, 2 * 86_400_000_000) | st.integers(0, 2_000_000)
 

@@ -19,8 +19,9 @@ from packaging.requirements import Requirement
 from tests.variables import ROOT
 
 TOP_LEVEL = {
-    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "bench",
-    "collectors", "dashboard", "deploy", "docker-compose.yml", "docs", "manage.py", "pyproject.toml",
+    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md",
+    "SECURITY.md", "bench", "collectors", "dashboard", "deploy", "docker-compose.yml", "docs", "manage.py",
+    "pyproject.toml",
     "requirements-dev.lock", "requirements.lock", "templates", "tests", "timeline",
 }  # fmt: skip
 BUILT_FROM = ("collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml")

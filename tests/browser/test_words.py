@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-CASES = json.loads((Path(__file__).parent.parent / "data/lengths.json").read_text())
+CASES = json.loads((Path(__file__).parent.parent / "lengths.json").read_text())
 Within = tuple[int, int | None]  # µs before and after the drawn time
 SECOND = 1_000_000
 AT = 1795247551 * SECOND  # 07:52:31

@@ -1,5 +1,5 @@
 // How long something took, as exactly as it is known, and the words for it. Pure. timeline/lengths.py follows the same
-// rules; both are held against tests/data/lengths.json. A length is {least, most} in µs; `most` is null where nothing
+// rules; both are held against tests/lengths.json. A length is {least, most} in µs; `most` is null where nothing
 // bounds it.
 
 const MILLISECOND = 1_000, SECOND = 1_000_000, MINUTE = 60_000_000, HOUR = 3_600_000_000;

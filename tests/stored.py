@@ -1,8 +1,10 @@
-"""What the tables hold of a source, told without the keys that rows happen to have."""
+"""What the tables hold of a source, without the keys that rows happen to have; and a way to act beside a test."""
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
-from django.db import connection
+from django.db import connection, connections
 
 from timeline import store
 from timeline.models import Finding, Source, Track
@@ -111,3 +113,21 @@ def everything() -> str:
             cursor.execute(f'SELECT to_jsonb("row")::text FROM "{table}" AS "row"')
             found += [text for (text,) in cursor]
     return "\n".join(found)
+
+
+def beside(act: Callable[[], object]) -> None:
+    """Call a function as another process would: on a database connection of its own, whose changes are committed."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive() and not failures, failures

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -24,6 +23,7 @@ from collectors import importing, imports, receiving, tasks
 from collectors.formats import Limits, NotARecording
 from tests import stored
 from tests.recordings import SAMPLE, lines_of
+from tests.stored import beside
 from timeline import pipeline, store
 from timeline.entries import Entry
 from timeline.models import Finding, Source, Track, Upload
@@ -72,24 +72,6 @@ def _no_old_tables() -> None:
 
 def nothing_is_left() -> bool:
     return not (Source.objects.exists() or Track.objects.exists() or Finding.objects.exists() or stored.tables())
-
-
-def beside(act: Callable[[], object]) -> None:
-    """Do it as another process would: on a connection of its own, committed."""
-    failures = []
-
-    def run() -> None:
-        try:
-            act()
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive() and not failures, failures
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """What an older version of the rules has judged is judged again: from what is stored, with nothing lost."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import orjson
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from django.db.models import F, Func, JSONField, Value
 from django.test import Client
 
@@ -16,6 +15,7 @@ from collectors.tasks import judge_again
 from tests import stored
 from tests.live import batches, observations
 from tests.recordings import ROOT, SAMPLE
+from tests.stored import beside
 from timeline import chunks, exports, live, pipeline, queries, rejudging, store
 from timeline.models import Cluster, Finding, Occurrence, Source, Track
 from timeline.rulebook import ATTEMPTS, VERSION
@@ -244,21 +244,3 @@ def test_a_source_that_has_ended_is_judged_again_by_the_task(disconnected: bool)
     assert "755 µs late" not in texts(source)
     source.refresh_from_db()
     assert source.judged == VERSION
-
-
-def beside(act: Callable[[], object]) -> None:
-    """Do it as another process would: on a connection of its own, committed."""
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            act()
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive() and not failures, failures

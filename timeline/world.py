@@ -67,8 +67,8 @@ class World:
         return time
 
     def watched_after(self, time: int, length: int) -> int:
-        """How much of the time after a drawn one the source covers, up to `length`, microseconds. A judgement that
-        asked is made again until all of it has passed."""
+        """Return how much of the time after a drawn time the source covers, in microseconds and at most `length`. A
+        judgement that asks this is made again until all of that time has passed."""
         end = self._ledger.last if self.horizon is None else self.horizon[1]
         if self.live and end - time >= length:
             return length  # it only grows
@@ -138,10 +138,11 @@ class World:
                     lane.append(was)
                     continue
                 track.changed = since or 0
-                if was is not None and (counted := counted_otherwise(track, was)) is not None:
-                    track.changed = min(track.changed, counted)
-                if was is not None and (was.owner != track.owner or not was.references() <= track.references()):
-                    gone.append(was)  # as the child of that owner, and as what needs that name
+                if was and self.reads:
+                    if (counted := counted_otherwise(track, was)) is not None:
+                        track.changed = min(track.changed, counted)
+                    if was.owner != track.owner or not was.references() <= track.references():
+                        gone.append(was)  # as the child of that owner, and as what needs that name
                 lane.append(track)
                 changed.append(track)
                 if was:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def kept(data_dir: Path, name: str) -> str:
-    """The secret in this file of the data directory, which is made where there is none."""
+    """Return the secret in this file of the data directory. The file is made where there is none."""
     file = data_dir / name
     if not file.exists():
         descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600

@@ -57,7 +57,7 @@ def ask(site: Running, path: str, method: str = "GET", body: str = "", **headers
 
 
 def session(site: Running) -> str:
-    """The cookie of somebody who came by the address that `causeline up` prints."""
+    """Return the cookie of somebody who opened the address that `causeline up` prints."""
     return ask(site, f"/?token={token_of(site)}").cookie("causeline_session")
 
 

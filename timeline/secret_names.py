@@ -1,4 +1,4 @@
-"""Pure: which names of fields, variables and options say that their value is a credential.
+"""Pure: this table says which names of fields, variables and options mark their value as a credential.
 
 This is the one table of names. `collectors/redaction` masks by it, and what is remembered of custom resources leaves
 out values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and

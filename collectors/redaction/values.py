@@ -50,7 +50,7 @@ def harmless(value: str) -> bool:
 
 
 def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header: bool = False) -> Span | None:
-    """The credential that begins there, behind its name; None where there is none.
+    """Return the credential that begins there, behind its name, or None where there is none.
 
     `line`: its name begins the line, so that it ends with the line. `block`: it may stand in the lines below. `whole`:
     it may be a list or a map. `header`: it is of an HTTP header, and ends with its quotes.

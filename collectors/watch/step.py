@@ -24,7 +24,7 @@ _ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt
 
 
 class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
-    """Begins after the pool has forked its processes, and ends as soon as the worker is asked to stop.
+    """This step begins after the pool has forked its processes, and ends as soon as the worker is asked to stop.
 
     A worker that only does what is periodic watches nothing.
     """

@@ -84,7 +84,7 @@ def nobody() -> Account:
 
 
 def give(folder: Path, account: Account | None) -> None:
-    """Make a folder and what is in it the account's. Its parents stay as they are.
+    """Hand a folder and everything in it to the account. The folder's parents stay as they are.
 
     An entry changes hands only if it belongs to whoever owns the folder that it lies in. No link is followed, and a
     file with several names is left alone: one of them may be another place's, such as /etc/shadow.

@@ -123,7 +123,7 @@ def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | Non
 
 
 def _tried(view: View | None, account: Account) -> str:
-    """Nothing if this Python runs Causeline's code as the account, else why not. Called in a process of its own."""
+    """Return "" if this Python can run Causeline's code as the account, else the reason. Call it in its own process."""
     if view:
         enter(view, account)
     _become(account, Path("/"))

@@ -74,7 +74,7 @@ def is_kind(group: str, kind: str, asked: str) -> bool:
 
 
 def is_resource(group: str, resource: str, asked: str) -> bool:
-    """The same of a resource: pods."""
+    """Return whether a link that names a kind or resource, such as `po` or `pods`, means this resource."""
     name, _, within = asked.lower().partition(".")
     names = {name, plural(name), plural(_SHORT.get(name, name))}
     return resource in names and (not within or within == group)

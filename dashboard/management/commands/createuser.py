@@ -32,7 +32,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{user.username} is {what}.")
 
     def _password(self, user: User) -> str:
-        """Of the environment, or asked for until it is good. Raises ValidationError."""
+        """Return the password from the environment, or ask for one until it is accepted. Raises ValidationError."""
         if given := os.environ.get("CAUSELINE_PASSWORD"):
             validate_password(given, user)
             return given

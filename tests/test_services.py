@@ -373,6 +373,27 @@ def test_a_program_that_dies_is_started_again_after_longer_and_longer_pauses(
         supervisor.refuse_deaths()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which processes have a file open")
+def test_a_process_that_outlives_its_program_does_not_keep_it_from_starting_again(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    code = (
+        "import os, pathlib, signal, time\n"
+        "pathlib.Path('runs').open('a').write('x')\n"
+        "if not os.fork():\n"
+        "    os.setsid()\n"
+        "    pathlib.Path('forked').touch()\n"
+        "time.sleep(100)"
+    )
+    supervisor.start(python(tmp_path, "forking", code, lock=tmp_path / "lock"))
+    runs = tmp_path / "runs"
+    supervisor.wait(lambda: runs.exists() and runs.read_text() == "x", 10, "it did not start")
+    [leader] = [run.process.pid for run in supervisor._runs() if run.process]
+    supervisor.wait((tmp_path / "forked").exists, 10, "it did not fork")
+    os.kill(leader, signal.SIGKILL)
+    supervisor.wait(lambda: runs.read_text() == "xx", 10, "it was not started again")
+
+
 def test_stopping_kills_what_does_not_listen_and_what_a_program_left_in_its_group(
     supervisor: Supervisor, said: list[str], tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_SECONDS = 0.05
 LOCK_SECONDS = 15
 LONGEST_PAUSE_SECONDS = 30
+SURVIVOR_SECONDS = 2
 SETTLED_SECONDS = 60
 LOG_LIMIT_BYTES = 10 * 1024**2
 LOG_CHECK_SECONDS = 10
@@ -147,7 +148,8 @@ class Supervisor:
                 self._note_death(run, now)
             elif not run.process and now >= run.retry:
                 try:
-                    self._spawn(run)
+                    if not self._spawn(run) and run.program.lock and now >= run.retry + SURVIVOR_SECONDS:
+                        _kill_holders(run.program.lock)
                 except OSError as error:  # no memory, no disk: it may pass, and the others go on
                     self._say(f"{run.program.name} cannot be started: {error}")
                     run.retry = now + LONGEST_PAUSE_SECONDS
@@ -235,6 +237,19 @@ def _try_lock(file: BinaryIO) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _kill_holders(lock: Path) -> None:
+    """End the processes that a dead program has left behind; its lock was ours, so nobody else can hold it.
+
+    A process of PostgreSQL has a session of its own, and can wait for a killed neighbour for ever. Linux only.
+    """
+    locked = lock.stat()
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        pid = int(descriptor.parts[2])
+        with contextlib.suppress(OSError):
+            if pid != os.getpid() and os.path.samestat(descriptor.stat(), locked):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _still_held(name: str, lock: Path | None) -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import connecting, environment, judging, recording, replaying, serving
+from dashboard import __version__, connecting, environment, judging, recording, replaying, serving
 from dashboard.launcher import PORTS
 from dashboard.services import ServiceError, Stopped
 from dashboard.terminal import say
@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     parser = argparse.ArgumentParser(prog="causeline", description="Kubernetes reconciliation timelines.")
+    parser.add_argument("--version", action="version", version=f"causeline {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("up", parents=[serve], help="start everything, until Ctrl-C")
     command.set_defaults(run=serving.up)

@@ -3,8 +3,6 @@
 Django's template engine alone is used, without its settings, which is why all values handed to it are text.
 """
 
-import importlib.metadata
-import tomllib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +11,7 @@ from django.template import Context, Engine
 from django.utils.safestring import mark_safe
 
 from collectors.analysis import Analysis
-from dashboard import figures, inlining, wording
+from dashboard import __version__, figures, inlining, wording
 from dashboard.catalogue import sections, words
 from dashboard.turning import shown
 from timeline import documents, outline
@@ -158,7 +156,7 @@ def _assets() -> dict[str, Any]:
         "module": inlining.module("js/report/report.js", _STAND_INS),
     }
     return {
-        "version": version(),
+        "version": __version__,
         "logo": inlining.data_url(inlining.STATIC / "logo.svg"),
         # Plotly fills the second, empty sheet by calls, which no policy forbids; else it would add one of its own.
         "policy": inlining.policy(scripts.values(), [styles, ""]),
@@ -166,15 +164,6 @@ def _assets() -> dict[str, Any]:
         "scripts": {name: mark_safe(code) for name, code in scripts.items()},
         "skeletons": figures.skeletons(),
     }
-
-
-def version() -> str:
-    """Of Causeline: as installed, else as the checkout says."""
-    try:
-        return importlib.metadata.version("causeline")
-    except importlib.metadata.PackageNotFoundError:
-        project = tomllib.loads((_HOME.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        return str(project["version"])
 
 
 def _title(name: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.variables import ROOT
 
-ROOT_PAGES = [ROOT / name for name in ("README.md", "SECURITY.md")]
+ROOT_PAGES = [ROOT / name for name in ("CHANGELOG.md", "README.md", "SECURITY.md")]
 PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

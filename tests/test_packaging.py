@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from dashboard import __version__
 from tests.variables import ROOT
 
 TOP_LEVEL = {
@@ -108,6 +109,12 @@ def test_the_installed_command_explains_itself(installed: Path) -> None:
     assert "demo" in result.stdout
 
 
+def test_the_wheel_and_its_command_say_the_version(wheel: Path, installed: Path) -> None:
+    assert wheel.name.startswith(f"causeline-{__version__}-")
+    result = run([installed / "causeline", "--version"], installed.parent.parent)
+    assert result.stdout == f"causeline {__version__}\n"
+
+
 def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
     where = in_installed(installed, "import dashboard, timeline, collectors\nprint(dashboard.__file__)")
     assert where.startswith(str(installed.parent))
@@ -137,8 +144,7 @@ def test_the_installed_command_writes_a_report(installed: Path, tmp_path: Path) 
     recording = ROOT / "tests/rules/service-gap/quiet-collection-deleted.jsonl"
     result = run([installed / "causeline", "report", recording, "-o", tmp_path / "report.html"], tmp_path)
     assert result.returncode == 0, result.stderr
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert f"Causeline {version}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"Causeline {__version__}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def vendored() -> list[Path]:

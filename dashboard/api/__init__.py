@@ -5,7 +5,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.utils import check_csrf
 
-from dashboard import guard
+from dashboard import __version__, guard
 from dashboard.api import clusters, objects, sources, uploads, windows
 from dashboard.api.answers import problem
 from timeline.models import Finding, Source, Track, Upload
@@ -25,7 +25,7 @@ def _allowed(request: HttpRequest) -> bool:
     return True
 
 
-api = NinjaAPI(title="Causeline", docs_url="/docs", auth=_allowed)
+api = NinjaAPI(title="Causeline", version=__version__, docs_url="/docs", auth=_allowed)
 for router in (sources.router, clusters.router, windows.router, objects.router, uploads.router):
     api.add_router("", router)
 

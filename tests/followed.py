@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from collectors.replay import Replay
@@ -19,6 +20,7 @@ from timeline.world import World
 Seen = tuple[str, int | None, str]  # UID, revision, change
 
 
+@cache
 def taped(path: Path) -> Tape:
     return tape([(path, path.name)])
 

@@ -1,6 +1,7 @@
 """A running Causeline: web and worker in processes of their own, on a database of their own; each can be killed."""
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -9,28 +10,32 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+import redis
 
 from dashboard.launcher import PERIODIC
+from tests.services import VALKEY_DATABASES, WORKER
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 TOKEN = "the-start-up-token-of-the-tests-0123456789"
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
 _STOP_SECONDS = 15
-_numbers = count()
+_PORTS = 1_000  # from 10 000 on, for each worker of pytest-xdist: below what the kernel gives, and what Valkeys take
+_last_port = secrets.randbelow(_PORTS)
+_brokers = set(range(1, VALKEY_DATABASES))
 
 
 class Running:
     """What runs of Causeline, and its address, which stays when a part is started anew."""
 
     def __init__(self, folder: Path, database: str, broker: str, settings: dict[str, str]) -> None:
-        self.port = port = _free_port()
+        self.port = port = free_port()
         self.address = f"http://127.0.0.1:{port}"
         self.door = f"{self.address}/?token={TOKEN}"
         self.data = folder / "data"
@@ -113,28 +118,65 @@ class Running:
 @contextmanager
 def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
     """Web and worker, unless other parts are named, with these variables in their environment."""
-    server, name = os.environ["DATABASE_URL"], f"causeline_browser_{os.getpid()}_{(number := next(_numbers))}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    broker = _database_named(os.environ["REDIS_URL"], str(9 + number % 7))
+    server, number = os.environ["DATABASE_URL"], _brokers.pop()
+    name, broker = f"causeline_running_{os.getpid()}_{number}", _broker(number)
+    _create_database(name, template=_migrated())
     started = Running(folder, _database_named(server, name), broker, settings)
     try:
-        started.manage("migrate", "-v0")
+        with redis.Redis.from_url(broker) as client:
+            client.flushdb()  # the tasks of whoever had this number before
         for part in parts or ("web", "worker"):
             started.start(part)
         yield started
     finally:
         started.stop()
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        _drop_database(name)
+        _brokers.add(number)
+
+
+@cache
+def _migrated() -> str:
+    """The name of a database that has all tables and no rows; the others are copied from it."""
+    name = f"causeline_migrated_{WORKER}"
+    _drop_database(name)
+    _create_database(name)
+    command = [sys.executable, "manage.py", "migrate", "-v0"]
+    environment = os.environ | {"DATABASE_URL": _database_named(os.environ["DATABASE_URL"], name)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return name
+
+
+def _create_database(name: str, template: str = "template1") -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+
+
+def _drop_database(name: str) -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+def _broker(number: int) -> str:
+    """The tests' own Valkey database is the first of those that are theirs; servers have the others."""
+    own = urlsplit(os.environ["REDIS_URL"])
+    return urlunsplit(own._replace(path=f"/{int(own.path.strip('/') or 0) + number}"))
 
 
 def _database_named(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
+def free_port() -> int:
+    """A port that nobody listens on. No other test is given it, so it stays free until it is used."""
+    global _last_port
+    while True:
+        _last_port = (_last_port + 1) % _PORTS
+        port = 10_000 + _PORTS * int(WORKER.removeprefix("gw") or 9) + _last_port
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                continue
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port

@@ -1,7 +1,10 @@
-"""A pytest plugin: gives the tests a real PostgreSQL and Valkey, unless DATABASE_URL and REDIS_URL name some.
+"""A pytest plugin: it gives the tests a real PostgreSQL and Valkey, unless DATABASE_URL and REDIS_URL name some.
 
 It is loaded with `-p`, so it sets the environment before pytest-django reads the settings. The servers run in a
-process of their own that ends when its standard input does: however pytest goes, they go, and their data with them.
+process of their own that ends when its standard input does: however pytest ends, the servers and their data go too.
+
+With `pytest -n`, every worker of pytest-xdist starts servers of its own, so that no test meets what another one does
+to a server. The process that only distributes the tests starts none.
 """
 
 import json
@@ -10,21 +13,30 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 STOP_SECONDS = 30
+DISTRIBUTING = "postgresql:///each-worker-of-the-tests-starts-its-own"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+VALKEY_DATABASES = 5  # for one worker, of the 16 that a Valkey has: the tests' own, and those of running servers
 VARIABLES = {
     "CAUSELINE_SECRET_KEY": "only for the tests of Causeline, which sign nothing",
     "CAUSELINE_CREDENTIALS_KEY": "only for the tests of Causeline!",
     "CAUSELINE_LOGIN": "open",
 }
 
+_servers: "subprocess.Popen[str] | None" = None
+_data: tempfile.TemporaryDirectory[str] | None = None
 
-def _start() -> "subprocess.Popen[str]":
+
+def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
+    """Start a PostgreSQL and a Valkey; return their process and database_url, redis_url and data_dir."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "dashboard.services"],
+        [sys.executable, "-m", "dashboard.services", *options],
         cwd=Path(__file__).parent.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -35,31 +47,51 @@ def _start() -> "subprocess.Popen[str]":
     line = process.stdout.readline()
     if not line:
         raise pytest.UsageError("The test servers did not start; the reason stands above.")
-    served = json.loads(line)
-    os.environ["DATABASE_URL"] = served["database_url"]
-    os.environ["REDIS_URL"] = served["redis_url"]
-    os.environ["CAUSELINE_DATA_DIR"] = served["data_dir"]
-    return process
+    addresses: dict[str, str] = json.loads(line)
+    return process, addresses
 
 
-SERVERS = None if {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() else _start()
-OWN_DATA = None if "CAUSELINE_DATA_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="causeline-tests-")
-if OWN_DATA:
-    os.environ["CAUSELINE_DATA_DIR"] = OWN_DATA.name
-for _name, _value in VARIABLES.items():
-    os.environ.setdefault(_name, _value)
+def stop(process: "subprocess.Popen[str]") -> None:
+    """Cut the leash of servers, and wait until everything is gone."""
+    assert process.stdin and process.stdout
+    process.stdin.close()
+    process.stdout.close()
+    process.wait(STOP_SECONDS)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    """Set the environment before pytest-django reads it."""
+    global _servers, _data
+    distributes = not WORKER and bool(getattr(early_config.known_args_namespace, "numprocesses", None))
+    given = {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() and os.environ["DATABASE_URL"] != DISTRIBUTING
+    if distributes:
+        os.environ["PYTEST_PLUGINS"] = "tests.services"  # workers load what -p names too late, after pytest-django
+    if distributes and not given:
+        os.environ |= {"DATABASE_URL": DISTRIBUTING, "REDIS_URL": "redis://each-worker-starts-its-own"}
+    elif given and WORKER:
+        database = VALKEY_DATABASES * int(WORKER.removeprefix("gw") or 0)
+        os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{database}").geturl()
+    elif not given:
+        _servers, served = start()
+        os.environ["DATABASE_URL"], os.environ["REDIS_URL"] = served["database_url"], served["redis_url"]
+        os.environ["CAUSELINE_DATA_DIR"] = served["data_dir"]
+    if "CAUSELINE_DATA_DIR" not in os.environ or (WORKER and not _servers):
+        _data = tempfile.TemporaryDirectory(prefix="causeline-tests-")
+        os.environ["CAUSELINE_DATA_DIR"] = _data.name
+    for name, value in VARIABLES.items():
+        os.environ.setdefault(name, value)
+    return (yield)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """Cut the leash, and wait until everything is gone."""
-    if SERVERS and SERVERS.stdin and SERVERS.stdout:
+    """Stop the servers that were started, and remove what the tests have written."""
+    if _servers:
         _remove_own(Path(os.environ["CAUSELINE_DATA_DIR"]))
-        SERVERS.stdin.close()
-        SERVERS.stdout.close()
-        SERVERS.wait(STOP_SECONDS)
-    if OWN_DATA:
-        OWN_DATA.cleanup()
+        stop(_servers)
+    if _data:
+        _data.cleanup()
 
 
 def _remove_own(data_dir: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_launcher import OWN_SERVERS, causeline, free_port
+from tests.running import free_port
+from tests.test_launcher import OWN_SERVERS, causeline
 from tests.test_services import descendants, eventually, processes
 from tests.visitor import Visitor
 

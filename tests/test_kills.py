@@ -16,7 +16,8 @@ import zstandard
 from bench.larger import repeated
 from dashboard.services.servers import addresses_of
 from tests.recordings import SAMPLE
-from tests.test_launcher import OWN_SERVERS, causeline, finished, free_port
+from tests.running import free_port
+from tests.test_launcher import OWN_SERVERS, causeline, finished
 from tests.test_services import descendants, eventually, processes
 from tests.visitor import Visitor
 

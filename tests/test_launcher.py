@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
+from tests.running import free_port
 from tests.test_services import CHECKOUT, descendants, eventually, processes, watchers_of
 from tests.visitor import Visitor
 
@@ -73,12 +74,6 @@ def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:
     with causeline(*arguments, **variables) as process:
         output, errors = process.communicate(timeout=60)
     return process.returncode, output, errors
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_help_is_quick_because_it_needs_no_django() -> None:

@@ -13,13 +13,11 @@ from django.db import DatabaseError, InterfaceError, connection
 from collectors.replay import Replay, serve
 from tests.followed import changes_of, connected, expected, found, found_anew, taped, watched
 from tests.recordings import SAMPLE
-from tests.services import SERVERS
 from tests.test_services import eventually
-from tests.watching import Workers, kill_server
+from tests.watching import Servers, Workers
 from timeline.models import Cluster, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
-own_servers = pytest.mark.skipif(SERVERS is None, reason="only servers that the tests have started are killed")
 TAPE = taped(SAMPLE)
 RESOURCES = {
     "pods", "services", "endpoints", "events", "deployments.apps", "replicasets.apps", "jobs.batch.volcano.sh",
@@ -30,10 +28,10 @@ STEP = 40  # commits
 
 
 class Scene:
-    """Two workers, two clusters."""
+    """Two workers and two clusters, on servers of their own."""
 
-    def __init__(self, workers: Workers, replays: list[Replay], clusters: list[Cluster]) -> None:
-        self.workers, self.replays, self.clusters = workers, replays, clusters
+    def __init__(self, servers: Servers, workers: Workers, replays: list[Replay], clusters: list[Cluster]) -> None:
+        self.servers, self.workers, self.replays, self.clusters = servers, workers, replays, clusters
         self.played = 0
 
     def play(self, commits: int = STEP) -> None:
@@ -71,9 +69,10 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    with connection.cursor() as cursor:
-        cursor.execute("CHECKPOINT")  # else a killed PostgreSQL first does again what all tests before have done
     with ExitStack() as stack:
+        servers = Servers()
+        stack.callback(servers.stop)
+        stack.enter_context(servers.used())
         workers = Workers(tmp_path)
         stack.callback(workers.stop_all)
         workers.start("a")
@@ -81,7 +80,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         options: dict[str, Any] = {"speed": 100_000, "paused": True, "bookmark_seconds": 1}
         replays = [stack.enter_context(serve(TAPE, **options)) for _ in range(2)]
         clusters = [connected(replay, tmp_path, f"cluster-{number}") for number, replay in enumerate(replays)]
-        began = Scene(workers, replays, clusters)
+        began = Scene(servers, workers, replays, clusters)
         eventually(lambda: sorted(began.holders()) == ["a", "b"], 60)
         eventually(lambda: all(watched(cluster) >= RESOURCES for cluster in clusters), 30)
         yield began
@@ -119,14 +118,13 @@ def test_workers_that_stop_die_and_freeze_hand_over_what_they_watch(scene: Scene
     everything_is_there(scene)
 
 
-@own_servers
 @pytest.mark.parametrize("server", ["postgres", "valkey"])
 def test_a_server_that_is_killed_costs_nothing(scene: Scene, server: str) -> None:
     scene.play(200)
     scene.eventually(scene.stored)
     for _ in range(2):
         scene.play()
-        kill_server(server)
+        scene.servers.kill(server)
         began = time.monotonic()
         scene.play()
         scene.eventually(scene.stored)

@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from django.core.management import call_command
 from django.db import connection
 
-from tests.services import SERVERS
+from dashboard.environment import database
+from tests import services
 from tests.test_services import descendants, processes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,11 +26,9 @@ class Workers:
     def __init__(self, folder: Path, **settings: str) -> None:
         self._folder = folder
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        database = urlunsplit(
-            urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
-        )
+        address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}"))
         folders = {"CAUSELINE_KUBECONFIG_DIRS": str(folder)}
-        self._environment = {**os.environ, "DATABASE_URL": database, **folders, **settings}
+        self._environment = {**os.environ, "DATABASE_URL": address, **folders, **settings}
 
     def start(self, name: str) -> None:
         celery = [
@@ -78,11 +79,36 @@ class Workers:
                 process.wait()
 
 
-def kill_server(name: str) -> None:
-    """`kill -9` of all processes of PostgreSQL or Valkey that the tests have started; they come back by themselves."""
-    assert SERVERS
-    table = processes()
-    for pid in descendants(SERVERS.pid):
-        if name in table.get(pid, (0, ""))[1]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+class Servers:
+    """A PostgreSQL and a Valkey for one test, which may be killed; no other test uses them."""
+
+    def __init__(self) -> None:
+        self._process, self._served = services.start()
+
+    def kill(self, name: str) -> None:
+        """`kill -9` of all processes of one of the servers; it comes back by itself."""
+        table = processes()
+        for pid in descendants(self._process.pid):
+            if name in table.get(pid, (0, ""))[1]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Have this process, and those that it starts, use these servers instead of the ones of the tests."""
+        before, own = os.environ.copy(), database(self._served["database_url"])
+        described = dict(connection.settings_dict)
+        environment = {"DATABASE_URL": self._served["database_url"], "REDIS_URL": self._served["redis_url"]}
+        connection.close()
+        try:
+            os.environ |= environment
+            connection.settings_dict |= own
+            call_command("migrate", verbosity=0)
+            yield
+        finally:
+            connection.close()
+            connection.settings_dict |= described
+            os.environ |= {name: before[name] for name in environment}
+
+    def stop(self) -> None:
+        services.stop(self._process)

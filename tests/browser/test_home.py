@@ -189,7 +189,7 @@ def test_a_recording_is_renamed_where_it_stands_and_every_page_hears_of_it(page:
         ("empty.jsonl", b"", "The file is empty"),
         ("picture.png", PNG, "picture.png"),
         ("prose.txt", b"It was a dark and stormy night.\n" * 50, "prose.txt"),
-        ("not-gzip.jsonl.gz", gzip.compress(b"nothing of ours\n" * 50)[:40], "not-gzip.jsonl.gz"),
+        ("not-gzip.jsonl.gz", gzip.compress(b"nothing of ours\n" * 50, mtime=0)[:40], "not-gzip.jsonl.gz"),
         ("notes.yaml", b"apiVersion: v1\nkind: Config\nusers: []\n", "it is a kubeconfig, which holds credentials"),
         ("prod.kubeconfig", b"apiVersion: v1\nkind: Config\n", "it is a kubeconfig, which holds credentials"),
     ],

@@ -34,7 +34,7 @@ from pathlib import Path
 import django
 django.setup()
 from collectors.formats import Limits
-from collectors.imports import Count, import_into
+from collectors.uploads.recordings import Count, import_into
 from timeline import store
 source = store.open_source("bench")
 start = time.perf_counter()

@@ -11,12 +11,12 @@ import statistics
 import time
 from collections.abc import Iterator
 
-from timeline.entries import Change, Clock, Entry, ObjectRef, Owner
-from timeline.job_pods import TRACKING
+from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
+from timeline.history.world import World
 from timeline.judge import judge, touched
 from timeline.kinds.job import JobFacts
+from timeline.kinds.job_pods import TRACKING
 from timeline.kinds.pod import PodFacts
-from timeline.world import World
 
 _SECOND = 1_000_000
 _OWNER = Owner("batch", "v1", "Job", "many", "job-uid")

@@ -62,7 +62,7 @@ django.setup()
 from collectors.watch.api import Api
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import own
-from collectors.watch.follower import Follower
+from collectors.watch.cluster_watcher import Follower
 from timeline import leases
 from timeline.models import Cluster
 Cluster.objects.create(name="bench")

@@ -30,9 +30,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from dashboard.launcher import served
+from dashboard.cli.terminal import say
 from dashboard.services import Supervisor
-from dashboard.terminal import say
+from dashboard.services.launcher import served
 
 BROWSERS = ("google-chrome", "chromium", "chromium-browser")
 PORT = 8765
@@ -79,9 +79,10 @@ def write(rate: int, pods: int) -> None:
     from msgspec.structs import replace
 
     from collectors.normalise.objects import sighting_of
-    from timeline import live, pipeline
-    from timeline.entries import Change, Entry, moment
+    from timeline import pipeline
+    from timeline.core.entries import Change, Entry, moment
     from timeline.models import Cluster
+    from timeline.storage import live
 
     cluster = Cluster.objects.create(name="bench", state="live", expires_at=moment(4 * 10**15))
     held = live.open_again(live.begin(cluster))

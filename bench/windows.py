@@ -26,9 +26,9 @@ from pathlib import Path
 import zstandard
 
 from bench.larger import lines_of, repeated
-from dashboard.launcher import served
+from dashboard.cli.terminal import say
 from dashboard.services import Supervisor
-from dashboard.terminal import say
+from dashboard.services.launcher import served
 
 SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 
@@ -89,9 +89,9 @@ def _recording(path: Path, size: int, folder: Path) -> int:
 
 def _import(path: Path, name: str) -> None:
     from collectors.formats import Skipped, read
-    from timeline import store
+    from timeline.history.world import World
     from timeline.pipeline import ingest
-    from timeline.world import World
+    from timeline.storage import store
 
     source = store.open_source(name)
     gc.disable()

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
-from timeline import documents, masks
-from timeline.entries import Entry, Observation
+from timeline.core import masks
+from timeline.core.entries import Entry, Observation
+from timeline.history.codec import line_of
+from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
-from timeline.payloads import DocumentPayload
-from timeline.rulebook import Finding
-from timeline.world import World
-from timeline.written import line_of
+from timeline.judging.rulebook import Finding
+from timeline.payloads import documents
+from timeline.payloads.findings import DocumentPayload
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
 _EVERY = 2_000  # entries between two reports

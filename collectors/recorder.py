@@ -9,13 +9,13 @@ from typing import Any
 
 from collectors.watch.api import Api
 from collectors.watch.closing import complete
+from collectors.watch.discovery import Scout, Sight
 from collectors.watch.failures import ApiError
 from collectors.watch.output import RecordingFile
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Missing, Resource, appeared
-from collectors.watch.scout import Scout, Sight
 from collectors.watch.stream import Stopped
-from timeline.entries import Mark, Observation, Told
+from timeline.core.entries import Mark, Observation, Told
 from timeline.kinds import qualified
 
 _FLUSH = 1.0  # seconds

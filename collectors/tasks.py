@@ -10,9 +10,10 @@ from django.db import OperationalError
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from collectors import importing, receiving
-from timeline import push, rejudging, repacking, retention
+from collectors.uploads import importing, receiving
+from timeline import rejudging
 from timeline.models import Cluster, Upload
+from timeline.storage import notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -94,4 +95,4 @@ def _give_up(upload: Upload, error: str) -> None:
     unchanged = Upload.objects.filter(pk=upload.pk, state=upload.state, attempt=upload.attempt)
     if unchanged.update(state=State.FAILED, error=error, source=None):
         receiving.discard(upload)
-        push.notify(upload=upload.pk)
+        notify.notify(upload=upload.pk)

@@ -7,6 +7,6 @@ class DashboardConfig(AppConfig):
     def ready(self) -> None:
         """Make the Celery application the one that `@shared_task` and `.delay()` use; hear of sign-ins."""
         import dashboard.celery  # noqa: F401
-        from dashboard import changes
+        from dashboard.access import change_log
 
-        changes.listen()
+        change_log.listen()

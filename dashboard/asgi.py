@@ -13,9 +13,9 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
-from dashboard import guard, origins  # noqa: E402 (these need the applications that the line above loads)
-from dashboard.bodies import Handler  # noqa: E402
-from dashboard.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
+from dashboard.access import origins, rights  # noqa: E402 (these need the applications that the line above loads)
+from dashboard.push.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
+from dashboard.web.request_bodies import Handler  # noqa: E402
 
 websocket = URLRouter(
     [
@@ -28,11 +28,11 @@ _routes: Any = ProtocolTypeRouter(
 )
 
 if settings.TOKEN_REQUIRED:
-    guard.token()  # it is made now, and one that is no good stops the start
+    rights.token()  # it is made now, and one that is no good stops the start
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    guard.take_token(scope)
+    rights.take_token(scope)
     await _routes(scope, receive, send)
 
 

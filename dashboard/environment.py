@@ -11,7 +11,7 @@ from collectors.formats.stream import Limits
 from collectors.redaction.policy import PatternError, Policy, checked, use
 from dashboard import keys
 from timeline.judge import rulebook
-from timeline.rulebook import settings
+from timeline.judging.rulebook import settings
 
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off"}

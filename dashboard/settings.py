@@ -54,14 +54,14 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "dashboard.changes.NoteChanges",
-    "dashboard.entrance.Entrance",
+    "dashboard.access.change_log.NoteChanges",
+    "dashboard.access.middleware.Entrance",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
-    "dashboard.turning.ShowTurningCharacters",
+    "dashboard.presentation.bidi.ShowTurningCharacters",
 ]
-DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.debugging.WithoutAddresses"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.access.debugging.WithoutAddresses"
 ROOT_URLCONF = "dashboard.urls"
 ASGI_APPLICATION = "dashboard.asgi.application"
 TEMPLATES = [

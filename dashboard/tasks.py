@@ -5,7 +5,7 @@ from importlib import import_module
 from celery import shared_task
 from django.conf import settings
 
-from dashboard import attempts
+from dashboard.access import attempts
 
 
 @shared_task

@@ -3,18 +3,18 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
-from dashboard.api import api
-from dashboard.views.clusters import show_cluster, show_clusters
-from dashboard.views.coverage import show_coverage
-from dashboard.views.findings import show_finding
-from dashboard.views.go import go
-from dashboard.views.health import health
-from dashboard.views.home import home
-from dashboard.views.objects import show_object, show_revision
-from dashboard.views.report import show_report
-from dashboard.views.rules import rule, rules
-from dashboard.views.signing_in import sign_in
-from dashboard.views.timeline import timeline
+from dashboard.web.api import api
+from dashboard.web.views.clusters import show_cluster, show_clusters
+from dashboard.web.views.coverage import show_coverage
+from dashboard.web.views.findings import show_finding
+from dashboard.web.views.go import go
+from dashboard.web.views.health import health
+from dashboard.web.views.home import home
+from dashboard.web.views.objects import show_object, show_revision
+from dashboard.web.views.report import show_report
+from dashboard.web.views.rules import rule, rules
+from dashboard.web.views.signing_in import sign_in
+from dashboard.web.views.timeline import timeline
 
 endpoints = api.urls
 for each in endpoints[0]:

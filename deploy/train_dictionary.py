@@ -1,6 +1,6 @@
 """Make a dictionary for what the store packs: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
 
-It is written to timeline/dictionaries/. One that was ever released is never made again: what is stored needs it.
+It is written to timeline/history/dictionaries/. A released one is never made again: stored data needs it.
 """
 
 import sys
@@ -11,13 +11,13 @@ import msgspec
 import zstandard
 
 from collectors.formats import read
-from timeline import outline
-from timeline.entries import Entry
-from timeline.world import World
-from timeline.written import line_of
+from timeline.core.entries import Entry
+from timeline.history.codec import line_of
+from timeline.history.world import World
+from timeline.layout import outline
 
 _BYTES = {"entries": 64 * 1024, "lifelines": 16 * 1024}  # larger ones gain nothing
-_FOLDER = Path(__file__).resolve().parent.parent / "timeline" / "dictionaries"
+_FOLDER = Path(__file__).resolve().parent.parent / "timeline" / "history" / "dictionaries"
 
 
 def main() -> None:

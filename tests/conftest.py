@@ -8,10 +8,10 @@ from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 from tests.recordings import SAMPLE, entries_of
-from timeline import store
+from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import store
 
 # Who starts this in the background of a script has it ignore Ctrl-C, and all that it starts; tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

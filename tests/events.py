@@ -7,7 +7,7 @@ from typing import Any
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,12 +10,12 @@ from collectors.replay.commits import Tape, tape
 from collectors.replay.serving import kubeconfig
 from collectors.watch.api import Api
 from tests.reflecting import api_to
-from timeline import chunks
-from timeline.entries import Change, Entry
-from timeline.exports import document
+from timeline.core.entries import Change, Entry
+from timeline.history.world import World
 from timeline.judge import judge
 from timeline.models import Cluster, Source, Stream
-from timeline.world import World
+from timeline.storage import chunks
+from timeline.storage.exports import document
 
 Seen = tuple[str, int | None, str]  # UID, revision, change
 

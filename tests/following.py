@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 from django.db.models import F
 
-from timeline import live, pipeline, push
-from timeline.entries import Observation
+from timeline import pipeline
+from timeline.core.entries import Observation
 from timeline.models import Cluster, Delta, Source
+from timeline.storage import live, notify
 
 
 class Followed:
@@ -28,5 +29,5 @@ class Followed:
         self.source.refresh_from_db()
         sequence = self.source.sequence
         Delta.objects.create(source=self.source, sequence=sequence, at=datetime.now(UTC), changed={"tracks": []})
-        push.notify(source=self.source.pk, sequence=sequence)
+        notify.notify(source=self.source.pk, sequence=sequence)
         return sequence

@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from collectors.formats import read
-from timeline.entries import Change, Entry, Mark, Observation, Told
+from timeline.core.entries import Change, Entry, Mark, Observation, Told
+from timeline.history.streams import PASSES
 from timeline.kinds import qualified
-from timeline.payloads import FindingPayload, ObjectPayload
-from timeline.streams import PASSES
+from timeline.payloads.findings import FindingPayload, ObjectPayload
 
 GroupKind = tuple[str, str]
 

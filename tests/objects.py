@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from collectors.formats import Limits, NotARecording, Skipped, read
-from timeline.entries import Entry, Mark
+from timeline.core.entries import Entry, Mark
 
 OBJECTS = Path(__file__).parent / "data" / "objects"
 

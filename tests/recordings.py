@@ -6,10 +6,10 @@ from pathlib import Path
 import zstandard
 
 from collectors.formats import Skipped, read
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.history.world import World
 from timeline.judge import judge
-from timeline.rulebook import Finding
-from timeline.world import World
+from timeline.judging.rulebook import Finding
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"

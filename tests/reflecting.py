@@ -13,7 +13,7 @@ from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
-from timeline.entries import Entry, Mark, Observation, Told
+from timeline.core.entries import Entry, Mark, Observation, Told
 
 WATCH = Path(__file__).parent / "data" / "objects" / "watch"
 LONG = 15.0  # seconds in which everything has to run again, whatever happened

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import redis
 
-from dashboard.launcher import PERIODIC
+from dashboard.services.launcher import PERIODIC
 from tests.services import VALKEY_DATABASES, WORKER
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db import connection, connections
 
-from timeline import store
+from timeline.history.packing import unpack
 from timeline.models import Finding, Source, Track
-from timeline.packing import unpack
+from timeline.storage import store
 
 
 def tracks_of(source: Source) -> list[Track]:

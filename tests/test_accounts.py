@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from dashboard import attempts
+from dashboard.access import attempts
 from dashboard.models import FailedSignIns
 
 GOOD = "correct horse battery staple"

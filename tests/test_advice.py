@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_rules import FIRES, found_in, named
-from timeline.advice import STEPS, kubectl, ordered, steps
+from timeline.judging.advice import STEPS, kubectl, ordered, steps
 
 
 def test_lines_belong_to_the_step_that_is_named_before_them() -> None:

@@ -133,7 +133,7 @@ def test_hostile_labels_stay_values(client: Client, sample: Source) -> None:
 
 
 def test_the_page_names_every_parameter() -> None:
-    from dashboard.landing import LABELS
+    from dashboard.web.alert_links import LABELS
 
     for name in (*LABELS, "cluster", "source", "namespace", "name", "kind", "uid", "ip", "instance", "at", "choose=1"):
         assert f"`{name}`" in PAGE, name

@@ -22,7 +22,7 @@ from tests import mutations
 from tests.events import event
 from tests.recordings import SAMPLE, lines_of
 from timeline.judge import rulebook
-from timeline.payloads import DocumentPayload
+from timeline.payloads.findings import DocumentPayload
 
 RULES = Path(__file__).parent / "rules"
 QUIET = RULES / "service-gap" / "quiet-collection-deleted.jsonl"

@@ -15,7 +15,7 @@ from tests.events import entries_of
 from tests.events import real as real_lines
 from tests.objects import documents, listed, made, watch
 from tests.wrapping import WRAPPERS
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 LIMITS = Limits(line_bytes=1 << 20, content_bytes=16 << 20, members=100)
 

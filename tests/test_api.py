@@ -11,11 +11,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from collectors import receiving, tasks
+from collectors import tasks
+from collectors.uploads import receiving
 from tests import stored
 from tests.recordings import SAMPLE
-from timeline import store
 from timeline.models import Source, Upload
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 OCTETS = "application/octet-stream"

@@ -9,7 +9,7 @@ import pytest
 from collectors.formats import Skipped, read
 from tests.events import entries_of, event, items_of, pod, real, reasons_of
 from tests.objects import refusal
-from timeline.entries import Change
+from timeline.core.entries import Change
 
 KUBECONFIG = b"""apiVersion: v1
 kind: Config

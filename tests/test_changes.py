@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from dashboard import changes, guard
-from dashboard.api import api
+from dashboard.access import change_log, rights
+from dashboard.web.api import api
 from timeline.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,7 @@ def test_signing_in_failing_and_signing_out_are_told(settings: Settings, caplog:
 
 def test_the_start_up_token_is_told_without_being_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.TOKEN_REQUIRED = True
-    token = guard.token()
+    token = rights.token()
     client = Client(REMOTE_ADDR="192.0.2.7")
     client.post("/login/", {"token": f"not{token}"})
     client.post("/login/", {"token": token})
@@ -135,7 +135,7 @@ def test_a_new_upload_is_told_with_its_number_and_name(caplog: pytest.LogCapture
 
 @given(st.text() | st.text(alphabet='\r\n\x00\x1b\x7f\x85\u2028\u202e\ud800"\\= '))
 def test_no_value_ends_a_line_or_begins_a_pair(text: str) -> None:
-    line = changes.line("rename", name=text, by="alice")
+    line = change_log.line("rename", name=text, by="alice")
     assert line.isascii() and line.isprintable()
     pairs = {key: json.loads(value) for key, value in PAIR.findall(line)}
     assert pairs["by"] == "alice" and set(pairs) <= {"action", "name", "by"}
@@ -155,7 +155,7 @@ def test_commands_tell_who_of_the_machine_ran_them(
         call_command("clusters", act, "prod")
     with pytest.raises(SystemExit):
         call_command("clusters", "disconnect", "prod")  # nothing was changed
-    line, *others = (tmp_path / "logs" / changes.FILE).read_text().splitlines()
+    line, *others = (tmp_path / "logs" / change_log.FILE).read_text().splitlines()
     assert [PAIR.findall(each)[0][1] for each in others] == ['"pause"', '"resume"', '"disconnect"']
     assert all('by="operator"' in each and 'name="prod"' in each for each in others)
     assert re.fullmatch(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
-from timeline import documents
-from timeline.entries import Change, Entry
-from timeline.rulebook import Finding, settings
-from timeline.verdicts import Verdict
+from timeline.core.entries import Change, Entry
+from timeline.judging.rulebook import Finding, settings
+from timeline.judging.verdicts import Verdict
+from timeline.payloads import documents
 
 FIXTURES = Path(__file__).parent / "rules"
 

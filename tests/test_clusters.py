@@ -10,14 +10,15 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.watch.access import Checked
-from dashboard import clusters
+from dashboard.presentation import clusters
 from tests import stored
 from tests.recordings import SAMPLE
-from timeline import documents, queries
+from timeline import queries
+from timeline.history.world import World
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream
+from timeline.payloads import documents
 from timeline.queries.gaps import gaps as gaps_of
-from timeline.world import World
 
 pytestmark = pytest.mark.django_db
 NOW = datetime.now(UTC)

@@ -73,7 +73,17 @@ def test_what_cannot_be_used_is_told_with_the_reason(data_dir: Path, tmp_path: P
 
 
 def test_an_import_that_is_stopped_leaves_nothing(data_dir: Path) -> None:
-    command = [sys.executable, "-m", "dashboard.cli", "import", "-", "--data-dir", str(data_dir), "--name", "s"]
+    command = [
+        sys.executable,
+        "-m",
+        "dashboard.cli",
+        "import",
+        "-",
+        "--data-dir",
+        str(data_dir),
+        "--name",
+        "s",
+    ]
     reading, writing = os.pipe()
     environment = os.environ | OWN_SERVERS
     with subprocess.Popen(

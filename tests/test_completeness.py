@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 
 from tests.recordings import SAMPLE, entries_of, world_of
-from timeline.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.core.order import SECOND
+from timeline.history.world import World
 from timeline.kinds import kind_of
-from timeline.order import SECOND
-from timeline.world import World
 
 
 @cache

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from collectors.formats import Limits
-from collectors.imports import Count, import_into
 from collectors.replay import serve
-from collectors.watch import scout
-from collectors.watch.follower import Follower
+from collectors.uploads.recordings import Count, import_into
+from collectors.watch import discovery
+from collectors.watch.cluster_watcher import Follower
 from tests.followed import by_path, connected
 from tests.live import verdicts
 from tests.test_services import eventually
-from timeline import chunks, leases, store
-from timeline.entries import Mark, Told
-from timeline.exports import document
+from timeline.core.entries import Mark, Told
+from timeline.history.streams import PASSES
 from timeline.models import Cluster, Finding, Gap, Source, Stream, Track
-from timeline.payloads import FindingPayload
-from timeline.streams import PASSES
+from timeline.payloads.findings import FindingPayload
+from timeline.storage import chunks, leases, store
+from timeline.storage.exports import document
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def followers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Follower]]:
-    monkeypatch.setattr(scout, "COMPARE_FIRST", 0.1)
+    monkeypatch.setattr(discovery, "COMPARE_FIRST", 0.1)
     started: list[Follower] = []
     yield started
     for follower in started:

@@ -26,13 +26,13 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from collectors import connecting
-from collectors.connecting import Refused, Wanted
-from collectors.watch import credentials, rbac
+from collectors.watch import connecting, credentials, rbac
 from collectors.watch.access import blind
+from collectors.watch.connecting import Refused, Wanted
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import Kubeconfig
-from dashboard import cli, environment
+from dashboard import environment
+from dashboard.cli import __main__ as cli
 from tests import stored
 from tests.stored import everything
 from timeline.models import Cluster, Source

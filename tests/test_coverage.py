@@ -9,8 +9,8 @@ import zstandard
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline.coverage import coverage, judgeable
 from timeline.judge import rulebook
+from timeline.judging.coverage import coverage, judgeable
 
 OBJECTS = Path(__file__).parent / "data/objects"
 

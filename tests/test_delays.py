@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline import documents
-from timeline.lanes import Drawing, LaneRow
-from timeline.rulebook import Finding
+from timeline.judging.rulebook import Finding
+from timeline.layout.lanes import Drawing, LaneRow
+from timeline.payloads import documents
 
 WATCH = Path(__file__).parent / "data/objects/watch"
 

@@ -22,9 +22,9 @@ from celery import Celery
 from celery.beat import PersistentScheduler
 
 from dashboard.celery import MemoryScheduler, app
-from dashboard.launcher import PERIODIC, programs
 from dashboard.services import Supervisor, binaries, postgres
 from dashboard.services.accounts import give, server_account
+from dashboard.services.launcher import PERIODIC, programs
 from dashboard.services.program import guarded
 from tests import variables
 from tests.variables import ROOT

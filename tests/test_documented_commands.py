@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dashboard import cli
+from dashboard.cli import __main__ as cli
 from tests.test_docs import FENCED, PAGES
 from tests.variables import ROOT
 

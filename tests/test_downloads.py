@@ -16,14 +16,14 @@ import pytest
 import zstandard
 from msgspec.structs import replace
 
-from dashboard import downloads
-from dashboard.downloads import AT_ONCE, Busy, Download
+from dashboard.web import downloads
+from dashboard.web.downloads import AT_ONCE, Busy, Download
 from tests.recordings import SAMPLE, entries_of
 from tests.running import TOKEN, WITH_TOKEN, Running, running
 from tests.test_services import eventually
-from timeline import store
+from timeline.history.world import World
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import store
 
 _BODY_BYTES = 75_000  # of each change; that does not pack well
 _MEGABYTE = 1024**2

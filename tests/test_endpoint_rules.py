@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.entries import Change, Entry, ObjectRef
-from timeline.rulebook import Finding, Status
-from timeline.verdicts import Verdict
+from timeline.core.entries import Change, Entry, ObjectRef
+from timeline.judging.rulebook import Finding, Status
+from timeline.judging.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"
 RULES = ("endpoints-before-service", "load-balancer-late", "pod-before-service", "service-gap")

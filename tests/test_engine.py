@@ -18,12 +18,12 @@ from collectors.formats.stream import Line
 from tests import mutations
 from tests.mutations import Log, kind, namespace, resource
 from tests.recordings import SAMPLE, entries_of, findings_of, lines_of
-from timeline import documents
-from timeline.entries import FOREVER, Change, Clock, Entry
+from timeline.core.entries import FOREVER, Change, Clock, Entry
+from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
-from timeline.rulebook import Finding
-from timeline.verdicts import Verdict
-from timeline.world import World
+from timeline.judging.rulebook import Finding
+from timeline.judging.verdicts import Verdict
+from timeline.payloads import documents
 
 DATA = Path(__file__).parent / "data" / "engine"
 RECORDINGS = {  # the five families side by side, the Job controller's own played step by step, and real Volcano

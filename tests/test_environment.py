@@ -16,7 +16,7 @@ from dashboard.environment import SettingError
 from tests.variables import ROOT
 from timeline import models
 from timeline.judge import rulebook
-from timeline.rulebook import settings as thresholds
+from timeline.judging.rulebook import settings as thresholds
 
 NUMBERS = dict(environment.ranges)  # which importing the settings has filled
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.examples import example
+from dashboard.presentation.examples import example
 from tests.test_rules import FIXTURES
 from timeline.judge import rulebook
-from timeline.rulebook import Rule
+from timeline.judging.rulebook import Rule
 
 EXAMPLES = Path(__file__).parent.parent / "timeline/rules/examples"
 RULES = pytest.mark.parametrize("rule", rulebook(), ids=lambda rule: rule.id)

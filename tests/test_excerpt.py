@@ -3,10 +3,10 @@
 import pytest
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline import excerpt as excerpts
-from timeline.excerpt import Excerpt, excerpt
-from timeline.rulebook import Finding
-from timeline.world import World
+from timeline.history.world import World
+from timeline.judging.rulebook import Finding
+from timeline.layout import excerpt as excerpts
+from timeline.layout.excerpt import Excerpt, excerpt
 
 
 @pytest.fixture(scope="module")

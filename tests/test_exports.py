@@ -13,16 +13,16 @@ from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 from django.test import Client
 
-from collectors import importing
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
-from collectors.imports import Count, import_into
+from collectors.uploads import importing
+from collectors.uploads.recordings import Count, import_into
 from tests import recordings, stored
 from tests.recordings import ROOT, SAMPLE
-from timeline import chunks, exports, store
+from timeline.history.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import chunks, exports, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DATA = ROOT / "tests" / "data"

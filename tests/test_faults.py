@@ -19,8 +19,8 @@ from tests.followed import Seen, changes_of, connected, expected, found, found_a
 from tests.recordings import SAMPLE
 from tests.test_services import eventually
 from tests.watching import Workers
-from timeline import store
 from timeline.models import Cluster, Gap, Source
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 TAPE = taped(SAMPLE)

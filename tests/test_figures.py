@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import timeline
-from dashboard import figures
+from dashboard.drawing import figures
 from timeline import kinds
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests import stored
 from timeline import queries
 from timeline.models import Cluster, Occurrence, Source
-from timeline.payloads import FindingOrder
+from timeline.payloads.findings import FindingOrder
 
 pytestmark = pytest.mark.django_db
 BEGAN = datetime(2026, 11, 21, 7, 52, tzinfo=UTC)

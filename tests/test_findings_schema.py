@@ -13,10 +13,12 @@ from collectors.formats import Limits
 from tests.events import event
 from tests.recordings import SAMPLE
 from tests.test_analyze import causeline
-from timeline import payloads
+from timeline.payloads import findings
 
 ROOT = Path(__file__).parent
-SCHEMA: dict[str, Any] = json.loads((ROOT.parent / "timeline/schemas/findings-v1.json").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads(
+    (ROOT.parent / "timeline/payloads/schemas/findings-v1.json").read_text(encoding="utf-8")
+)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 FIXTURES = sorted((ROOT / "rules").glob("*/*.jsonl"))
 OBJECTS = sorted(path for path in (ROOT / "data/objects").rglob("*.zst"))
@@ -61,7 +63,7 @@ def test_the_schema_is_one() -> None:
 
 def test_the_schema_and_the_types_have_the_same_fields() -> None:
     ours = shape(SCHEMA, SCHEMA["$defs"], closed=True)
-    told = msgspec.json.schema(payloads.DocumentPayload)
+    told = msgspec.json.schema(findings.DocumentPayload)
     assert ours == shape(told, told["$defs"], closed=False)
 
 

@@ -10,7 +10,7 @@ import pytest
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline import ledger
+from timeline.history import ledger
 
 SECOND = 1_000_000
 

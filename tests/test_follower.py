@@ -8,19 +8,19 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from collectors import connecting
 from collectors.replay import Replay, serve
-from collectors.watch.follower import Follower
+from collectors.watch import connecting
+from collectors.watch.cluster_watcher import Follower
+from collectors.watch.discovery import Scout
 from collectors.watch.reflector import Reflector
-from collectors.watch.scout import Scout
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.load import busy
 from tests.recordings import SAMPLE
 from tests.test_leases import let_run_out
 from tests.test_services import eventually
-from timeline import chunks, leases
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 from timeline.models import Cluster, Finding, Gap, Source, Stream
+from timeline.storage import chunks, leases
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPE = taped(SAMPLE)

@@ -9,18 +9,19 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard import hub as hubs
-from dashboard.consumers import UNAUTHORISED
-from dashboard.hub import QUEUE, Hub, Queue
+from dashboard.push import hub as hubs
+from dashboard.push.consumers import UNAUTHORISED
+from dashboard.push.hub import QUEUE, Hub, Queue
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from tests.test_push import Page, Scenario, listeners, next_in, nobody_listens, terminate
-from timeline import pipeline, push, queries, store
-from timeline.entries import Entry, Mark, Told, moment
-from timeline.excerpt import excerpt
+from timeline import pipeline, queries
+from timeline.core.entries import Entry, Mark, Told, moment
+from timeline.history.world import World
+from timeline.layout.excerpt import excerpt
 from timeline.models import Delta, Gap, Stream
 from timeline.queries import deltas
-from timeline.world import World
+from timeline.storage import notify, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENTRIES = sorted(entries_of(SAMPLE), key=lambda entry: entry.received)
@@ -200,7 +201,7 @@ def test_a_source_that_was_deleted_says_so(live: Followed) -> None:
     @sync_to_async
     def delete() -> None:
         store.discard_source(live.source)
-        push.notify(source=key)
+        notify.notify(source=key)
 
     key = live.source.pk
 
@@ -223,7 +224,7 @@ def test_how_the_collection_stands_is_told(live: Followed) -> None:
         for name, value in told.items():
             setattr(live.cluster, name, value)
         live.cluster.save()
-        push.notify(cluster=live.cluster.pk)
+        notify.notify(cluster=live.cluster.pk)
 
     async def scenario() -> None:
         await sync_to_async(Stream.objects.create)(

@@ -19,20 +19,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
-from timeline import documents, ledger
-from timeline.arrangement import Arrangement, Known
-from timeline.coverage import coverage
-from timeline.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Owner, Told
+from timeline.core.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Owner, Told
+from timeline.history import ledger
+from timeline.history.lifelines import Key, name_of
+from timeline.history.snapshot import lines_of, memory_of
+from timeline.history.world import World
 from timeline.judge import horizons, judged, settled, touched
+from timeline.judging.coverage import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
 from timeline.kinds.pod import PodFacts
-from timeline.lifelines import Key, name_of
-from timeline.memory import lines_of, memory_of
-from timeline.world import World
+from timeline.layout.arrangement import Arrangement, Known
+from timeline.payloads import documents
 
 if TYPE_CHECKING:
-    from timeline.rulebook import Finding
+    from timeline.judging.rulebook import Finding
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 SECOND = 1_000_000

@@ -15,7 +15,7 @@ from collectors.normalise.gke import event_in
 from tests.events import DATA, pod, real
 from tests.events import entries_of as plain
 from tests.objects import check_damaged
-from timeline.entries import Change, Entry, Level, Mark
+from timeline.core.entries import Change, Entry, Level, Mark
 
 SAMPLE = DATA / "wrappers" / "gke.json"
 

@@ -25,7 +25,7 @@ from collectors.watch.resources import Resource, resources
 from tests.load import busy
 from tests.reflecting import Watching, api_to, until
 from tests.test_connecting import signed
-from timeline.entries import Told
+from timeline.core.entries import Told
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 SECRET = "pl4nted-t0ken"

@@ -19,15 +19,17 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from collectors import importing, imports, receiving, tasks
+from collectors import tasks
 from collectors.formats import Limits, NotARecording
+from collectors.uploads import importing, receiving, recordings
 from tests import stored
 from tests.recordings import SAMPLE, lines_of
 from tests.stored import beside
-from timeline import pipeline, store
-from timeline.entries import Entry
+from timeline import pipeline
+from timeline.core.entries import Entry
+from timeline.history.world import World
 from timeline.models import Finding, Source, Track, Upload
-from timeline.world import World
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENTRIES = 775  # of the sample
@@ -91,7 +93,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
         def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
             return pipeline.ingest(source, world, watched(entries))
 
-        monkeypatch.setattr(imports, "ingest", ingest)
+        monkeypatch.setattr(recordings, "ingest", ingest)
 
     return arrange
 
@@ -124,7 +126,7 @@ def test_a_recording_is_imported_whole() -> None:
     ],
 )
 def test_a_recording_is_called_as_its_file_without_the_endings(name: str, title: str) -> None:
-    assert imports.title(name) == title
+    assert recordings.title(name) == title
 
 
 @pytest.mark.parametrize("name", ["watch/pods.jsonl.zst", "pods.yaml.zst", "services-w.json.zst", "dump.txt.zst"])
@@ -402,16 +404,16 @@ CREATE TRIGGER full_disk BEFORE UPDATE OF histogram ON timeline_source FOR EACH 
 
 
 def test_where_the_database_lies_is_known_of_our_own_alone(tmp_path: Path) -> None:
-    assert imports.database_folder("/tmp/sockets", tmp_path) is None  # a PostgreSQL of the machine's
+    assert recordings.database_folder("/tmp/sockets", tmp_path) is None  # a PostgreSQL of the machine's
     (tmp_path / "postgres").mkdir()
-    assert imports.database_folder("/tmp/sockets", tmp_path) == tmp_path / "postgres"
-    assert imports.database_folder("db.example", tmp_path) is None  # which it once was: that folder is left over
-    assert imports.database_folder("", tmp_path) is None
+    assert recordings.database_folder("/tmp/sockets", tmp_path) == tmp_path / "postgres"
+    assert recordings.database_folder("db.example", tmp_path) is None  # which it once was: that folder is left over
+    assert recordings.database_folder("", tmp_path) is None
 
 
 def test_an_import_goes_on_with_a_full_disk_where_the_database_is_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "_EVERY", 100)
-    monkeypatch.setattr(imports, "database_folder", lambda host, data_dir: None)
+    monkeypatch.setattr(recordings, "_EVERY", 100)
+    monkeypatch.setattr(recordings, "database_folder", lambda host, data_dir: None)
     upload = received()
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
     importing.run(taken_up(upload))
@@ -420,8 +422,8 @@ def test_an_import_goes_on_with_a_full_disk_where_the_database_is_elsewhere(monk
 
 
 def test_an_import_ends_before_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "_EVERY", 100)
-    monkeypatch.setattr(imports, "database_folder", lambda host, data_dir: data_dir)
+    monkeypatch.setattr(recordings, "_EVERY", 100)
+    monkeypatch.setattr(recordings, "database_folder", lambda host, data_dir: data_dir)
     room = [1 << 40, 1 << 26]
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=room.pop(0)))
     upload = imported()

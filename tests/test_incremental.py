@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.history.world import World
 from timeline.judge import judge, touched
-from timeline.rulebook import Finding
-from timeline.world import World
+from timeline.judging.rulebook import Finding
 
 FIXTURES = sorted((Path(__file__).parent / "rules").glob("*/*.jsonl"))
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dashboard import inlining
+from dashboard.report import inlining
 
 
 def test_modules_stand_before_those_that_import_them() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
 from tests.test_rules import FIXTURES, check_fires
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.judging.rulebook import Effect, Finding
+from timeline.judging.verdicts import Verdict
 from timeline.kinds.job import JobFacts
-from timeline.rulebook import Effect, Finding
-from timeline.verdicts import Verdict
 
 RULES = ("job-excess-pods", "job-finalizer-before-count", "job-double-count")
 RECORDINGS = sorted(path for rule in RULES for path in (FIXTURES / rule).glob("*.jsonl"))

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from collectors.watch.keeper import Keeper
+from collectors.watch.lease_manager import Keeper
 from tests.test_services import eventually
-from timeline.leases import Lease
 from timeline.models import Cluster
+from timeline.storage.leases import Lease
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +36,7 @@ class Idle(threading.Thread):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     settings.LEASE_SECONDS = 3
-    monkeypatch.setattr("collectors.watch.keeper.EVERY", 0.1)
+    monkeypatch.setattr("collectors.watch.lease_manager.EVERY", 0.1)
     Idle.running = set()
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, kind_of, registry
 
 KINDS = sorted(registry().values(), key=lambda kind: (kind.kind, kind.group))

@@ -15,13 +15,14 @@ from django.test import Client
 from django.utils import timezone
 
 from tests import events
-from timeline import queries, store
-from timeline.documents import timestamp
+from timeline import queries
+from timeline.history.world import World
 from timeline.models import Cluster, Source, Track
+from timeline.payloads.documents import timestamp
 from timeline.pipeline import ingest
 from timeline.queries import Target
 from timeline.queries.candidates import candidates, ready_sources
-from timeline.world import World
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 SEVEN = 1_795_244_400_000_000

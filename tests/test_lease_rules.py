@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
-from timeline.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.history.world import World
 from timeline.judge import rulebook
+from timeline.judging.rulebook import Finding
+from timeline.judging.verdicts import Verdict
 from timeline.kinds import Kind, kind_of, qualified
 from timeline.kinds.deployment import Lock
 from timeline.kinds.lease import LeaseFacts
-from timeline.rulebook import Finding
-from timeline.verdicts import Verdict
-from timeline.world import World
 
 FIXTURES = Path(__file__).parent / "rules"
 QUIET = sorted(FIXTURES.glob("lease-*/quiet-*.jsonl"))

@@ -11,9 +11,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from tests.test_services import eventually
-from timeline import leases
-from timeline.leases import Lease, Lost
 from timeline.models import Cluster
+from timeline.storage import leases
+from timeline.storage.leases import Lease, Lost
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.lengths import Length
+from timeline.core.durations import Length
 
 CASES = json.loads((Path(__file__).parent / "lengths.json").read_text())
 SIZES = {"h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "µs": 1}

@@ -22,7 +22,7 @@ from dashboard import environment
 from tests.events import event, pod
 from tests.test_archives import opened, opened_bytes, tar, written, zipped
 from tests.test_settings_docs import table
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 TEXT = b'{"a":1}\n{"b":2}\n{"c":3}\n'
 VARIABLES = {

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from pytest_django.fixtures import Settings
 
 from collectors.formats import Limits, own
-from collectors.imports import Count, import_into
+from collectors.uploads.recordings import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
-from timeline import chunks, live, store
-from timeline.entries import Entry, Mark, ObjectRef, Told
-from timeline.exports import document
+from timeline.core.entries import Entry, Mark, ObjectRef, Told
 from timeline.models import Cluster, Delta, Source, Track
-from timeline.payloads import DocumentPayload, FindingPayload
+from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import Mixed, follow
+from timeline.storage import chunks, live, store
+from timeline.storage.exports import document
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 FOLDERS = ["families-watch", "jobs-watch"]

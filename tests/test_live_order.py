@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
-from timeline import documents
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
+from timeline.history.lifelines import Name
+from timeline.history.world import World
 from timeline.judge import horizons, judge, judged, settled, touched
+from timeline.judging.rulebook import Finding, Status
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
-from timeline.lifelines import Name
-from timeline.rulebook import Finding, Status
-from timeline.world import World
+from timeline.payloads import documents
 
 if TYPE_CHECKING:
-    from timeline.lifelines import Key
+    from timeline.history.lifelines import Key
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 SECOND = 1_000_000

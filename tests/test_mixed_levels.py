@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from tests import events
-from timeline import store
+from timeline.history.world import World
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 LEVELS = ("Metadata", "Request", "RequestResponse")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.moments import parsed
+from dashboard.web.timestamps import parsed
 
 MOMENT = 1_795_247_520_841_000
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests import mutations
 from tests.mutations import Log
 from tests.test_engine import WATCHES, log, read_logs, watched
-from timeline.coverage import coverage, judgeable
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.history.world import World
 from timeline.judge import judge, rulebook
-from timeline.rulebook import Finding
-from timeline.verdicts import Verdict
-from timeline.world import World
+from timeline.judging.coverage import coverage, judgeable
+from timeline.judging.rulebook import Finding
+from timeline.judging.verdicts import Verdict
 
 names = pytest.mark.parametrize("name", WATCHES)
 SURENESS = [Verdict.INCONCLUSIVE, Verdict.BOUNDED, Verdict.EXACT]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.events import entries_of, event, pod, real
-from timeline.entries import Change, Entry, ObjectRef, Owner, moment
+from timeline.core.entries import Change, Entry, ObjectRef, Owner, moment
+from timeline.history.lifelines import Name
+from timeline.history.world import World
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.volcano_job import VolcanoJobFacts
-from timeline.lifelines import Name
-from timeline.world import World
 
 RESTART = dict(
     zip(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors.formats import Limits, NotARecording, Skipped
 from tests.objects import documents, items_of, listed, made, real, watch
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 SAMPLES = ("services-w.json", "services-w.yaml", "pods.json", "pods.yaml", "watch/services.jsonl", "dump.txt", "made")
 BITS = (b'"', b"{", b"}", b"[", b"]", b"\n", b",", b":", b"\\", b"\0", b"\xff", b"- ", b"---\n", b"*a", b"&a ", b"===")

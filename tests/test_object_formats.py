@@ -25,7 +25,7 @@ from tests.objects import (
     reasons_of,
     watch,
 )
-from timeline.entries import Change, microseconds, moment
+from timeline.core.entries import Change, microseconds, moment
 
 JSON, YAML, WATCH = "Kubernetes objects in JSON", "Kubernetes objects in YAML", "watch of Kubernetes objects"
 

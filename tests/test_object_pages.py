@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from collectors.formats import Limits
-from collectors.imports import Count, import_into
+from collectors.uploads.recordings import Count, import_into
 from tests.test_rules import FIXTURES
-from timeline import store
 from timeline.models import Acknowledgement, Finding, Source, Track
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 PLAIN = FIXTURES / "service-gap" / "fires-plain-pods.jsonl"

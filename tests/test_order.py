@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.entries import FOREVER
-from timeline.order import CommitClock, Stamp, delay_bounds, offsets, precedes
+from timeline.core.entries import FOREVER
+from timeline.core.order import CommitClock, Stamp, delay_bounds, offsets, precedes
 
 
 def clock_of(log: list[Stamp]) -> CommitClock:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from collectors.formats import NotARecording, Skipped, formats, own, read
 from tests.events import DATA, entries_of, event, pod, real
 from tests.objects import check_damaged
-from timeline.entries import (
+from timeline.core.entries import (
     FOREVER,
     Change,
     Clock,

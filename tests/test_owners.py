@@ -9,10 +9,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from collectors import importing, tasks
+from collectors import tasks
+from collectors.uploads import importing
 from tests.recordings import SAMPLE
-from timeline import store
 from timeline.models import Source, Upload
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OCTETS = "application/octet-stream"

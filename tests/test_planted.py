@@ -16,17 +16,17 @@ import yaml
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
-from collectors.imports import Count, import_into
-from dashboard.printing import show
-from dashboard.report import page
-from dashboard.terminal import Terminal
+from collectors.uploads.recordings import Count, import_into
+from dashboard.cli.terminal import Terminal
+from dashboard.cli.text import show
+from dashboard.report.page import page
 from tests import stored
 from tests.events import event, pod
 from tests.objects import made
 from tests.test_redact import PLACES
 from tests.wrapping import WRAPPERS
-from timeline import chunks, exports, store
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.storage import chunks, exports, store
 
 SECRET = "pl4nted"
 GOOD = "kept-name"

@@ -14,10 +14,11 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.asgi import application
-from dashboard.consumers import UNAUTHORISED
-from dashboard.hub import QUEUE, REFETCH, Hub, hub
-from timeline import push, queries
+from dashboard.push.consumers import UNAUTHORISED
+from dashboard.push.hub import QUEUE, REFETCH, Hub, hub
+from timeline import queries
 from timeline.models import Upload
+from timeline.storage import notify as push
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 10  # seconds

@@ -6,13 +6,15 @@ import pytest
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 
 from tests import events, stored
-from timeline import outline, queries, store
-from timeline.entries import moment
+from timeline import queries
+from timeline.core.entries import moment
+from timeline.history.world import World
 from timeline.kinds import NOISE
+from timeline.layout import outline
 from timeline.models import Source, Track
-from timeline.payloads import FindingGroupPayload, WindowPayload
+from timeline.payloads.findings import FindingGroupPayload, WindowPayload
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its deletion to its creation

@@ -18,11 +18,11 @@ from collectors.formats import Limits, Skipped, read
 from collectors.recorder import Recorder
 from collectors.replay import Replay
 from collectors.watch.output import RecordingFile
-from dashboard.recording import duration
+from dashboard.cli.record import duration
 from tests.reflecting import WATCH, api_of, replayed, until
 from tests.test_analyze import causeline
-from timeline.entries import Entry, Mark, Told
-from timeline.verdicts import Verdict
+from timeline.core.entries import Entry, Mark, Told
+from timeline.judging.verdicts import Verdict
 
 ALL = 7  # resources in the recording
 
@@ -171,7 +171,16 @@ class Command:
         config = folder / "config"
         config.write_text(json.dumps(replay.kubeconfig))
         self.path = folder / "prod.jsonl.zst"
-        command = [sys.executable, "-m", "dashboard.cli", "record", "--kubeconfig", str(config), "-o", str(self.path)]
+        command = [
+            sys.executable,
+            "-m",
+            "dashboard.cli",
+            "record",
+            "--kubeconfig",
+            str(config),
+            "-o",
+            str(self.path),
+        ]
         self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True)
         COMMANDS.append(self.process)
 

@@ -14,9 +14,10 @@ from django.conf import settings as django_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors import importing, receiving, tasks
+from collectors import tasks
 from collectors.redaction import BY_FORM, redact, redact_json
 from collectors.redaction import BY_NAME as MASK
+from collectors.uploads import importing, receiving
 from tests import stored
 from tests.events import DATA, entries_of, event, pod
 

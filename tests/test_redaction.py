@@ -19,17 +19,19 @@ from hypothesis import strategies as st
 from collectors import redaction
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, read
-from collectors.imports import Count, import_into
 from collectors.redaction import Policy, redact, redact_json
 from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.policy import PatternError, checked
+from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
 from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
-from timeline import masks, queries, store
-from timeline.entries import Entry
-from timeline.secret_names import Grade, grade
-from timeline.written import line_of
+from timeline import queries
+from timeline.core import masks
+from timeline.core.entries import Entry
+from timeline.core.secret_names import Grade, grade
+from timeline.history.codec import line_of
+from timeline.storage import store
 
 SECRET_NAMES = [
     "password",

@@ -10,15 +10,16 @@ from django.test import Client
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
-from collectors.imports import Count, import_into
 from collectors.tasks import judge_again
+from collectors.uploads.recordings import Count, import_into
 from tests import stored
 from tests.live import batches, observations
 from tests.recordings import ROOT, SAMPLE
 from tests.stored import beside
-from timeline import chunks, exports, live, pipeline, queries, rejudging, store
+from timeline import pipeline, queries, rejudging
+from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Cluster, Finding, Occurrence, Source, Track
-from timeline.rulebook import ATTEMPTS, VERSION
+from timeline.storage import chunks, exports, live, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,7 +8,7 @@ import pytest
 from packaging.version import Version
 
 from dashboard import __version__, cli
-from dashboard.api import api
+from dashboard.web.api import api
 from tests.variables import ROOT
 
 HEADING = re.compile(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", re.MULTILINE)

@@ -21,7 +21,7 @@ from collectors.replay.commits import Tape, tape
 from tests.load import busy
 from tests.recordings import SAMPLE
 from tests.replayed import Stream, Watch, api_of, core, discovered, kubernetes
-from timeline.entries import moment
+from timeline.core.entries import moment
 
 
 @pytest.fixture(scope="module")

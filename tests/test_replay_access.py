@@ -12,7 +12,7 @@ import pytest
 from collectors.addresses import is_loopback
 from collectors.replay import Replay, serve
 from collectors.replay import http as wire
-from dashboard import cli
+from dashboard.cli import __main__ as cli
 from tests.load import busy
 from tests.recordings import SAMPLE
 

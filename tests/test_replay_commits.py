@@ -12,8 +12,8 @@ from collectors.replay.commits import Tape, tape
 from tests.events import event, pod
 from tests.objects import changed, listed, made, watch
 from tests.recordings import ROOT
-from timeline.entries import FOREVER, Change, Clock, Entry, ObjectRef, microseconds, moment
-from timeline.order import SECOND
+from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef, microseconds, moment
+from timeline.core.order import SECOND
 
 Taped = Callable[..., Tape]
 REFERENCE = {"resource": "pods", "namespace": "n", "name": "p", "apiVersion": "v1", "uid": "u1"}

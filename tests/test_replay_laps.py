@@ -14,7 +14,7 @@ from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
 from collectors.replay.laps import Laps
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.entries import microseconds, moment
+from timeline.core.entries import microseconds, moment
 from timeline.kinds import seconds
 
 KINDS = ("/api/v1/pods", "/api/v1/services", "/apis/batch.volcano.sh/v1alpha1/jobs")

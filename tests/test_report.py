@@ -8,8 +8,8 @@ import pytest
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, Skipped
-from dashboard import report
-from dashboard.report import page
+from dashboard.report import page as report
+from dashboard.report.page import page
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline
 

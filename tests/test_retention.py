@@ -9,10 +9,11 @@ from django.db import IntegrityError, connection
 from collectors.tasks import keep
 from tests.live import batches, observations
 from tests.stored import entries_in
-from timeline import chunks, live, queries, retention
+from timeline import queries
 from timeline.models import Chunk, Cluster, Finding, Occurrence, Source, Track
 from timeline.pipeline import follow
-from timeline.repacking import repack
+from timeline.storage import chunks, live, retention
+from timeline.storage.repacking import repack
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 pytestmark = pytest.mark.django_db(transaction=True)

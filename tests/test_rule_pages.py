@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from timeline.judge import rulebook
-from timeline.rulebook import Rule
+from timeline.judging.rulebook import Rule
 
 
 @pytest.mark.parametrize("rule", rulebook(), ids=lambda rule: rule.id)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
+from timeline.core.durations import duration
 from timeline.judge import rulebook
-from timeline.lengths import duration
-from timeline.rulebook import Effect, Finding
-from timeline.verdicts import Verdict
+from timeline.judging.rulebook import Effect, Finding
+from timeline.judging.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"
 HEADINGS = ["What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"]

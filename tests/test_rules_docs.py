@@ -1,6 +1,6 @@
 """docs/rules.md is the catalogue of the rules as they are."""
 
-from dashboard.catalogue import catalogue
+from dashboard.presentation.catalogue import catalogue
 from tests.test_analyze import causeline
 from tests.variables import ROOT
 

@@ -11,7 +11,7 @@ from dashboard import environment
 from tests import variables
 from tests.variables import ROOT, Variable
 from timeline.judge import rulebook
-from timeline.rulebook import settings
+from timeline.judging.rulebook import settings
 
 DOCS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
 DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh", "deploy/install-kubectl.sh")
@@ -83,7 +83,7 @@ def test_every_threshold_of_a_rule_is_documented_with_its_default_and_meaning() 
 
 @pytest.mark.parametrize(("given", "told"), [("7.5", "7500000"), ("soon", "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN")])
 def test_the_servers_take_thresholds_from_the_environment(given: str, told: str) -> None:
-    code = "import dashboard.settings, timeline.rulebook as r\nprint(r.settings[%r].microseconds)"
+    code = "import dashboard.settings, timeline.judging.rulebook as r\nprint(r.settings[%r].microseconds)"
     variable = "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
     required = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     environment = {"PATH": "/usr/bin:/bin", variable: given, **required}

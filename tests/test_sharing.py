@@ -11,7 +11,7 @@ from collectors.formats import Skipped, read, sharing
 from collectors.formats.stream import Block
 from tests.events import event, pod
 from tests.recordings import SAMPLE
-from timeline.entries import Entry, Mark
+from timeline.core.entries import Entry, Mark
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from dashboard import web
+from dashboard.web import __main__ as web
 
 SECONDS = 0.6
 PATIENCE = 10  # in which a request that is never cut off fails the test

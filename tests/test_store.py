@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from tests import events, stored
 from tests.recordings import SAMPLE, entries_of
-from timeline import chunks, store
-from timeline.entries import Entry, Facts
+from timeline.core.entries import Entry, Facts
+from timeline.history.world import World
 from timeline.kinds import kind_of
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
-from timeline.world import World
+from timeline.storage import chunks, store
 
 pytestmark = pytest.mark.django_db
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tests.test_live_order import entry, mark, service, started
-from timeline.entries import Change, Entry, Facts, Observation, Owner, Told
+from timeline.core.entries import Change, Entry, Facts, Observation, Owner, Told
+from timeline.history.world import World
 from timeline.judge import horizons, judged, settled, touched
+from timeline.judging.rulebook import Finding, Status
+from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import WorkloadFacts
 from timeline.kinds.endpointslice import EndpointSliceFacts
 from timeline.kinds.lease import LeaseFacts
-from timeline.rulebook import Finding, Status
-from timeline.verdicts import Verdict
-from timeline.world import World
 
 if TYPE_CHECKING:
-    from timeline.lifelines import Key
+    from timeline.history.lifelines import Key
 
 
 class Live:

@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dashboard import environment
-from dashboard.consumers import UNAUTHORISED
+from dashboard.push.consumers import UNAUTHORISED
 from tests.running import TOKEN, Running, running
 from tests.visitor import Visitor
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dashboard.launcher import SAMPLE
+from dashboard.services.launcher import SAMPLE
 from tests.variables import ROOT
 
 STEP = re.compile(r"^```(?P<what>sh|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,8 @@ from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
-from collectors import receiving, tasks
+from collectors import tasks
+from collectors.uploads import receiving
 from tests.recordings import SAMPLE
 from timeline.models import Source, Upload
 

@@ -16,7 +16,7 @@ from collectors.watch import api as module
 from collectors.watch.reading import Reading
 from collectors.watch.resources import Resource
 from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until
-from timeline.entries import Change, Entry, ObjectRef, Observation, Owner, Told
+from timeline.core.entries import Change, Entry, ObjectRef, Observation, Owner, Told
 
 Begin = Callable[..., Watching]
 

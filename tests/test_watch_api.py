@@ -25,7 +25,7 @@ from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
 from tests.reflecting import Watching, api_to, until
-from timeline.entries import Told
+from timeline.core.entries import Told
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 LIST = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"12"},"items":[]}'

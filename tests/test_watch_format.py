@@ -11,8 +11,8 @@ from collectors.formats.watch import FORMAT
 from tests.objects import OBJECTS, changed, changes_of, entries_of, items_of, made, real, reasons_of, watch
 from tests.recordings import SAMPLE, world_of
 from tests.recordings import entries_of as recorded
-from timeline.entries import FOREVER, Change, Clock, Entry, Level
-from timeline.world import World
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Level
+from timeline.history.world import World
 
 KINDS = ("endpointslices", "events", "leases", "podgroups", "pods", "services", "vcjobs")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
 from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
-from timeline.entries import FOREVER, Change, Clock, Entry
+from timeline.core.entries import FOREVER, Change, Clock, Entry
 from timeline.kinds import seconds
 
 PODS = Resource("", "v1", "Pod", "pods", True)

@@ -9,7 +9,7 @@ from collectors.watch.api import Api
 from collectors.watch.calibration import calibrate
 from collectors.watch.failures import ApiError, Forbidden, Refused
 from collectors.watch.resources import Resource, appeared, resources
-from timeline.entries import Mark, Told
+from timeline.core.entries import Mark, Told
 from timeline.judge import rulebook
 from timeline.kinds import qualified
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dashboard import wording
-from dashboard.pictures import picture
-from timeline.lanes import Drawing, LaneRow, bounds
+from dashboard.drawing.pictures import picture
+from dashboard.presentation import wording
+from timeline.layout.lanes import Drawing, LaneRow, bounds
 
 DAY = "2026-11-21T"
 SECOND = 1_000_000

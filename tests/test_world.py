@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.coverage import coverage
-from timeline.entries import Entry, Place, microseconds
-from timeline.lifelines import Moment, Name, Track
-from timeline.world import World
+from timeline.core.entries import Entry, Place, microseconds
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.coverage import coverage
 
 RULES = Path(__file__).parent / "rules"
 ENGINE = Path(__file__).parent / "data" / "engine"

@@ -16,7 +16,7 @@ from tests.events import DATA, event, pod, real
 from tests.objects import check_damaged
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
-from timeline.entries import FOREVER, Change, Entry, Level, Mark, moment
+from timeline.core.entries import FOREVER, Change, Entry, Level, Mark, moment
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]
 

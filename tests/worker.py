@@ -75,7 +75,7 @@ class Worker:
         """Commits the creation of another Deployment; the sequence."""
         from msgspec.structs import replace
 
-        from timeline.entries import Change
+        from timeline.core.entries import Change
 
         now = int(time.time() * 1_000_000)
         self._revision += 1
@@ -93,17 +93,17 @@ class Worker:
         return sequence
 
     def cluster(self, **told: Any) -> int:
-        from timeline import push
         from timeline.models import Cluster
+        from timeline.storage import notify
 
         Cluster.objects.filter(pk=self._live.cluster.pk).update(**told)
-        push.notify(cluster=self._live.cluster.pk)
+        notify.notify(cluster=self._live.cluster.pk)
         return 0
 
     def end(self, why: str) -> int:
         """Another source takes its place."""
-        from timeline import live
         from timeline.models import Cluster
+        from timeline.storage import live
 
         return int(live.begin(Cluster.objects.get(pk=self._live.cluster.pk), why).pk)
 
@@ -116,7 +116,7 @@ class Worker:
 
     def gap(self, kind: str, since: float, until: float) -> int:
         """A kind was not observed between two moments, seconds after the beginning; the sequence."""
-        from timeline.entries import Mark, Told
+        from timeline.core.entries import Mark, Told
 
         start, end = (int((self._start + each) * 1_000_000) for each in (since, until))
         return int(self._live.commit([Mark("", "v1", kind, Told.GAP, end, since=start, reason="The watch was away.")]))

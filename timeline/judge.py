@@ -7,13 +7,13 @@ from itertools import chain
 from msgspec.structs import replace
 
 from timeline import rules
-from timeline.coverage import plural
-from timeline.entries import Entry
+from timeline.core.entries import Entry
+from timeline.history.lifelines import Key, Track
+from timeline.history.seen import GroupKind
+from timeline.history.world import World
+from timeline.judging.coverage import plural
+from timeline.judging.rulebook import Finding, Rule, Status, load
 from timeline.kinds import qualified, registry
-from timeline.lifelines import Key, Track
-from timeline.rulebook import Finding, Rule, Status, load
-from timeline.seen import GroupKind
-from timeline.world import World
 
 
 def rulebook() -> tuple[Rule, ...]:

@@ -1,4 +1,4 @@
-"""The tables. Hot writes go through `timeline.store`, reads of a screen through `timeline.queries`."""
+"""The tables. Hot writes go through `timeline.storage.store`, reads of a screen through `timeline.queries`."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
 
-from timeline.packing import unpack
+from timeline.history.packing import unpack
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years
 KEEP_BYTES_AT_MOST = 10**18
 
 
 class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes none at run time
-    """JSON, packed with zstd (see `timeline.packing`)."""
+    """JSON, packed with zstd (see `timeline.history.packing`)."""
 
     def from_db_value(self, value: bytes | None, *_: object) -> Any:
         return None if value is None else unpacked(value)
@@ -78,8 +78,8 @@ class Source(models.Model):
     inputs = models.JSONField(default=list)  # what was read, as the user calls it
     entries = models.BigIntegerField(default=0)  # changes that were seen
     stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
-    table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.chunks`)
-    redacted = models.JSONField(default=dict)  # how many credentials were taken out, by why (see `timeline.masks`)
+    table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.storage.chunks`)
+    redacted = models.JSONField(default=dict)  # how many credentials were taken out, by why (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
     skips = models.JSONField(default=list)  # [file, line, reason], the first ones
     told = models.JSONField(default=dict)  # what the findings document says of coverage and rules
@@ -254,7 +254,9 @@ class Chunk(models.Model):
     high = models.IntegerField()
     first = models.DateTimeField()  # when the earliest was received
     last = models.DateTimeField()
-    lines = models.BinaryField()  # all of each, packed together (see `timeline.written` and `timeline.packing`)
+    lines = (
+        models.BinaryField()
+    )  # all of each, packed together (see `timeline.history.codec` and `timeline.history.packing`)
 
     class Meta:
         managed = False

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from timeline import chunks, documents, push, store
-from timeline.entries import Observation
+from timeline.core.entries import Observation
+from timeline.history.world import World
 from timeline.judge import judge, judged, rulebook, touched
-from timeline.live import Live
+from timeline.judging.rulebook import VERSION
 from timeline.models import Source
-from timeline.rulebook import VERSION
-from timeline.world import World
+from timeline.payloads import documents
+from timeline.storage import chunks, notify, store
+from timeline.storage.live import Live
 
 
 class Mixed(Exception):
@@ -51,7 +52,7 @@ def _judge(source: Source, world: World) -> None:
     store.write_findings(source, world, subjects, judge(world, subjects))
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.told(world, rulebook()))
-    push.notify(source=source.pk)
+    notify.notify(source=source.pk)
 
 
 class Committed(NamedTuple):
@@ -83,5 +84,5 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
                 return Committed(0, source.sequence)
             found = judged(world, touched(world, changed, ends))
         live.write(batch, changed, found)
-        push.notify(source=source.pk, sequence=source.sequence)
+        notify.notify(source=source.pk, sequence=source.sequence)
     return Committed(source.entries - known, source.sequence)

@@ -13,10 +13,11 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import Case, Value, When
 
-from timeline import chunks, live, pipeline, store
+from timeline import pipeline
+from timeline.history.world import World
+from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Source
-from timeline.rulebook import ATTEMPTS, VERSION
-from timeline.world import World
+from timeline.storage import chunks, live, store
 
 logger = logging.getLogger(__name__)
 _LOCK = 0x6A7564676564  # the number of the advisory lock that whoever judges again holds

@@ -12,7 +12,7 @@ from collectors.formats.depth import is_deeper
 from collectors.formats.refusal import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from collectors.redaction.entries import without_credentials
-from timeline.entries import Mark, Observation
+from timeline.core.entries import Mark, Observation
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
 _STRANGE = "is not a recording that Causeline knows: "

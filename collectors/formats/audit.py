@@ -12,7 +12,7 @@ from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.shared import Shared
-from timeline.entries import Entry, Place
+from timeline.core.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)
 

@@ -11,7 +11,7 @@ from collectors.formats.json_text import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
 from collectors.normalise import gke
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _EVENT = re.compile(rb"^(?:auditID|protoPayload):", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import told
 from collectors.normalise.objects import failure, sighting_of
 from collectors.normalise.replay import Replay
-from timeline.entries import Change, Entry, Place, revision
+from timeline.core.entries import Change, Entry, Place, revision
 
 
 class Piece(NamedTuple):

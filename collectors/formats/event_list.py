@@ -6,7 +6,7 @@ from collectors.formats import Format, audit
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import read_records
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 
 def sniff(head: bytes) -> bool:

@@ -14,7 +14,7 @@ from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of
 from collectors.formats.json_items import outline
 from collectors.formats.json_text import Damaged, Text
 from collectors.formats.stream import Recording, Skipped, too_long
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _LOG_BEGINS = b"==== START logs for container "
 _NEXT = re.compile(rb"\n(?=[{\[]|%s)" % _LOG_BEGINS)

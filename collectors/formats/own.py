@@ -1,7 +1,7 @@
 """Causeline's own recordings: entries written down so that nothing is lost when they are read again.
 
 JSON, one document a line. The first is the header, {"schema": "causeline.recording/v1"}; each other is an entry, or a
-mark of a stream, as timeline/written.py tells them.
+mark of a stream, as timeline/history/codec.py tells them.
 """
 
 import re
@@ -16,8 +16,8 @@ from collectors.formats.json_items import outline
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
-from timeline.entries import Mark, Observation, Place
-from timeline.written import Known, line_of, observation_of
+from timeline.core.entries import Mark, Observation, Place
+from timeline.history.codec import Known, line_of, observation_of
 
 VERSION = 1
 _SCHEMA = "causeline.recording/v"

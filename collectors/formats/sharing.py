@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
 _ENOUGH = 200  # lines that are handed over at a time

@@ -11,7 +11,7 @@ from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_li
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _IN_TEXT = re.compile(rb'\\"auditID\\+"')
 _OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki)

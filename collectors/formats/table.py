@@ -8,7 +8,7 @@ from collectors.formats import Format
 from collectors.formats.json_text import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_text, read_records
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _CELL = re.compile(rb'^([^{\n]*,)?"\{""[^\n]*""auditID""', re.MULTILINE)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collectors.formats import Format
 from collectors.formats.documents import WATCH_TYPES, Piece, entries_of
 from collectors.formats.stream import Recording, Skipped
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _EVENT = re.compile(
     rb"""^ *\{ *"(?:type" *: *"(?:%s)" *, *"object"|object" *: *\{ *"(?:apiVersion|kind)")"""

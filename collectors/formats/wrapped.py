@@ -15,7 +15,7 @@ from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_text import Item
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _DEPTH = 6  # how far inside its record an event may stand: hits.hits[]._source.kubernetes.audit
 _PLAIN = re.compile(r'\{"kind":"Event","apiVersion":"audit\.k8s\.io/')

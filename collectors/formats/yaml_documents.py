@@ -14,7 +14,7 @@ import yaml
 from collectors.formats import Format
 from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
-from timeline.entries import Entry
+from timeline.core.entries import Entry
 
 _VALUES = 1_000_000  # of one object; etcd takes none that holds as many
 _BLANK_LINES = 1_000  # that are kept in a row

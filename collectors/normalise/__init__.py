@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from timeline.entries import Change, Owner, revision
+from timeline.core.entries import Change, Owner, revision
 from timeline.kinds import Kind, Metadata
 
 NOT_OBJECTS = {"Status", "PartialObjectMetadata", "Table"}

@@ -9,9 +9,9 @@ import re
 
 import msgspec
 
-from timeline.entries import moment
+from timeline.core.entries import moment
+from timeline.core.order import SECOND
 from timeline.kinds import seconds
-from timeline.order import SECOND
 
 _REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, where an entry does not say when it arrived
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")

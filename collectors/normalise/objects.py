@@ -7,7 +7,7 @@ import msgspec
 
 from collectors.normalise import decoder, owner, told
 from collectors.redaction import redact_json
-from timeline.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
 from timeline.kinds import Metadata, kind_of, seconds
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from collectors.normalise.objects import Sighting
-from timeline.entries import Change, Entry
+from timeline.core.entries import Change, Entry
 
 _SIGNED = ("Lease",)  # every write leaves one: the same writer, in the same second
 

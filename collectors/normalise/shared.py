@@ -2,7 +2,7 @@
 
 from collectors.normalise import owner
 from collectors.normalise.audit_event import ObjectReference
-from timeline.entries import ObjectRef, Owner
+from timeline.core.entries import ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from collectors.redaction.values import harmless
-from timeline.masks import BY_NAME
-from timeline.secret_names import grade, word_set
+from timeline.core.masks import BY_NAME
+from timeline.core.secret_names import grade, word_set
 
 _MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mycli mariadb mariadb-dump"
 _MONGO = "mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop"

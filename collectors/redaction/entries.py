@@ -11,7 +11,7 @@ from msgspec.structs import fields, replace
 from collectors.redaction import policy
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import known_by_themselves
-from timeline.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
+from timeline.core.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
 from timeline.kinds.event import EventFacts
 
 _SHORT = 14  # no credential that is known by its form is shorter

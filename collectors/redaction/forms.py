@@ -13,7 +13,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
-from timeline.masks import BY_FORM
+from timeline.core.masks import BY_FORM
 
 _TOKENS = {  # behind a letter or digit none of these begins
     "1Password": r"ops_eyJ[\w+/=]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9-]{11,30}",

@@ -9,8 +9,8 @@ import orjson
 
 from collectors.redaction import commands, policy, text
 from collectors.redaction.values import harmless
-from timeline.masks import BY_NAME, COPY
-from timeline.secret_names import Grade, grade, is_reference
+from timeline.core.masks import BY_NAME, COPY
+from timeline.core.secret_names import Grade, grade, is_reference
 
 _COPIES = re.compile(  # annotations in which tools keep a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"

@@ -1,8 +1,8 @@
 """Pure: a text without credentials, in whatever it is written: JSON, YAML, INI, XML, a command, an address, a message.
 
-A name, what separates it from its value, and the value are looked for; `timeline/secret_names.py` says whether the name
-is one of a credential. Every expression takes time that grows with the text and no faster: names are read whole and not
-given back (atomic groups), and what repeats is bounded or cannot match otherwise.
+The text is searched for a name, what separates it from its value, and the value; `timeline/core/secret_names.py` says
+whether the name is one of a credential. The time that an expression takes grows no faster than the text: names are read
+whole and not given back (atomic groups), and what repeats is bounded or cannot match otherwise.
 """
 
 import re
@@ -13,8 +13,8 @@ from collectors.redaction import commands
 from collectors.redaction.forms import decoded, without_forms
 from collectors.redaction.policy import patterns
 from collectors.redaction.values import Span, harmless, value_at, word_at
-from timeline.masks import BY_FORM, BY_NAME, OWN
-from timeline.secret_names import Grade, grade, word_set
+from timeline.core.masks import BY_FORM, BY_NAME, OWN
+from timeline.core.secret_names import Grade, grade, word_set
 
 _NAME = r"(?<![\w.$-])(?P<name>(?>[\w.$/-]{1,2000}))"
 _NAMED = re.compile(

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from timeline.masks import BY_NAME
-from timeline.secret_names import is_reference
+from timeline.core.masks import BY_NAME
+from timeline.core.secret_names import is_reference
 
 
 class Span(NamedTuple):

@@ -1,7 +1,7 @@
 """Pure: a recording becomes what stood when it begins, and the commits that follow, each with the object after it.
 
-Order and times are those that Causeline draws (`timeline/ledger.py`). Of a binding an audit log does not show the Pod:
-it is the Pod before, on its node.
+Order and times are those that Causeline draws (`timeline/history/ledger.py`). An audit log does not show the Pod of a
+binding: the replay serves the Pod as it was before, with the node filled in.
 """
 
 from collections import defaultdict
@@ -16,10 +16,10 @@ from collectors.formats import Limits, NotARecording, Reading, Skipped, named, r
 from collectors.replay import both_events
 from collectors.replay.placing import Commit, Draft, commit_of, placed, revision_of, spread
 from collectors.replay.resources import Names, Resource, defined_by, guessed
-from timeline.entries import Change, Entry, Observation, moment
-from timeline.ledger import Ledger
-from timeline.lifelines import Track
-from timeline.observations import identity
+from timeline.core.entries import Change, Entry, Observation, moment
+from timeline.core.observations import identity
+from timeline.history.ledger import Ledger
+from timeline.history.lifelines import Track
 
 __all__ = ["Commit", "Tape", "tape"]
 

@@ -16,7 +16,7 @@ from collectors.replay.faults import Fault
 from collectors.replay.http import Answer, Request, Server, Streaming
 from collectors.replay.player import Player
 from collectors.replay.token import PATTERN, write_private
-from timeline.entries import moment
+from timeline.core.entries import moment
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]*)?")  # of a request, with its port
 _Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from collectors.replay.commits import Commit, Tape
 from collectors.replay.resources import Resource
-from timeline.entries import moment
+from timeline.core.entries import moment
+from timeline.core.order import SECOND
 from timeline.kinds import seconds
-from timeline.order import SECOND
 
 _PAUSE = 5 * SECOND  # between two laps
 _APART = 20_000  # µs between two deletions at the end of a lap

@@ -11,9 +11,9 @@ import msgspec
 import orjson
 
 from collectors.replay.resources import Resource
-from timeline.entries import revision
-from timeline.lifelines import Moment, Track
-from timeline.order import SECOND
+from timeline.core.entries import revision
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Track
 
 GroupKind = tuple[str, str]
 

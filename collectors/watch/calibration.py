@@ -10,7 +10,7 @@ from collectors.watch.api import Api
 from collectors.watch.failures import ApiError
 from collectors.watch.reading import Malformed, page_of
 from collectors.watch.resources import Resource
-from timeline.entries import Mark, Told
+from timeline.core.entries import Mark, Told
 from timeline.kinds import qualified
 
 _REFERENCE = "pods"  # changes often, and is everywhere

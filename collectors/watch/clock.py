@@ -8,7 +8,7 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 
 _SECOND = 1_000_000  # µs
 _EARLIEST, _LATEST = 0, 4_102_444_800 * _SECOND  # 1970 and 2100: another time can be no cluster's

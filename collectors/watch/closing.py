@@ -7,7 +7,7 @@ import msgspec
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError
 from collectors.watch.reflector import METADATA_LIST, PAGE, PAGES, Reflector
-from timeline.entries import Mark, Told, revision
+from timeline.core.entries import Mark, Told, revision
 
 
 class _Metadata(msgspec.Struct, gc=False):

@@ -7,8 +7,8 @@ from typing import BinaryIO
 import zstandard
 
 from collectors.formats import own
-from timeline.entries import Observation
-from timeline.written import line_of
+from timeline.core.entries import Observation
+from timeline.history.codec import line_of
 
 _LEVEL = 6
 

@@ -11,7 +11,7 @@ from collectors.normalise.objects import sighting_of
 from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.failures import Refused, refused, words
 from collectors.watch.resources import Resource
-from timeline.entries import Change, Clock, Entry, ObjectRef, Owner, revision
+from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner, revision
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
 _SIGNED = ("Lease",)  # every write leaves a sign: the same writer, in the same second

@@ -17,7 +17,7 @@ from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refuse
 from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
-from timeline.entries import Entry, Mark, Observation, Told
+from timeline.core.entries import Entry, Mark, Observation, Told
 
 logger = logging.getLogger(__name__)
 PAGE = 500  # objects

@@ -14,7 +14,7 @@ import msgspec
 from collectors.watch.api import Api
 from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
-from timeline.coverage import plural
+from timeline.judging.coverage import plural
 from timeline.kinds import described
 
 GroupKind = tuple[str, str]

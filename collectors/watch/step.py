@@ -13,9 +13,9 @@ from typing import Any
 
 from celery import bootsteps, signals
 
+from collectors.watch.cluster_watcher import Follower
 from collectors.watch.credentials import api_of
-from collectors.watch.follower import Follower
-from collectors.watch.keeper import STOP_SECONDS, Keeper
+from collectors.watch.lease_manager import STOP_SECONDS, Keeper
 
 _THRESHOLDS = 50_000, 20, 20  # of the garbage collector: walking all that is known, again and again, took a third
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from collectors.watch.inbox import Inbox
+from collectors.watch.discovery import Scout, Sight
+from collectors.watch.event_queue import Inbox
 from collectors.watch.reflector import Reflector
-from collectors.watch.scout import Scout, Sight
-from timeline.entries import Entry, Mark
+from timeline.core.entries import Entry, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,1 @@
+"""Django management commands, and the backups that two of them make and restore."""

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
-from dashboard.report import page as report
+from dashboard.report.page import page as report
 from tests.browser.conftest import SAMPLE
 from tests.browser.test_timeline import AWAY, EARLY
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, complaints_of_axe

@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from timeline.entries import Facts, microseconds
-from timeline.order import At
+from timeline.core.entries import Facts, microseconds
+from timeline.core.order import At
 
 
 @lru_cache(10_000)

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
+from timeline.core.secret_names import grade
 from timeline.kinds import Kind, Shape
-from timeline.secret_names import grade
 
 _NAMES = 200  # of other objects that are kept of one object; of one with more nothing is judged by names
 _LISTED = 10  # so many entries that are all maps again are things by name, and not the fields of one

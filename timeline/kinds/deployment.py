@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Reference, Shape
 
 

@@ -3,7 +3,7 @@ from zlib import crc32
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape
 
 

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Reference, Shape
 
 KEPT = frozenset({"LeaderElection", "PVCError", "FailedMount", "FailedScheduling", "Failed"})

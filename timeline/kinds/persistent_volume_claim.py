@@ -3,9 +3,9 @@ from typing import Any
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
+from timeline.core.order import At
 from timeline.kinds import Kind, Mark, Phase, Shape
-from timeline.order import At
 
 
 class _Status(msgspec.Struct, gc=False):

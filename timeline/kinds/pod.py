@@ -3,9 +3,9 @@ from functools import lru_cache
 
 import msgspec
 
-from timeline.entries import Facts
-from timeline.job_pods import TERMINAL, spells
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, address, seconds
+from timeline.kinds.job_pods import TERMINAL, spells
 
 
 class _State(msgspec.Struct, gc=False):

@@ -3,7 +3,7 @@ from functools import lru_cache
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Mark, Metadata, Shape, address
 
 

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from timeline.entries import Facts
+from timeline.core.entries import Facts
 from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
 

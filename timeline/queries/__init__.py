@@ -9,6 +9,7 @@ from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search, severities
+from timeline.queries.home import NewFinding, ShelfRow, fed, newest_findings, recording, recordings, shelf
 from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, landed
 from timeline.queries.live import collection, pulses, told_gaps
@@ -17,7 +18,6 @@ from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
-from timeline.queries.shelf import NewFinding, ShelfRow, fed, newest_findings, recording, recordings, shelf
 from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload

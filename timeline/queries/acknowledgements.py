@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from timeline.documents import timestamp
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 from timeline.models import Acknowledgement, Finding, Occurrence
-from timeline.payloads import AcknowledgementPayload
+from timeline.payloads.documents import timestamp
+from timeline.payloads.findings import AcknowledgementPayload
 
 
 def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:

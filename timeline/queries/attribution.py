@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from django.db.models import F, Q
 
-from timeline.chunks import Stored
-from timeline.entries import FOREVER, Change, Entry, microseconds
-from timeline.lifelines import ANONYMOUS
+from timeline.core.entries import FOREVER, Change, Entry, microseconds
+from timeline.core.order import SECOND
+from timeline.history.lifelines import ANONYMOUS
 from timeline.models import Track
-from timeline.order import SECOND
+from timeline.storage.chunks import Stored
 
 _KEY = 2**40 - 1  # the bits of Track.id that entries carry (see `World.number`)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import msgspec
 from django.db.models import Q, QuerySet
 
-from timeline.coverage import plural
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
+from timeline.history.lifelines import ANONYMOUS
+from timeline.judging.coverage import plural
 from timeline.kinds import NOISE, kind_of
-from timeline.lifelines import ANONYMOUS
 from timeline.models import Source, Track
 
 MOST = 5_000  # lives of one name or address that are looked at, the latest ones

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 from django.db import connection
 from django.db.models import Count, QuerySet
 
-from timeline.cluster_payloads import (
+from timeline.core.entries import microseconds
+from timeline.models import Cluster, Delta, Gap, Source, Stream
+from timeline.payloads.clusters import (
     ClusterPayload,
     ClusterState,
     EpochPayload,
@@ -17,8 +19,6 @@ from timeline.cluster_payloads import (
     StreamPayload,
     StreamState,
 )
-from timeline.entries import microseconds
-from timeline.models import Cluster, Delta, Gap, Source, Stream
 
 _GAPS = 100  # in one answer
 _RATE_OVER = timedelta(seconds=30)

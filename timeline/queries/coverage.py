@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from timeline.documents import as_read, timestamp
-from timeline.masks import WITHHELD
+from timeline.core.masks import WITHHELD
 from timeline.models import Source
-from timeline.object_payloads import RedactedPayload, SourceCoveragePayload
+from timeline.payloads.documents import as_read, timestamp
+from timeline.payloads.objects import RedactedPayload, SourceCoveragePayload
 from timeline.queries.sources import extent
 
 if TYPE_CHECKING:
-    from timeline.payloads import ToldPayload
+    from timeline.payloads.findings import ToldPayload
 
 
 def withheld(source_id: int) -> bool:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 from timeline.kinds import kind_of
-from timeline.lanes import lane_key, spans_and_events
+from timeline.layout.lanes import lane_key, spans_and_events
 from timeline.models import Delta, Occurrence, Source, unpacked
-from timeline.payloads import DeltaPayload, TailPayload, Within
+from timeline.payloads.findings import DeltaPayload, TailPayload, Within
 from timeline.queries.findings import payloads
 from timeline.queries.sources import extent
 

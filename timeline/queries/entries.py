@@ -2,13 +2,13 @@
 
 from itertools import islice
 
-from timeline import chunks
-from timeline.chunks import Stored
-from timeline.documents import object_payload
 from timeline.models import Source, Track
-from timeline.object_payloads import EntriesPayload, EntryPayload
+from timeline.payloads.documents import object_payload
+from timeline.payloads.objects import EntriesPayload, EntryPayload
 from timeline.queries.attribution import key_of, life_of, lives_by_key
 from timeline.queries.revisions import payload
+from timeline.storage import chunks
+from timeline.storage.chunks import Stored
 
 
 def entries(

@@ -5,16 +5,16 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Q
 
-from timeline.entries import microseconds, moment
+from timeline.core.entries import microseconds, moment
+from timeline.judging.rulebook import Severity
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
-from timeline.payloads import (
+from timeline.payloads.findings import (
     FindingGroupPayload,
     FindingOrder,
     FindingsPayload,
     FoundObjectPayload,
     SearchPayload,
-    Severity,
 )
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import SEVERITIES

@@ -1,9 +1,9 @@
 """When kinds of a source were not observed."""
 
-from timeline import lanes
-from timeline.entries import microseconds, moment
+from timeline.core.entries import microseconds, moment
+from timeline.layout import lanes
 from timeline.models import Gap, Source
-from timeline.payloads import Gaps
+from timeline.payloads.findings import Gaps
 from timeline.queries.clusters import without_places
 
 _MOST = 500  # told in one window, the latest ones

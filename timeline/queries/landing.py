@@ -2,9 +2,9 @@
 
 from urllib.parse import urlencode
 
+from timeline.core.order import SECOND
 from timeline.kinds import NOISE
 from timeline.models import Finding, Source, Track
-from timeline.order import SECOND
 from timeline.queries.lookup import Meant, goes_on
 from timeline.queries.objects import lane_key, object_of
 from timeline.queries.sources import extent

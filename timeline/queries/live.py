@@ -7,9 +7,9 @@ import orjson
 from django.db import connection
 from django.db.models import Count
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 from timeline.models import Gap, Source, Stream
-from timeline.payloads import HealthPayload
+from timeline.payloads.findings import HealthPayload
 from timeline.queries.clusters import without_places
 
 State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]

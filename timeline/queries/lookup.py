@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 from timeline.models import Source
 from timeline.queries.attribution import anonymous
 from timeline.queries.candidates import Candidate, Target, candidates, of_cluster, ready_sources

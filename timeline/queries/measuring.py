@@ -1,15 +1,16 @@
 """What lies between two moments of a source, whatever a screen shows of it."""
 
-from timeline import chunks, outline
-from timeline.chunks import Stored
-from timeline.documents import object_payload, timestamp
-from timeline.entries import Clock
-from timeline.lifelines import Moment
-from timeline.measure_payloads import MeasuredChangePayload, MeasurePayload, StepsPayload
+from timeline.core.entries import Clock
+from timeline.history.lifelines import Moment
+from timeline.history.spaces import shared
+from timeline.judging.verdicts import order_of
+from timeline.layout import outline
 from timeline.models import Source, Track
+from timeline.payloads.documents import object_payload, timestamp
+from timeline.payloads.measuring import MeasuredChangePayload, MeasurePayload, StepsPayload
 from timeline.queries.attribution import key_of, life_of, lives_by_key
-from timeline.spaces import shared
-from timeline.verdicts import order_of
+from timeline.storage import chunks
+from timeline.storage.chunks import Stored
 
 _BACK = (5_000_000, 60_000_000, 3_600_000_000, None)  # µs that are looked through for the latest change; None: all
 _LATEST = 64  # of the changes found, those whose drawn times are looked up

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from django.db.models import QuerySet
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
+from timeline.history.lifelines import ANONYMOUS
 from timeline.kinds import Reference, kind_of
-from timeline.lifelines import ANONYMOUS
 from timeline.models import Finding, Source, Track
-from timeline.object_payloads import LifePayload, TrackFindingPayload, TrackPayload
-from timeline.payloads import Columns, ObjectPayload
+from timeline.payloads.findings import Columns, ObjectPayload
+from timeline.payloads.objects import LifePayload, TrackFindingPayload, TrackPayload
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import extent
 from timeline.queries.view import View

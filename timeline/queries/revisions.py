@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline import chunks
-from timeline.chunks import Stored
-from timeline.documents import timestamp
-from timeline.entries import FOREVER, Change, Clock, Entry
+from timeline.core.entries import FOREVER, Change, Clock, Entry
 from timeline.models import Track
-from timeline.object_payloads import Attribution, ChangePayload
+from timeline.payloads.documents import timestamp
+from timeline.payloads.objects import Attribution, ChangePayload
 from timeline.queries.attribution import anonymous, key_of, life_of, unnamed_entries
+from timeline.storage import chunks
+from timeline.storage.chunks import Stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a life is created once and deleted once, whatever the clocks say

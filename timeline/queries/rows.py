@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import connection
 
-from timeline import outline
-from timeline.entries import moment
-from timeline.lanes import LaneRow
+from timeline.core.entries import moment
+from timeline.layout import outline
+from timeline.layout.lanes import LaneRow
 from timeline.models import Source, Track
 from timeline.queries.sources import extent
 from timeline.queries.view import View, like

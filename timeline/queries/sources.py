@@ -9,11 +9,11 @@ import orjson
 from django.db import connection
 from django.db.models import Count
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
+from timeline.judging.rulebook import ATTEMPTS, VERSION, Severity
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
-from timeline.payloads import OverviewPayload, Severity
-from timeline.rulebook import ATTEMPTS, VERSION
+from timeline.payloads.findings import OverviewPayload
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
 _TICKS = 480  # places on the minimap

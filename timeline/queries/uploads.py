@@ -4,9 +4,9 @@ from typing import cast
 
 from django.db.models import Count, Q
 
-from timeline.entries import microseconds
+from timeline.core.entries import microseconds
 from timeline.models import Upload
-from timeline.payloads import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
+from timeline.payloads.findings import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
 from timeline.queries.sources import source
 
 

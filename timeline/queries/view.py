@@ -5,9 +5,9 @@ from typing import Literal
 
 from django.db.models import Q, QuerySet
 
+from timeline.judging.rulebook import Severity
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source, Track
-from timeline.payloads import Severity
 from timeline.queries.sources import SEVERITIES
 
 Grouping = Literal["owner", "kind", "namespace"]

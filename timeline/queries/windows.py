@@ -6,10 +6,10 @@ import orjson
 from django.db import connection
 from django.db.models import Q
 
-from timeline import lanes
-from timeline.entries import microseconds, moment
+from timeline.core.entries import microseconds, moment
+from timeline.layout import lanes
 from timeline.models import Source, Track, unpacked
-from timeline.payloads import GroupPayload, WindowPayload
+from timeline.payloads.findings import GroupPayload, WindowPayload
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent

@@ -38,12 +38,12 @@ consumer, so that it looks again.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.advice import kubectl, ordered
-from timeline.entries import Change
-from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import IN_FLIGHT, Verdict, between, dated, order_of, so_far, torn_down, why
-from timeline.world import World
+from timeline.core.entries import Change
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl, ordered
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, order_of, so_far, torn_down, why
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
 CONTROLLERS = {"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "endpoint-controller"}

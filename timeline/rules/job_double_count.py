@@ -33,12 +33,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.entries import ObjectRef
-from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, why
-from timeline.world import World
+from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.verdicts import Verdict, why
 
 
 class Return(NamedTuple):

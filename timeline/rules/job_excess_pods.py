@@ -38,12 +38,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.entries import Change
-from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, between, order_of, why
-from timeline.world import World
+from timeline.core.entries import Change
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict, between, order_of, why
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
 

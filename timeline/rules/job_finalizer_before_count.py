@@ -36,15 +36,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.entries import FOREVER, Change
-from timeline.job_pods import let_go
+from timeline.core.entries import FOREVER, Change
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Track, public_uid
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.verdicts import Verdict, order_of, why
 from timeline.kinds.job import JobFacts
-from timeline.lifelines import Moment, Track, public_uid
-from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, order_of, why
-from timeline.world import World
+from timeline.kinds.job_pods import let_go
 
 
 class Release(NamedTuple):

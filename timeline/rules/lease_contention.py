@@ -34,14 +34,14 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 from collections import defaultdict
 from collections.abc import Iterator
 
-from timeline.advice import kubectl
-from timeline.elections import Election, Term, heartbeat, known
-from timeline.entries import ObjectRef
-from timeline.lifelines import Track
-from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict
-from timeline.world import World
+from timeline.core.entries import ObjectRef
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.elections import Election, Term, heartbeat, known
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict
 
 WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")
 AFFECTED = 100  # Pods that are named at most

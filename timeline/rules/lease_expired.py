@@ -31,13 +31,13 @@ server? Run two replicas where the pause matters, so that another takes over as 
 
 from collections.abc import Iterator
 
-from timeline.advice import kubectl
-from timeline.elections import Election, heartbeat, renews, sureness
-from timeline.entries import Change
-from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, between, dated, so_far
-from timeline.world import World
+from timeline.core.entries import Change
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.elections import Election, heartbeat, renews, sureness
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict, between, dated, so_far
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")
 SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be, as a part of the Lease's duration.")

@@ -31,12 +31,12 @@ different workloads, see lease-contention.
 
 from collections.abc import Iterator
 
-from timeline.advice import kubectl
-from timeline.elections import Election, Term, heartbeat, sureness
-from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, between
-from timeline.world import World
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.elections import Election, Term, heartbeat, sureness
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.verdicts import Verdict, between
 
 
 @rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"), times=True)

@@ -34,14 +34,14 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.elections import WORKLOADS, known, runs
-from timeline.entries import Change
+from timeline.core.entries import Change
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.elections import WORKLOADS, known, runs
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import Lock
-from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict
-from timeline.world import World
 
 BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overlap with the one that it replaces.")
 Side = tuple[Track, Moment, Lock]

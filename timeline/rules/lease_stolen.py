@@ -33,15 +33,15 @@ the term's end or let the holder release it.
 
 from collections.abc import Iterator
 
-from timeline.advice import kubectl
-from timeline.elections import Election, Term, at_most, heartbeat, sureness
-from timeline.entries import Change
-from timeline.lengths import Length
-from timeline.lifelines import Track
-from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, between
-from timeline.world import World
+from timeline.core.durations import Length
+from timeline.core.entries import Change
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.elections import Election, Term, at_most, heartbeat, sureness
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.verdicts import Verdict, between
 
 
 @rule("lease-stolen", judges=("Lease",), needs=("Lease",), times=True)

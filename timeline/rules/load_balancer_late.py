@@ -39,14 +39,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from timeline.advice import kubectl
-from timeline.entries import Change, Clock
+from timeline.core.durations import Length
+from timeline.core.entries import Change, Clock
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
+from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, so_far, why
 from timeline.kinds.service import ServiceFacts
-from timeline.lengths import Length
-from timeline.lifelines import Moment, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
-from timeline.verdicts import IN_FLIGHT, Verdict, between, dated, so_far, why
-from timeline.world import World
 
 LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may take once an endpoint is ready.")
 TAKEN_UP = "service.kubernetes.io/load-balancer-cleanup"  # https://kubernetes.io/docs/concepts/services-networking

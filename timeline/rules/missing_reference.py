@@ -37,15 +37,15 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.entries import Change, Clock, ObjectRef
+from timeline.core.durations import Length
+from timeline.core.entries import Change, Clock, ObjectRef
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict, between, order_of, so_far, why
 from timeline.kinds.volcano_job import makes_claim
-from timeline.lengths import Length
-from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, between, order_of, so_far, why
-from timeline.world import World
 
 GRACE = setting("missing-reference", "grace", 5, "s", "How long something may be missing without a warning.")
 _WITH_THE_NAMESPACE = {

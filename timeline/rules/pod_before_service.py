@@ -37,12 +37,12 @@ Service, let it publish addresses that are not ready yet: in a Volcano job, `svc
 
 from collections.abc import Iterator
 
-from timeline.advice import kubectl
-from timeline.lifelines import Moment, Name, Track
-from timeline.order import SECOND
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule
-from timeline.verdicts import Verdict, between, failure, order_of, surely_live, unfailed, why
-from timeline.world import World
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.verdicts import Verdict, between, failure, order_of, surely_live, unfailed, why
 
 _OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
 _LOST = "Inconclusive: writes are missing from this source, perhaps those of an earlier Service of that name."

@@ -43,13 +43,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.entries import FOREVER, ObjectRef
+from timeline.core.entries import FOREVER, ObjectRef
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import Verdict, between
 from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim
-from timeline.lifelines import Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import Verdict, between
-from timeline.world import World
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
 WITHIN = setting("runaway-creation", "within", 60, "s", "In how long a time so many of them come.")

@@ -34,11 +34,12 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from timeline.advice import kubectl
-from timeline.lengths import Length
-from timeline.lifelines import Moment, Name, Track
-from timeline.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
-from timeline.verdicts import (
+from timeline.core.durations import Length
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.verdicts import (
     Verdict,
     between,
     dated,
@@ -50,7 +51,6 @@ from timeline.verdicts import (
     unfailed,
     why,
 )
-from timeline.world import World
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
 

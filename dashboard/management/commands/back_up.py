@@ -2,7 +2,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard import backups
+from dashboard.management import backups
 
 
 class Command(BaseCommand):

@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import OperationalError
 
-from collectors import connecting
-from collectors.connecting import Refused, Wanted, Way
-from collectors.watch import credentials
+from collectors.watch import connecting, credentials
 from collectors.watch.access import Checked, check
+from collectors.watch.connecting import Refused, Wanted, Way
 from collectors.watch.kubeconfig import usual_paths
-from dashboard import changes, clusters
-from dashboard.connecting import add_arguments
-from dashboard.terminal import Terminal, plain, say
+from dashboard.access import change_log
+from dashboard.cli.clusters import add_arguments
+from dashboard.cli.terminal import Terminal, plain, say
+from dashboard.presentation import clusters
 from timeline import queries
 from timeline.models import Cluster
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 _list()
             elif act == "renew-secrets":
                 count = connecting.renew_secrets()
-                changes.note_command("renew-secrets")
+                change_log.note_command("renew-secrets")
                 say(f"{count} encrypted anew, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False))
@@ -70,7 +70,7 @@ def _connect(options: dict[str, Any]) -> None:
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
     cluster = connecting.connect(options["name"], way, wanted)
-    changes.note_command("connect", cluster=cluster.pk, name=cluster.name)
+    change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
     say(plain(f"{cluster.name} is connected; a worker takes it up. `causeline clusters` shows how it does."))
 
 
@@ -122,7 +122,7 @@ def _act(act: str, name: str, *, delete: bool) -> None:
         connecting.disconnect(cluster, delete=delete)
         kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
         say(plain(f"{name} is disconnected, {kept}."))
-    changes.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")
+    change_log.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")
 
 
 def _give_up(words: str, status: int) -> NoReturn:

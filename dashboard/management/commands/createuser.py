@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard import changes
+from dashboard.access import change_log
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
         user.save()
-        changes.note_command("createuser", user=user.username, admin="yes" if admin else "no")
+        change_log.note_command("createuser", user=user.username, admin="yes" if admin else "no")
         what = "an administrator" if admin else "an ordinary user"
         self.stdout.write(f"{user.username} is {what}.")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import orjson
 from django.core.management.base import BaseCommand, CommandParser
 
-from dashboard.downloads import lines_of
-from dashboard.terminal import plain, say
-from dashboard.writing import NotWritable, writable, write
-from timeline import exports
+from dashboard.cli.output import NotWritable, writable, write
+from dashboard.cli.terminal import plain, say
+from dashboard.web.downloads import lines_of
+from timeline.history.packing import packed
 from timeline.models import Source
-from timeline.packing import packed
+from timeline.storage import exports
 
 
 class Command(BaseCommand):

@@ -10,12 +10,14 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
 
 from collectors.formats import NotARecording
-from collectors.imports import Count, import_into, title
-from dashboard import changes, wording
-from dashboard.printing import show_skipped
-from dashboard.terminal import Progress, Terminal, plain, say
-from timeline import documents, store
+from collectors.uploads.recordings import Count, import_into, title
+from dashboard.access import change_log
+from dashboard.cli.terminal import Progress, Terminal, plain, say
+from dashboard.cli.text import show_skipped
+from dashboard.presentation import wording
 from timeline.models import Cluster, Finding, Source
+from timeline.payloads import documents
+from timeline.storage import store
 
 
 class Command(BaseCommand):
@@ -32,7 +34,7 @@ class Command(BaseCommand):
             _give_up(f"a cluster feeds {name}: disconnect that first, or import under another name", 2)
         if source is None or not once:
             source = self._import(files, name, source)
-            changes.note_command("import", source=source.pk, name=source.name)
+            change_log.note_command("import", source=source.pk, name=source.name)
         self.stdout.write(f"timeline: /sources/{source.pk}/")
 
     def _import(self, files: list[str], name: str, known: Source | None) -> Source:

@@ -2,7 +2,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard import backups, changes
+from dashboard.access import change_log
+from dashboard.management import backups
 
 
 class Command(BaseCommand):
@@ -14,6 +15,6 @@ class Command(BaseCommand):
     def handle(self, *, file: str, **options: object) -> None:
         try:
             backups.read(None if file == "-" else Path(file))
-            changes.note_command("restore", file=file)
+            change_log.note_command("restore", file=file)
         except backups.Unusable as error:
             raise CommandError(str(error)) from None

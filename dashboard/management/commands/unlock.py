@@ -2,7 +2,7 @@
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from dashboard import attempts, changes
+from dashboard.access import attempts, change_log
 
 
 class Command(BaseCommand):
@@ -14,5 +14,5 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str, address: str, **options: object) -> None:
         count = attempts.unlock(name, address)
-        changes.note_command("unlock", name=name, address=address)
+        change_log.note_command("unlock", name=name, address=address)
         self.stdout.write(f"{count} count{'' if count == 1 else 's'} of failures forgotten.")

@@ -1,4 +1,4 @@
-// The only module that touches Plotly: draws a scene into the skeleton that dashboard/figures.py built.
+// The only module that touches Plotly: draws a scene into the skeleton that dashboard/drawing/figures.py built.
 
 import { columns, scaleOf } from "./columns.js";
 

@@ -1,4 +1,4 @@
-// How long something took, as exactly as it is known, and the words for it. Pure. timeline/lengths.py follows the same
+// How long something took, as exactly as it is known, and the words for it. Pure. timeline/core/durations.py follows the same
 // rules; both are held against tests/lengths.json. A length is {least, most} in µs; `most` is null where nothing
 // bounds it.
 

@@ -33,7 +33,7 @@ export const digitsFor = (width) => (width < 10 * MS ? 6 : width < 5 * MINUTE ? 
 
 /**
  * The time of a change with no more digits than its clock gives: a whole second as such, and several as "07:52:31–07:52:33".
- * `within`: how many µs before and after it was committed (see Within in payloads.py), or null. As in dashboard/wording.py.
+ * `within`: how many µs before and after it was committed (see Within in payloads.py), or null. As in dashboard/presentation/wording.py.
  */
 export function instant(time, within, digits = 6) {
   if (!within) return clock(time, time % SECOND === 0 ? 0 : digits);

@@ -1,0 +1,153 @@
+"""An upload becomes a recording: read, counted, reported while it runs, and taken in by the pipeline as one."""
+
+import json
+import logging
+import threading
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, DataError, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from collectors.formats import NotARecording
+from collectors.uploads import receiving
+from collectors.uploads.recordings import Count, Stopped, import_into, title
+from timeline.models import Source, Upload
+from timeline.storage import chunks, notify, store
+
+logger = logging.getLogger(__name__)
+ABANDONED = timedelta(minutes=1)
+EXAMPLES = 20  # skipped pieces that are kept with their reasons
+REPORT_EVERY = 0.3  # seconds between two reports of progress
+ATTEMPTS = 5  # at the same upload, when workers die or the database fails
+State = Upload.State
+
+
+def take_up(upload_id: int) -> Upload | None:
+    """Claim an upload; None if it is not waiting."""
+    claimed = Upload.objects.filter(pk=upload_id, state=State.WAITING).update(
+        state=State.IMPORTING, attempt=F("attempt") + 1, seen=timezone.now(), bytes_read=0, error=""
+    )
+    return Upload.objects.get(pk=upload_id) if claimed else None
+
+
+def run(upload: Upload) -> None:
+    """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
+    source = store.open_source(title(upload.name), upload.owner_id)
+    _mine(upload).update(source=source)
+    progress = Progress(upload)
+    try:
+        with progress, transaction.atomic():
+            entries = import_into(source, progress.inputs, settings.LIMITS, progress.count)
+            if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
+                raise Stopped
+    except Stopped:
+        store.discard_source(source)  # the files are another attempt's now; one that was cancelled has gone
+    except (NotARecording, OSError) as error:
+        _fail(upload, progress, source, str(error))
+    except Exception as error:
+        logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
+        of_the_database = isinstance(error, DatabaseError) and not isinstance(error, DataError)
+        if of_the_database and upload.attempt < ATTEMPTS:
+            raise  # nothing was committed; it is taken up again
+        who = "The database" if isinstance(error, DatabaseError) else "Causeline"
+        _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
+    else:
+        receiving.discard(upload)
+    notify.notify(upload=upload.pk)
+
+
+def cancel(upload: Upload) -> None:
+    """Stop an upload that has not ended. Its worker notices within a second; nothing of it stays."""
+    open_states = [State.RECEIVING, State.WAITING, State.IMPORTING]
+    if Upload.objects.filter(pk=upload.pk, state__in=open_states).update(state=State.CANCELLED, source=None):
+        receiving.discard(upload)
+        notify.notify(upload=upload.pk)
+
+
+def discard_abandoned() -> None:
+    """Remove what cut-off attempts have left. A worker that is only frozen still holds its own: later then."""
+    at_work = Upload.objects.filter(state=State.IMPORTING, source__isnull=False).values("source_id")
+    for source in Source.objects.filter(ready=False, created__lt=timezone.now() - ABANDONED).exclude(pk__in=at_work):
+        try:
+            store.discard_source(source, patience=1)
+        except OperationalError:
+            logger.warning("source %s is still held by a worker that gave no sign of life", source.pk)
+    for source in Source.objects.filter(ready=True).defer("told", "skips", "histogram"):
+        chunks.drop_leftovers(source, older=ABANDONED)
+
+
+def _mine(upload: Upload) -> QuerySet[Upload]:
+    """The upload's row, as long as this attempt is the one that counts."""
+    return Upload.objects.filter(pk=upload.pk, attempt=upload.attempt, state=State.IMPORTING)
+
+
+def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
+    """Write down how this attempt ended, if it still counts."""
+    told = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
+    return bool(_mine(upload).update(state=state, **told, **fields))
+
+
+def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
+    if _end(upload, progress, State.FAILED, error=error, source=None):
+        receiving.discard(upload)
+    try:
+        store.discard_source(source)
+    except DatabaseError:  # a periodic task does it later
+        logger.warning("source %s could not be discarded", source.pk, exc_info=True)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+class Progress:
+    """Writes what was read to the upload's row, on a connection of its own, beside the transaction."""
+
+    def __init__(self, upload: Upload) -> None:
+        self.count = Count(receiving.refused_of(upload))
+        self._upload = upload
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._report_often, name=f"progress of upload {upload.pk}", daemon=True)
+        self.inputs = receiving.inputs_of(upload)  # now: while entries are copied, the connection is busy
+
+    def __enter__(self) -> "Progress":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def examples(self) -> list[str]:
+        return [str(each) for each in self.count.skips.told[:EXAMPLES]]
+
+    def _report_often(self) -> None:
+        connection = connections.create_connection("default")
+        try:
+            while True:
+                over = self._over.wait(REPORT_EVERY)
+                self._report(connection)
+                if over:
+                    return
+        except DatabaseError:
+            logger.warning("upload %s: its progress could not be written", self._upload.pk, exc_info=True)
+        finally:
+            connection.close()
+
+    def _report(self, connection: BaseDatabaseWrapper) -> None:
+        count = self.count
+        done = count.reading.bytes_read if count.reading else 0
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE timeline_upload SET bytes_read = %s, entries = %s, skipped = %s, skipped_examples = %s::jsonb,"
+                " seen = now() WHERE id = %s AND attempt = %s AND state = 'importing'",
+                [done, count.read, count.skips.count, json.dumps(self.examples), self._upload.pk, self._upload.attempt],
+            )
+            if not cursor.rowcount:
+                count.stopped = True
+        notify.notify(connection, upload=self._upload.pk)

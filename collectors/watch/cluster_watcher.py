@@ -1,0 +1,114 @@
+"""One worker follows one cluster: what its streams tell goes into the database, as long as the lease is held.
+
+Whatever fails, what is known is dropped and opened again from what was committed; the streams go on from there. So
+nothing is lost and nothing comes twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import psycopg
+from django import db
+from django.utils import timezone
+
+from collectors.watch.failures import ApiError, words
+from collectors.watch.ingester import Ended, Taking
+from collectors.watch.streams import Streams
+from timeline.models import Cluster, Stream
+from timeline.storage import leases, live, notify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from collectors.watch.api import Api
+    from timeline.storage.leases import Lease
+
+logger = logging.getLogger(__name__)
+PAUSES = (0.3, 5.0)  # seconds after a failure: the first, the longest
+LOCK_SECONDS = 10  # a commit waits as long for somebody else's at most
+
+
+class Follower(threading.Thread):
+    """Runs until it is stopped, or the lease is lost. `connect` raises ApiError where a cluster cannot be reached."""
+
+    def __init__(self, lease: Lease, connect: Callable[[Cluster], Api]) -> None:
+        super().__init__(name=f"cluster {lease.cluster}", daemon=True)
+        self.lease = lease
+        self._connect = connect
+        self._over = threading.Event()
+        self._streams: Streams | None = None
+        self._shown: tuple[Cluster.State, str] | None = None  # as it was written last
+
+    def stop(self) -> None:
+        """Returns at once; the thread ends when its commit has."""
+        self._over.set()
+        if streams := self._streams:
+            streams.inbox.call()
+
+    def run(self) -> None:
+        pause, longest = PAUSES
+        while not self._over.is_set():
+            began = time.monotonic()
+            try:
+                self._follow()
+            except (leases.Lost, Cluster.DoesNotExist):
+                logger.info("%s is not this worker's any more", self.name)
+                return
+            except ApiError as error:  # there are no credentials
+                self._fail(str(error))
+            except Exception as error:
+                database = isinstance(error, db.Error | psycopg.Error)
+                logger.warning("%s goes on from its last commit: %s", self.name, error, exc_info=not database)
+                self._fail(words(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
+            finally:
+                db.connection.close()
+            if self._over.wait(pause):
+                return
+            pause = PAUSES[0] if time.monotonic() - began > 2 * longest else min(2 * pause, longest)
+
+    def _follow(self) -> None:
+        """Open what is known, and take in what is told, until it is over."""
+        leases.mark(self.lease)
+        with db.connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, false)", [f"{LOCK_SECONDS}s"])
+        while not self._over.is_set():
+            with db.transaction.atomic():
+                leases.hold(self.lease)
+                cluster = Cluster.objects.select_related("source").get(pk=self.lease.cluster)
+                opened = live.open_again(cluster.source or live.begin(cluster))
+            with Streams(self._connect(cluster), cluster.include, cluster.exclude) as streams:
+                self._streams = streams
+                taking = Taking(self.lease, opened, streams, self._show)
+                try:
+                    while not self._over.is_set():
+                        taking.turn()
+                except Ended as ended:
+                    self._begin_anew(cluster, str(ended))
+
+    def _begin_anew(self, cluster: Cluster, why: str) -> None:
+        """What was observed stays as it is; what comes goes into a new source."""
+        logger.warning("%s: %s", self.name, why)
+        with db.transaction.atomic():
+            leases.hold(self.lease)
+            Stream.objects.filter(source=cluster.source_id).update(state=Stream.State.WAITING)
+            live.begin(cluster, why)
+
+    def _fail(self, error: str) -> None:
+        """Show it, as far as the database can be reached."""
+        db.connection.close()
+        try:
+            self._show(Cluster.State.FAILING, error)
+        except (db.Error, psycopg.Error):
+            self._shown = None
+
+    def _show(self, state: Cluster.State, error: str) -> None:
+        if (state, error) == self._shown:
+            return
+        told = {"state": state, "error": error, **({"error_at": timezone.now()} if error else {})}
+        if Cluster.objects.filter(pk=self.lease.cluster, epoch=self.lease.epoch).update(**told):
+            notify.notify(cluster=self.lease.cluster)
+        self._shown = state, error

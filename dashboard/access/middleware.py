@@ -1,0 +1,45 @@
+"""The middleware that lets people in: by the start-up token, by an account, or without being asked."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.utils.http import escape_leading_slashes
+
+from dashboard.access import change_log, rights
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+class Entrance(LoginRequiredMiddleware):
+    """A token in the address becomes a session, and the browser is sent to the same address without it."""
+
+    def process_request(self, request: "HttpRequest") -> HttpResponse | None:
+        given = rights.given_token(request)
+        if given is not None and request.method in {"GET", "HEAD"}:
+            return self._without_token(request, given)
+        if settings.TOKEN_REQUIRED:
+            request.user = rights.user_of(request)
+        return None
+
+    def process_view(
+        self, request: "HttpRequest", view_func: Any, view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
+    ) -> Any:
+        return super().process_view(request, view_func, view_args, view_kwargs) if rights.asks() else None
+
+    def _without_token(self, request: "HttpRequest", given: str) -> HttpResponse:
+        target = escape_leading_slashes(request.get_full_path())
+        if settings.TOKEN_REQUIRED:
+            change_log.note_token(request, good=rights.is_token(given))
+        if rights.is_token(given):
+            rights.remember(request)
+        elif settings.TOKEN_REQUIRED:
+            target = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': target, 'refused': 'yes'})}"
+        answer = HttpResponseRedirect(target)
+        answer["Referrer-Policy"] = "no-referrer"
+        answer["Cache-Control"] = "no-store"
+        return answer

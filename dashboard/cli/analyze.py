@@ -1,0 +1,167 @@
+"""The subcommands that judge recordings here and now: no server, no database, nothing imported before it is used."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from dashboard import environment
+from dashboard.cli.terminal import Progress, Terminal, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from collectors.analysis import Analysis
+
+
+class Unwritten(Exception):
+    """Standard output takes no more. The message says why."""
+
+
+def analyze(options: argparse.Namespace) -> int:
+    """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
+    from collectors.analysis import choose  # late: serving needs none of it
+    from dashboard.cli.text import show
+
+    analysis = _analysis(options)
+    if isinstance(analysis, int):
+        return analysis
+    findings = choose(analysis.findings, options.rule, options.namespace)
+    with _while_it_is_read():
+        if options.output == "json":
+            import orjson
+
+            document = analysis._replace(findings=findings).document()
+            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        else:
+            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
+    if _too_little(analysis, options):
+        return 2
+    alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
+    return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
+
+
+def report(options: argparse.Namespace) -> int:
+    """Exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or the file
+    cannot be written."""
+    from collectors.analysis import choose
+    from dashboard.cli.output import NotWritable, writable, write
+    from dashboard.report.page import page
+
+    try:
+        if options.output != "-":
+            writable(Path(options.output), [Path(name) for name in options.files if name != "-"])
+        analysis = _analysis(options)
+        if isinstance(analysis, int):
+            return analysis
+        findings = choose(analysis.findings, options.rule, options.namespace)
+        told = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
+        content = told.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
+        if options.output != "-":
+            write(Path(options.output), [content])
+            say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; a browser opens it")
+            return 2 if _too_little(analysis, options) else 0
+    except NotWritable as error:
+        say(str(error))
+        return 2
+    with _while_it_is_read():
+        sys.stdout.buffer.write(content)
+    return 2 if _too_little(analysis, options) else 0
+
+
+def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
+    """Whether most of an input was skipped, and nobody said that this is well; it is told."""
+    if not analysis.mostly_skipped or options.allow_skipped:
+        return False
+    say("most of the input could not be read; --allow-skipped takes what was found for the whole")
+    return True
+
+
+def _analysis(options: argparse.Namespace) -> Analysis | int:
+    """What the files record, judged; or the exit status, after the reason was told."""
+    from collectors.analysis import analyse, choose
+    from collectors.formats import NotARecording
+
+    progress = Progress(sys.stderr)
+    try:
+        environment.rule_settings()
+        environment.redaction(keeps=False)
+        choose([], options.rule, ())
+        analysis = analyse(
+            [(Path(name), name) for name in options.files],
+            environment.limits(),
+            progress,
+            counts=getattr(options, "coverage", False),
+        )
+    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
+        progress.end()
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        progress.end()
+    for words in analysis.mostly_skipped:
+        say(words)
+    if analysis.nothing:
+        say(analysis.nothing)
+    else:
+        seen = {track.ref.namespace for track in analysis.world.tracks()}
+        for name in sorted(set(options.namespace) - seen):
+            say(f"nothing that a rule looks at was seen in a namespace {name}")
+    gc.freeze()  # what it holds forms no cycles, and would be walked again and again
+    options.analysis = analysis  # for as long as the command runs: see `leave`
+    return analysis
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once, with all that was written: taking a large world apart takes a tenth of all its time."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+@contextmanager
+def _while_it_is_read() -> Iterator[None]:
+    """Whoever reads standard output may have seen enough, and close it. Raises Unwritten where the disk is full."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still held is written at the exit
+        if not isinstance(error, BrokenPipeError):
+            raise Unwritten(error.strerror) from None
+
+
+def rules(options: argparse.Namespace) -> int:
+    from dashboard.cli.text import show_rule, show_rules
+    from dashboard.presentation.catalogue import catalogue
+    from timeline.judge import rulebook
+
+    if not options.markdown:  # which tells the defaults
+        environment.rule_settings()
+    rule = next((rule for rule in rulebook() if rule.id == options.id), None)
+    if options.id and rule is None:
+        say(f"There is no rule {options.id}. `causeline rules` lists them.")
+        return 2
+    with _while_it_is_read():
+        if options.markdown:
+            print(catalogue(), end="")
+        elif rule:
+            show_rule(rule, Terminal(sys.stdout))
+        else:
+            show_rules(Terminal(sys.stdout))
+    return 0
+
+
+def schema(options: argparse.Namespace) -> int:
+    from importlib.resources import files
+
+    with _while_it_is_read():
+        print((files("timeline") / "payloads/schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
+    return 0

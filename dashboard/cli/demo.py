@@ -1,0 +1,65 @@
+"""What the demo shows besides its sample: a live cluster, which is the same recording replayed in a loop."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from dashboard.services import Program, ServiceError
+from dashboard.services.errors import tail
+from dashboard.services.launcher import PYTHON, SAMPLE, START_SECONDS, django_command, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from dashboard.services import Supervisor
+
+CLUSTER = "demo"
+_KEPT = ("--keep-days=1", "--keep-bytes=100000000")  # should somebody leave it running
+
+
+def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
+    """Delete what an earlier demo saw of its cluster: each demo replays one of its own. No worker may run yet."""
+    _clusters(supervisor, variables, data_dir, "disconnect", "--delete", "--", CLUSTER)
+    _kubeconfig(data_dir).unlink(missing_ok=True)
+    _kubeconfig(data_dir).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def program(variables: Mapping[str, str], data_dir: Path) -> Program:
+    """The replay, on a port of its own; where that is stands in its kubeconfig."""
+    kubeconfig = _kubeconfig(data_dir)
+    options = ("--loop", "--write-kubeconfig", str(kubeconfig), "--token-file", str(kubeconfig.with_suffix(".token")))
+    return Program(
+        name="replay",
+        command=[*PYTHON, "-m", "dashboard.cli", "replay", str(SAMPLE), *options],
+        environment=variables,
+        folder=data_dir,
+        log=data_dir / "logs" / "replay.log",
+    )
+
+
+def connect(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
+    """Once the replay runs. Raises ServiceError where it cannot be connected."""
+    kubeconfig = _kubeconfig(data_dir)
+    supervisor.wait(kubeconfig.exists, START_SECONDS, "The demo's replay does not start; see its log.")
+    options = (f"--name={CLUSTER}", f"--kubeconfig={kubeconfig}", "--by-path", *_KEPT)
+    if _clusters(supervisor, variables, data_dir, "connect", *options):
+        log = _log(data_dir)
+        raise ServiceError(f"The demo's replayed cluster could not be connected; the log is {log}:{tail(log)}")
+
+
+def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, *command: str) -> int:
+    """A command on clusters, which tells its log what it has to say; its exit status."""
+    with _log(data_dir).open("ab") as log:
+        running = subprocess.Popen(django_command("clusters", *command), env=variables, stdout=log, stderr=log)
+        return finish(supervisor, running)
+
+
+def _kubeconfig(data_dir: Path) -> Path:
+    """In the folder from which kubeconfigs are read by path."""
+    return data_dir / "kubeconfigs" / "demo.kubeconfig"
+
+
+def _log(data_dir: Path) -> Path:
+    return data_dir / "logs" / "demo.log"

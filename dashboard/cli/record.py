@@ -1,0 +1,184 @@
+"""The subcommand `record`: a cluster, as it is watched from here, becomes one file. No server, no database."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+from dashboard.cli.terminal import plain, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from types import FrameType
+
+    from collectors.recorder import Recorder
+    from collectors.watch.api import Api
+    from collectors.watch.output import RecordingFile
+    from collectors.watch.resources import Resource
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_SHOWN = 12  # kinds, gaps, resources that are named one by one
+
+
+def duration(text: str) -> float:
+    """Seconds of 90s, 10m, 1h30m. Raises ValueError."""
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        raise ValueError(text)
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(hours * 3600 + minutes * 60 + seconds)
+
+
+def record(options: argparse.Namespace) -> int:
+    """Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 the command is not understood, or the file
+    cannot be written."""
+    from collectors.recorder import Recorder  # late: the package kubernetes takes half a second
+    from collectors.watch.failures import ApiError
+    from collectors.watch.output import RecordingFile
+    from dashboard.cli.output import NotWritable, writable
+
+    if options.source:
+        return _exported(options)
+    path = Path(options.output)
+    stop = threading.Event()
+    timer = threading.Timer(options.duration, stop.set) if options.duration else None
+    try:
+        environment.redaction()
+        writable(path, [])
+        api = _api(options)
+        output = RecordingFile(path)
+    except (NotWritable, OSError, environment.SettingError) as error:
+        exists = isinstance(error, FileExistsError)
+        say(f"{path} is there already, and is not overwritten." if exists else str(error))
+        return 2
+    except ApiError as error:
+        say(plain(str(error)))
+        return 1
+    recorder = Recorder(
+        api, output, include=options.include, exclude=options.exclude, namespace=options.namespace or ""
+    )
+    before = {number: signal.signal(number, _ending(stop)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        say(f"recording {plain(api.host)} into {path}; Ctrl-C ends it")
+        if timer:
+            timer.daemon = True
+            timer.start()
+        recorder.run(stop, _Progress())
+    except ApiError as error:
+        path.unlink()
+        say(plain(str(error)))
+        return 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if timer:
+            timer.cancel()
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return _summary(recorder, output)
+
+
+def _exported(options: argparse.Namespace) -> int:
+    """Of a cluster that is connected everything is known already: that is written."""
+    from dashboard.cli import serve
+
+    options.format = "recording"
+    return serve.give_out(options)
+
+
+def _api(options: argparse.Namespace) -> Api:
+    """Raises ApiError."""
+    from collectors.watch.api import Api
+    from collectors.watch.files import Allowed
+    from collectors.watch.kubeconfig import own, usual_paths
+
+    if options.in_cluster:
+        return Api.in_cluster()
+    # It is the caller's own, used with the caller's own rights, as kubectl uses it: files and programs included.
+    paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else usual_paths()
+    everywhere = Allowed(None)
+    return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(options.context, everywhere.read, programs=True))
+
+
+def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
+    def end(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():  # the second time somebody is in a hurry: the file is whole but for the last second
+            raise KeyboardInterrupt
+        stop.set()
+        say("ending: a few seconds until the watches have told everything; Ctrl-C again leaves that out")
+
+    return end
+
+
+class _Progress:
+    """One line on a terminal that says what was recorded; nothing elsewhere."""
+
+    def __call__(self, recorder: Recorder) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{_length(recorder)} · {_states(recorder)}", end="", file=sys.stderr, flush=True)
+
+
+def _length(recorder: Recorder) -> str:
+    seconds = int(time.monotonic() - recorder.began)
+    return f"{sum(recorder.entries.values())} changes in {seconds // 60} min {seconds % 60} s"
+
+
+def _states(recorder: Recorder) -> str:
+    states = [state for state, _ in list(recorder.states.values())]
+    failing = f" · {count} failing" if (count := states.count("failing")) else ""
+    return f"{states.count('watching')} of {len(states)} watches{failing}"
+
+
+def _summary(recorder: Recorder, output: RecordingFile) -> int:
+    """Say what was recorded, and what was not; the exit status."""
+    if recorder.ended:
+        say(plain(recorder.ended))
+    if not recorder.marks:
+        output.path.unlink()
+        say("Nothing could be recorded.")
+    else:
+        say(f"{output.path} is written: {_length(recorder)}, {_size(output.size)}")
+        _tell("recorded", [f"{count} {kind}" for kind, count in recorder.entries.most_common()])
+    for resource, (state, why) in sorted(recorder.states.items()):
+        if why and state in ("forbidden", "missing", "failing"):
+            _tell(f"not recorded: {resource.name}" if state != "failing" else f"{resource.name} was failing", [why])
+        elif why:
+            _tell(resource.name, [why])
+    for lack in recorder.missing:
+        _tell(f"not recorded: {lack.resource}", [lack.why])
+    _tell("gaps", [f"{_clock(gap.since)} to {_clock(gap.time)}: {gap.reason}" for gap in recorder.gaps], "; ")
+    late = sorted(each.name for each in recorder.resources if _watched(recorder, each) and each not in recorder.whole)
+    _tell("the last moments may be missing of", late)
+    if not recorder.marks:
+        return 1
+    say(f"`causeline analyze {output.path}` judges it, `causeline import` puts it on a timeline")
+    return 2 if recorder.ended.startswith("The file") else 0
+
+
+def _watched(recorder: Recorder, resource: Resource) -> bool:
+    return recorder.states.get(resource, ("", ""))[0] in ("watching", "failing")
+
+
+def _tell(what: str, things: list[str], between: str = ", ") -> None:
+    if things:
+        more = f"{between}and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
+        say(f"  {what}: {plain(between.join(things[:_SHOWN]) + more)}")
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def _clock(since_1970: int) -> str:
+    from timeline.core.entries import moment
+
+    return moment(since_1970).strftime("%H:%M:%S UTC")

@@ -1,0 +1,103 @@
+"""`causeline replay`: a recording as a Kubernetes API server; no server of ours, no database."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+from dashboard.cli.terminal import say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from collectors.replay.commits import Tape
+
+SPEEDS = "a number, or max: as fast as it is read"
+
+
+def pace(text: str) -> float:
+    """The speed that an option names; raises ValueError."""
+    from collectors.replay.clock import MAX
+
+    if text == "max":
+        return MAX
+    speed = float(text)
+    if not 0 < speed < float("inf"):
+        raise ValueError(text)
+    return speed
+
+
+def instant(text: str) -> int:
+    """Microseconds since 1970 of a time such as 2026-11-21T07:52:00Z; UTC where it names no zone. Raises ValueError."""
+    from timeline.core.entries import microseconds
+
+    told = datetime.fromisoformat(text)
+    return microseconds(told if told.tzinfo else told.replace(tzinfo=UTC))
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Exit status: 0 ended by a signal, 1 it cannot listen, 2 the input or the command is not understood."""
+    from collectors.addresses import is_loopback
+    from collectors.formats import NotARecording
+    from collectors.replay.commits import tape
+    from collectors.replay.token import token_in
+
+    if options.loop and options.at is not None:
+        say("--loop plays the whole recording, as if it began now: leave out --at.")
+        return 2
+    if not options.token_file and not is_loopback(options.host):
+        say(
+            f"Others can reach {options.host or 'every address of this machine'}: give --token-file FILE as well. "
+            "Where there is no such file, it is written with a new token."
+        )
+        return 2
+    try:
+        token = token_in(Path(options.token_file)) if options.token_file else ""
+        environment.redaction(keeps=False)  # it serves what another has kept
+        played = tape([(Path(name), name) for name in options.files], environment.limits())
+    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
+        say(str(error))
+        return 2
+    try:
+        asyncio.run(_serve(options, played, token))
+    except OSError as error:
+        say(f"{error.strerror or error}: choose another with --port, or another file.")
+        return 1
+    return 0
+
+
+async def _serve(options: argparse.Namespace, played: Tape, token: str) -> None:
+    import yaml
+
+    from collectors.replay.serving import kubeconfig, replaying
+    from collectors.replay.token import write_private
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    file = Path(options.token_file) if options.token_file else None
+    serving = replaying(
+        played,
+        host=options.host,
+        port=options.port,
+        speed=options.speed,
+        paused=options.paused,
+        at=options.at,
+        loop=options.loop,
+        token=token,
+        token_file=file,
+    )
+    async with serving as url:
+        if options.write_kubeconfig:
+            text = yaml.safe_dump(kubeconfig(url, token_file=file and file.absolute()), sort_keys=False)
+            write_private(Path(options.write_kubeconfig), text)
+            say(f"kubectl --kubeconfig {options.write_kubeconfig} get pods -A")
+        say(f"{len(played.commits)} changes of {len(played.resources)} resources; Ctrl-C stops")
+        print(url)
+        sys.stdout.flush()
+        await stop.wait()

@@ -1,0 +1,207 @@
+"""The subcommands that start Causeline's servers, or join those that run.
+
+Django is never set up here: what needs it runs in a process of its own, so that a failing part cannot take the
+supervisor with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from collectors.addresses import is_loopback
+from dashboard import environment
+from dashboard.cli import address, demo
+from dashboard.cli.output import NotWritable, written_by_root
+from dashboard.cli.terminal import say
+from dashboard.services import ServiceError, Supervisor, leave_root
+from dashboard.services.launcher import (
+    await_page,
+    django_command,
+    finish,
+    free_port,
+    import_sample,
+    migrate,
+    programs,
+    served,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+
+def up(options: argparse.Namespace, *, sample: bool = False) -> int:
+    host: str = options.host
+    public = not is_loopback(host)
+    if public:
+        _refuse_open_door(host)
+    login = _login(options, public)
+    port = free_port(host, options.port)
+    data_dir = _data_dir(options)
+    account = leave_root(data_dir, say)
+    with Supervisor(say) as supervisor, served(data_dir, supervisor) as variables:
+        token = environment.token(data_dir) if login == "token" else ""
+        variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port)}
+        migrate(supervisor, variables, data_dir)
+        if public:
+            _refuse_without_users(variables["DATABASE_URL"])
+        if sample:
+            demo.forget(supervisor, variables, data_dir)
+            supervisor.start(demo.program(variables, data_dir))
+        supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
+        url = await_page(supervisor, host, port)
+        say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
+        path = import_sample(supervisor, variables) if sample else "/"
+        if sample:
+            demo.connect(supervisor, variables, data_dir)
+            say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}: {url}/ leads to it")
+        if login == "open":
+            say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
+        with address.announced(data_dir, address.with_token(f"{url}/", token)):
+            print(address.with_token(url + path, token), flush=True)
+            supervisor.run()
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """`causeline demo`."""
+    return up(options, sample=True)
+
+
+def tell_address(options: argparse.Namespace) -> int:
+    """`causeline token`. Exit status: 0 told, 1 nothing runs."""
+    data_dir = _data_dir(options)
+    if told := address.announced_by_another(data_dir):
+        print(told)
+        return 0
+    raise ServiceError(
+        f"No `causeline up` runs with the data directory {data_dir}. If yours has another, name it with --data-dir."
+    )
+
+
+def create_user(options: argparse.Namespace) -> int:
+    """Exit status: 0 added, 1 the name is taken, or the name or the password is no good."""
+    if password := environment.text("CAUSELINE_PASSWORD", ""):
+        os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
+    return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)
+
+
+def unlock(options: argparse.Namespace) -> int:
+    """`causeline unlock`."""
+    return run_beside(options, "unlock", f"--name={options.name or ''}", f"--address={options.address or ''}")
+
+
+def take_in(options: argparse.Namespace) -> int:
+    """`causeline import`. Exit status: 0 imported, 2 the input is not understood, 1 it could not be stored."""
+    name = ["--name", options.name] if options.name else []
+    command = ["import_recording", *name, "--", *options.files]
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=options.files)
+
+
+def give_out(options: argparse.Namespace) -> int:
+    """`causeline export`. Exit status: 0 written, 2 there is no such recording, or the file cannot be written."""
+    packed = ["--packed"] if options.output.endswith(".zst") else []
+
+    def export(output: str) -> int:
+        command = ["export_recording", "--format", options.format, *packed, "--output", output, "--", options.source]
+        return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+
+    return _to_file(options.output, export, 2)
+
+
+def back_up(options: argparse.Namespace) -> int:
+    """The database is written as it is, not brought up to date before: an upgrade begins with a back-up."""
+    if os.geteuid() == 0:
+        os.umask(0o077)
+    return _to_file(options.file, lambda file: _beside(_data_dir(options), ["back_up", "--", file]), 1)
+
+
+def _to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
+    """Run a command that writes to the path; root's folders are written by root, which the command leaves."""
+    if os.geteuid() != 0 or path == "-":
+        return command(path)
+    try:
+        return written_by_root(Path(path), lambda: command("-"))
+    except NotWritable as error:
+        say(str(error))
+        return otherwise
+
+
+def restore(options: argparse.Namespace) -> int:
+    """A back-up of an older version is brought up to date."""
+    command = ["restore", "--", options.file]
+    return _beside(_data_dir(options), command, ["migrate", "--verbosity", "0"], reads=[options.file])
+
+
+def manage(options: argparse.Namespace) -> int:
+    return _beside(_data_dir(options), options.command)
+
+
+def run_beside(options: argparse.Namespace, *command: str, reads: Sequence[str] = ()) -> int:
+    """Run a command of Django's that reads these files on tables that are up to date; return its exit status."""
+    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=reads)
+
+
+def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ()) -> int:
+    """Run Django's commands with the servers of a running `up`, or with servers started for them.
+
+    `reads` are the files that they read, which the account that they run as may not be allowed to.
+    Ctrl-C belongs to the command (a shell only drops its line), so the supervisor does not heed it.
+    """
+    leave_root(data_dir, say, [Path(each).absolute() for each in reads if each != "-"])
+    with Supervisor(say, (signal.SIGTERM, signal.SIGHUP)) as supervisor:
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)
+        try:
+            with served(data_dir, supervisor, join=True) as variables:
+                for command in commands:
+                    status = finish(supervisor, subprocess.Popen(django_command(*command), env=variables))
+                    if status:
+                        return status
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return 0
+
+
+def _data_dir(options: argparse.Namespace) -> Path:
+    given = options.data_dir or environment.text("CAUSELINE_DATA_DIR", "")
+    return Path(given or Path.home() / ".local/share/causeline").absolute()
+
+
+def _login(options: argparse.Namespace, public: bool) -> str:
+    """How people sign in. Without accounts, only `--no-token` lets in whoever comes: no variable does."""
+    with_accounts = bool(environment.text("CAUSELINE_LOGIN", "")) and environment.login() == "on"
+    if options.no_token and (public or with_accounts):
+        raise ServiceError(
+            f"--no-token would let in everybody, but {options.host} can be reached by others. Leave it out."
+            if public
+            else "CAUSELINE_LOGIN is on, so accounts are asked for. Leave --no-token out, or the variable."
+        )
+    if public or with_accounts:
+        return "on"
+    return "open" if options.no_token else "token"
+
+
+def _refuse_open_door(host: str) -> None:
+    """Others can reach a public address, so nothing that is harmless on one's own machine may be left to chance."""
+    problems = []
+    if (login := environment.login()) != "on":
+        problems.append(f"CAUSELINE_LOGIN is {login}, and others need accounts: set it to on.")
+    if not environment.text("CAUSELINE_SECRET_KEY", ""):
+        problems.append("CAUSELINE_SECRET_KEY is not set: set it to a long random text that only you know.")
+    if not environment.text("CAUSELINE_HOSTS", ""):
+        problems.append("CAUSELINE_HOSTS is not set: set it to the names that browsers use for this machine.")
+    if problems:
+        raise ServiceError("\n  ".join([f"{host} can be reached by others, but", *problems]))
+
+
+def _refuse_without_users(database_url: str) -> None:
+    import psycopg  # late: only this check needs it here
+
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute("SELECT count(*) FROM auth_user WHERE is_active").fetchone()
+    if not row or not row[0]:
+        raise ServiceError("Nobody could log in: there is no user yet. `causeline createuser --admin NAME` adds one.")

@@ -1,0 +1,198 @@
+"""What an analysis found, and the rules, as a person reads them in a terminal."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+
+from collectors.analysis import Analysis, alike
+from collectors.formats import Skipped
+from dashboard.cli.terminal import KEPT, Terminal, plain
+from dashboard.presentation import wording
+from timeline.core.durations import Length
+from timeline.judge import rulebook
+from timeline.judging.coverage import (
+    CoverageRow,
+    RuleCoverage,
+    coverage,
+    judgeable,
+    judged_in_part,
+    of_parts,
+    partly_read,
+)
+from timeline.judging.rulebook import Finding, Occurrence, Rule, digest, settings
+from timeline.judging.verdicts import DELAY
+from timeline.payloads import documents
+from timeline.payloads.findings import FindingGroupPayload, ProofPayload
+
+_SKIPPED = 5  # reasons shown; JSON has them all
+_EVENTS = 6  # of a row's proof shown, and the last; JSON has them all
+_INDENT = " " * 8
+
+
+def show(
+    analysis: Analysis,
+    findings: Sequence[Finding],
+    terminal: Terminal,
+    *,
+    with_coverage: bool,
+    only: Sequence[str] = (),
+) -> None:
+    """The findings, one row for all whom one befell alike, errors first; then what was read. `only`: of these rules."""
+    groups = list(_groups(analysis, findings))
+    for group, proof in groups:
+        _show_group(group, proof, terminal)
+    rows = coverage(analysis.world)
+    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
+    if partly_read(analysis.skipped):
+        rows, judged = of_parts(rows), judged_in_part(judged)
+    if with_coverage:
+        _show_coverage(rows, judged, terminal)
+        terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} Nothing of it is stored.", "")
+        terminal.line()
+    show_skipped(analysis.skipped, analysis.skips, terminal, "--output json tells them")
+    for clock in analysis.clocks:
+        terminal.wrapped(plain(clock), "")
+    terminal.wrapped(_summary(analysis, findings, len(groups)), "")
+    if not with_coverage and analysis.world.seen:
+        _show_lack(judged, terminal)
+
+
+def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
+    """That no finding may mean nothing is said before anybody asks."""
+    if told := wording.lack([(each.verdict, each.remedy) for each in judged]):
+        terminal.wrapped(f"{told}; --coverage says why, and what would help.", "")
+
+
+def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, more: str) -> None:
+    """What was not used, with the reasons; of `count` pieces in all. `more` says who tells the others."""
+    shown = alike(skipped)[:_SKIPPED]
+    for first, *others in shown:
+        too = f" and {len(others)} more" if others else ""
+        where = f"{first.file} line {first.line}{too}" if first.line else first.file
+        terminal.wrapped(f"skipped {plain(f'{where}: {first.reason}')}", "")
+    if left := count - sum(map(len, shown)):
+        terminal.line(f"skipped {left} more; {more}")
+
+
+def _groups(
+    analysis: Analysis, findings: Sequence[Finding]
+) -> Iterator[tuple[FindingGroupPayload, list[ProofPayload]]]:
+    """Rows with their proof. Those that one event ended alike for several make one row, whenever each began."""
+    rows = []
+    members: dict[str, list[Occurrence]] = {}
+    for found in findings:
+        told = [documents.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
+        for each, one in zip(found.occurrences, told, strict=True):
+            alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
+            one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
+            members.setdefault(one["group"], []).append(each)
+        rows.append(documents.Told(0, 0, documents.finding(found), told))
+    for group, _ in documents.rows(rows):
+        alike_ones = members[group["key"]]
+        intervals = {each.interval for each in alike_ones if each.interval}
+        if len({each.length for each in alike_ones}) == 1 or not intervals:
+            yield group, group["proof"]
+            continue
+        group["summary"] += f", by {reduce(Length.within, intervals).certain}"
+        group["why"] = group["why"].partition(DELAY)[0]
+        yield group, _proof_of_all(alike_ones)
+
+
+def _proof_of_all(occurrences: Sequence[Occurrence]) -> list[ProofPayload]:
+    events = {(proof.moment.at, proof.ref.name, proof.role): proof for each in occurrences for proof in each.proof}
+    ordered = [events[key] for key in sorted(events)]
+    return [
+        {**documents.proof_payload(proof), "role": f"{proof.ref.name}: {proof.role}"}
+        for proof in [*ordered[:_EVENTS], *ordered[_EVENTS:][-1:]]
+    ]
+
+
+def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
+    where = plain(group["namespace"] or "cluster")
+    head, *more = textwrap.wrap(plain(group["summary"]), terminal.width - len(_INDENT), break_long_words=False)
+    severity = terminal.paint(f"{group['severity']:<{len(_INDENT)}}", group["severity"])
+    terminal.line(severity + terminal.paint(head, "title"))
+    for line in more:
+        terminal.line(_INDENT + terminal.paint(line, "title"))
+    terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
+    terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
+    for event in proof:
+        terminal.wrapped(_proof(event), _INDENT, "  ")
+    for advice in group["advice"]:
+        terminal.wrapped(f"→ {plain(advice)}", _INDENT, "  ")
+    terminal.line()
+
+
+def _proof(proof: ProofPayload) -> str:
+    """Its parts stay whole where the line is broken."""
+    revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
+    place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
+    program = (proof["user_agent"] or "").partition(" ")[0]  # behind it stand its platform and its build
+    who = " with ".join(filter(None, [proof["actor"], program]))
+    time = wording.instant(proof["time"], proof["earliest"], proof["latest"])
+    parts = filter(None, [f"{proof['time'][:11]}{time}Z", proof["role"], revision, who, place])
+    return f"{KEPT}· ".join(plain(part).replace(" ", KEPT) for part in parts)
+
+
+def _time(told: str) -> str:
+    """Of a clock that counts whole seconds no more than those."""
+    return told.replace(".000000Z", "Z")
+
+
+def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
+    names = [row.name for row in rows]
+    wide = max(10, min(max(map(len, names), default=0), terminal.width - 42))
+    terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'told by':<16} {'followed':<11}changes", "title"))
+    for name, row in zip(names, rows, strict=True):
+        short = plain(name if len(name) <= wide else f"{name[: wide - 1]}…")
+        lost = f", {row.holes} missing" if row.holes else ""
+        terminal.line(f"{short:<{wide}}  {row.level:<16} {row.followed:<11}{row.entries}{lost}")
+    terminal.line()
+    terminal.line(terminal.paint("Rules", "title"))
+    for each in judged:
+        terminal.line(f"{each.rule:<28}{each.told}")
+        if each.remedy:
+            terminal.wrapped(f"{plain(each.why)}.", "    ", colour="quiet")
+    terminal.line()
+    _show_remedies((each.remedy for each in judged), terminal)
+
+
+def _show_remedies(told: Iterable[str], terminal: Terminal) -> None:
+    """Each in a line of its own to copy."""
+    for heading, lines in wording.remedies(told):
+        terminal.line(terminal.paint(heading, "title"))
+        for line in lines:
+            terminal.line(plain(line))
+        terminal.line()
+
+
+def _summary(analysis: Analysis, findings: Sequence[Finding], shown: int) -> str:
+    counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
+    told = ", ".join(f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items())
+    rows = f", told in {shown} row{'s' if shown != 1 else ''}," if shown != len(findings) else ""
+    world = analysis.world
+    span = f" from {_time(documents.timestamp(world.first))} to {_time(documents.timestamp(world.last))}"
+    return f"{told}{rows} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
+
+
+def show_rules(terminal: Terminal) -> None:
+    for rule in rulebook():
+        terminal.line(f"{terminal.paint(f'{rule.id:<28}', 'title')} {rule.title}")
+
+
+def show_rule(rule: Rule, terminal: Terminal) -> None:
+    terminal.wrapped(f"{rule.id}: {rule.title}", "", colour="title")
+    for paragraph in rule.page.partition("\n")[2].split("\n\n"):
+        text = " ".join(paragraph.split())
+        if text.startswith("## "):
+            terminal.line()
+            terminal.line(terminal.paint(text.removeprefix("## "), "title"))
+        elif text:
+            terminal.wrapped(text, "")
+    own = [setting for setting in settings.values() if setting.rule == rule.id]
+    if own:
+        terminal.line()
+        terminal.line(terminal.paint("Settings", "title"))
+        for setting in own:
+            terminal.line(f"{setting.variable} = {setting.value:g}{' ' + setting.unit if setting.unit else ''}")
+            terminal.wrapped(setting.meaning, "    ")

@@ -1,0 +1,188 @@
+"""Builds the timeline's figure: its traces, colours, layout and template, with no data in it. No queries, no HTTP.
+
+The page gets this skeleton as JSON, and `chart.js` fills the columns of the traces by their names. x is whole
+microseconds since the start of the loaded window, y is pixels from the top of the first lane shown.
+Colours come from `palette.css`, which the pages use too.
+"""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from plotly import graph_objects as go
+
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+
+FAMILIES = (
+    "Jobs",
+    "Services",
+    "Pods",
+    "Claims",
+    "Leases",
+    "Endpoints",
+    "Groups",
+    "Workloads",
+    "Config",
+    "Network",
+    "Events",
+    "Cluster",
+    "Other",
+)
+# How much of the family's colour is left over the paper; `ended` bars of all families are hatched.
+TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
+# Mark → the shape that tells it, and its size in pixels; sizes differ so that the shapes weigh the same.
+SYMBOLS = {
+    "status": ("square", 6),
+    "scheduled": ("triangle-up", 9),
+    "started": ("circle", 8),
+    "ready": ("diamond", 9),
+    "restarted": ("bowtie", 9),
+    "finished": ("star-square", 8),
+    "deleting": ("triangle-down", 9),
+    "deleted": ("x", 6),
+    "finalizer": ("pentagon", 8),
+    "taken": ("triangle-right", 9),
+    "released": ("triangle-left", 9),
+}
+CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
+PALETTE_FILE = Path(__file__).parent.parent / "static/dashboard/css/palette.css"
+
+
+@cache
+def palette(theme: Theme) -> dict[str, str]:
+    """Colours (#rrggbb) by name."""
+    found = re.findall(
+        r"^\s*--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$",
+        PALETTE_FILE.read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    return {name: light if theme == "light" else dark for name, light, dark in found}
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def mix(colour: str, paper: str, share: float) -> str:
+    """`colour` laid over `paper` with `share` of opacity."""
+    return "#" + "".join(
+        f"{round(share * over + (1 - share) * under):02x}"
+        for over, under in zip(channels(colour), channels(paper), strict=True)
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, 1 to 21 (WCAG 2.2)."""
+
+    def luminance(colour: str) -> float:
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def readable(background: str) -> str:
+    """Black or white, whichever is easier to read on `background`."""
+    return max("#0b0f14", "#ffffff", key=lambda ink: contrast(ink, background))
+
+
+def area(name: str, colour: str, **more: Any) -> go.Scatter:
+    """A trace of closed rectangles, with null between them."""
+    return go.Scatter(name=name, mode="none", fill="toself", fillcolor=colour, **more)
+
+
+def bars(theme: Theme) -> list[go.Scatter]:
+    colours = palette(theme)
+    traces = []
+    for family in FAMILIES:
+        for tone, share in TONES.items():
+            colour = mix(colours[f"family-{family.lower()}"], colours["paper"], share)
+            traces.append(area(f"bars {family} {tone}", colour, meta={"ink": readable(colour)}))
+    ink = {"ink": readable(colours["hatch-paper"])}
+    hatch = {"shape": "/", "size": 6, "solidity": 0.22, "fgcolor": colours["hatch"], "bgcolor": colours["hatch-paper"]}
+    traces.append(area("bars ended", colours["hatch-paper"], fillpattern=hatch, meta=ink))
+    return traces
+
+
+def marks(theme: Theme) -> list[go.Scatter]:
+    marker = {"color": palette(theme)["mark"], "line": {"width": 0}, "opacity": 1}
+    return [
+        go.Scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol, "size": size})
+        for mark, (symbol, size) in SYMBOLS.items()
+    ]
+
+
+def violations(theme: Theme) -> list[go.Scatter]:
+    colours = palette(theme)
+    dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
+    head = {
+        "symbol": "triangle-up",
+        "angleref": "previous",
+        "opacity": 1,
+        "color": colours["violation"],
+        "line": {"width": 0},
+    }
+    return [
+        area("hole area", colours["paper"]),
+        go.Scatter(name="hole outlines", mode="lines", line=dashed),
+        go.Scatter(name="shade outlines", mode="lines", line=dashed),
+        *(
+            go.Scatter(
+                name=name,
+                mode="lines+markers",
+                line={"color": colours["violation"], "width": width, "simplify": False},
+                marker=head,
+            )
+            for name, width in (("arrows beside", 1), ("arrows", 2))
+        ),
+        go.Scatter(
+            name="ends out of sight",
+            mode="markers",
+            marker={"symbol": "circle", "size": 8, "opacity": 1, "color": colours["violation"], "line": {"width": 0}},
+        ),
+    ]
+
+
+def template(theme: Theme) -> go.layout.Template:
+    colours = palette(theme)
+    axis = {"zeroline": False, "showline": False, "ticks": "", "showticklabels": False, "fixedrange": True}
+    return go.layout.Template(
+        layout={
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": "Inter, system-ui, sans-serif", "size": 11, "color": colours["ink"]},
+            "xaxis": {**axis, "gridcolor": colours["grid"], "gridwidth": 1, "tickmode": "array"},
+            "yaxis": {**axis, "showgrid": False},
+        }
+    )
+
+
+def skeleton(theme: Theme) -> dict[str, Any]:
+    """`data`, `layout` and `config` for `Plotly.react`, as plain JSON values."""
+    shade = mix(palette(theme)["violation"], palette(theme)["paper"], 0.13)
+    figure = go.Figure(
+        data=[area("shade area", shade), *bars(theme), *violations(theme), *marks(theme)],
+        layout={
+            "template": template(theme),
+            "margin": {"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
+            "autosize": False,
+            "showlegend": False,
+            "hovermode": False,
+            "dragmode": False,
+            "uirevision": "timeline",
+        },
+    )
+    drawn: dict[str, Any] = json.loads(figure.to_json())
+    return {"data": drawn["data"], "layout": drawn["layout"], "config": CONFIG}
+
+
+@cache
+def skeletons() -> dict[Theme, dict[str, Any]]:
+    """The figure in both themes, so that switching needs no request."""
+    return {theme: skeleton(theme) for theme in THEMES}

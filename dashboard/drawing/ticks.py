@@ -1,0 +1,48 @@
+"""The axis of a picture: round times, as a person reads them."""
+
+from typing import NamedTuple
+
+from timeline.payloads.documents import timestamp
+
+_PIXELS = 900  # of a wide picture
+_SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
+_STEPS = [
+    *(digit * 10**power for power in range(6) for digit in (1, 2, 5)),
+    *(length * _SECOND for length in (1, 2, 5, 10, 15, 30)),
+    *(length * 60 * _SECOND for length in (1, 2, 5, 10, 15, 30)),
+    *(length * 3600 * _SECOND for length in (1, 2, 3, 6, 12)),
+    *(length * _DAY for length in (1, 2, 7, 14, 30, 90, 365)),
+]
+
+
+class Tick(NamedTuple):
+    at: str  # per cent
+    text: str
+    between: bool  # left out where there is little room
+
+
+def clock(time: int, digits: int = 3) -> str:
+    """07:52:00.841"""
+    whole = timestamp(time)[11:26]
+    return whole[: 8 + (digits and digits + 1)]
+
+
+def ticks(start: int, end: int) -> list[Tick]:
+    """Round times, of which each tells what the one before it does not."""
+    least = (end - start) * 95 / _PIXELS
+    step = next((each for each in _STEPS if each >= least), _STEPS[-1])
+    digits = 0 if step >= _SECOND else 3 if step >= 1000 else 6
+    found: list[Tick] = []
+    for time in range(-(-start // step) * step, end + 1, step):
+        before = time - step
+        if step >= _DAY or (found and time // _DAY != before // _DAY):
+            text = timestamp(time)[5:10]
+        elif digits and found and time // (60 * _SECOND) == before // (60 * _SECOND):
+            text = clock(time, digits)[8 if time // _SECOND == before // _SECOND else 5 :]
+        else:
+            text = clock(time, digits)
+        share = 100 * (time - start) / (end - start)
+        if 4 < share < 96:
+            found.append(Tick(f"{share:.3f}%", text, len(found) % 3 != 1))
+    return found

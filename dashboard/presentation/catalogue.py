@@ -1,0 +1,63 @@
+"""The catalogue of rules from their own pages and settings: as Markdown for docs/rules.md, and in pieces for pages."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.judge import rulebook
+from timeline.judging.rulebook import Rule, settings
+
+_BEGINNING = """\
+# Rules
+
+The catalogue, written by `make docs` from the rules themselves (`timeline/rules/`): change a page there. `causeline
+rules` lists them, and `causeline rules ID` shows one page with the settings that are in force."""
+BENIGN = "Looks alike but is benign"
+
+
+class Piece(NamedTuple):
+    """Part of a text in which `backticks` stand for code."""
+
+    text: str
+    code: bool
+
+
+class Section(NamedTuple):
+    heading: str
+    paragraphs: list[list[Piece]]
+
+
+def words(text: str) -> list[Piece]:
+    pieces = re.split(r"`([^`\n]+)`", text)
+    return [Piece(piece, bool(index % 2)) for index, piece in enumerate(pieces) if piece]
+
+
+def sections(rule: Rule) -> list[Section]:
+    """A rule's page: its headings with their paragraphs."""
+    found = []
+    for section in rule.page.split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body)]
+        found.append(Section(heading, [words(each) for each in paragraphs if each]))
+    return found
+
+
+def catalogue() -> str:
+    """All pages, with the defaults of their settings."""
+    rules = rulebook()
+    rows = [f"| [{rule.id}](#{rule.id}) | {rule.title} |" for rule in rules]
+    parts = [_BEGINNING, "\n".join(["| rule | what it sees |", "|---|---|", *rows])]
+    for rule in rules:
+        parts += _page(rule)
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield f"## {rule.id}"
+    yield rule.page.replace("\n## ", "\n### ")
+    kinds = [*rule.needs, "` or `".join(rule.any_of)] if rule.any_of else rule.needs
+    yield f"### What it needs\n\nChanges of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
+    own = [setting for setting in settings.values() if setting.rule == rule.id]
+    if own:
+        rows = [f"| `{each.variable}` | {each.default:g} | {each.unit} | {each.meaning} |" for each in own]
+        yield "\n".join(["### Settings\n", "| variable | default | unit | meaning |", "|---|---|---|---|", *rows])

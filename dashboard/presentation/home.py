@@ -1,0 +1,131 @@
+"""What the home page shows of recordings and of their newest findings, in words and as drawn; nothing is left to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+
+from timeline.core.durations import duration
+from timeline.core.entries import microseconds
+from timeline.payloads.documents import mostly_skipped
+from timeline.queries import NewFinding, ShelfRow, SourceRow
+
+_BARS = 80  # of the histogram
+_WIDTH, _HEIGHT = 240, 30
+_FILES = 3  # of which it is told that most was skipped
+_CAP = 9  # above the bars, for ticks
+
+
+@dataclass(frozen=True)
+class Count:
+    severity: str
+    number: int
+    word: str  # "errors"
+
+
+@dataclass(frozen=True)
+class Recording:
+    id: int
+    name: str
+    span: str  # "21 Nov 2026 07:55:31 – 07:57:01 UTC"
+    length: str  # "1 min 29 s"
+    entries: str  # "3,958"
+    skipped: int
+    mostly_skipped: list[str]  # a sentence for each file of which most was skipped; the first ones
+    counts: list[Count]
+    bars: str  # an SVG path
+    ticks: list[tuple[str, str]]  # severity, SVG path
+    ended: str  # why nothing more comes from the cluster that fed it; "" for one that was uploaded
+    may_change: bool  # whether whoever looks may rename and delete it
+
+
+@dataclass(frozen=True)
+class Newest:
+    source: int
+    recording: str
+    key: str
+    summary: str
+    severity: str
+    verdict: str
+    when: str  # "21 Nov 07:55:31"
+    iso: str
+    acknowledged: bool
+
+
+def recording(shown: ShelfRow, *, may_change: bool = False) -> Recording:
+    row = shown.source
+    span, length = "nothing drawn yet", ""
+    if row.first and row.last:
+        span = _span(row.first, row.last)
+        length = duration(microseconds(row.last) - microseconds(row.first))
+    return Recording(
+        id=row.id,
+        name=row.name,
+        span=span,
+        length=length,
+        entries=f"{row.entries:,}",
+        skipped=row.skipped,
+        mostly_skipped=mostly_skipped(row.mostly_skipped)[:_FILES],
+        counts=_counts(row),
+        bars=_bars(shown.histogram) if length else "",
+        ticks=[
+            (severity, _ticks([part for _, part in at])) for severity, at in groupby(shown.ticks, lambda tick: tick[0])
+        ],
+        ended=shown.ended,
+        may_change=may_change,
+    )
+
+
+def newest(finding: NewFinding) -> Newest:
+    return Newest(
+        source=finding.source,
+        recording=finding.recording,
+        key=finding.key,
+        summary=finding.summary,
+        severity=finding.severity,
+        verdict=finding.verdict,
+        when=f"{_day(finding.first)} {finding.first.astimezone(UTC):%H:%M:%S}",
+        iso=finding.first.astimezone(UTC).isoformat(),
+        acknowledged=finding.acknowledged,
+    )
+
+
+def size(count: int) -> str:
+    """Bytes as a person says them: 4.3 GB."""
+    for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.1f} {unit}".replace(".0 ", " ")
+    return f"{count} bytes"
+
+
+def _counts(row: SourceRow) -> list[Count]:
+    words = (("error", row.errors, "errors"), ("warning", row.warnings, "warnings"), ("info", row.infos, "info"))
+    return [Count(severity, number, severity if number == 1 else word) for severity, number, word in words if number]
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC).day} {moment.astimezone(UTC):%b}"
+
+
+def _span(first: datetime, last: datetime) -> str:
+    first, last = first.astimezone(UTC), last.astimezone(UTC)
+    until = "" if first.date() == last.date() else f"{_day(last)} "
+    return f"{_day(first)} {first.year} {first:%H:%M:%S} – {until}{last:%H:%M:%S} UTC"
+
+
+def _bars(histogram: Sequence[int]) -> str:
+    """Columns that stand on the ground; a small one is still seen beside a large one."""
+    each = max(1, len(histogram) // _BARS)
+    sums = [sum(histogram[place : place + each]) for place in range(0, len(histogram), each)]
+    width, most = _WIDTH / max(1, len(sums)), max(sums, default=0)
+    drawn = []
+    for place, count in enumerate(sums):
+        if count:
+            height = max(1.5, (_HEIGHT - _CAP) * (count / most) ** 0.5)
+            drawn.append(f"M{place * width:.1f} {_HEIGHT}v-{height:.1f}h{width * 0.7:.1f}v{height:.1f}z")
+    return "".join(drawn)
+
+
+def _ticks(parts: Sequence[float]) -> str:
+    """Strokes at these parts of the width."""
+    return "".join(f"M{part * (_WIDTH - 2.5):.1f} 0h2.5v7h-2.5z" for part in parts)

@@ -1,0 +1,244 @@
+"""Times, numbers, proof and advice as pages and reports tell them. No queries, no HTML."""
+
+import itertools
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dashboard.presentation.catalogue import Piece, words
+from timeline.judge import rulebook
+from timeline.judging.advice import steps
+from timeline.judging.coverage import POLICY
+from timeline.payloads.documents import timestamp
+from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, ToldPayload
+
+if TYPE_CHECKING:
+    from timeline.queries import SourceRow
+
+
+def folder(files: Collection[str]) -> str:
+    """What all paths begin with, up to a slash; it is told once, among what was read."""
+    least, most = min(files, default=""), max(files, default="")
+    shared = next((at for at, pair in enumerate(zip(least, most, strict=False)) if len(set(pair)) > 1), len(least))
+    return least[: least.rfind("/", 0, shared) + 1]
+
+
+def span(first: int, last: int) -> str:
+    kept = -4 if first % 1_000_000 or last % 1_000_000 else -8  # no fraction where none was told
+    start, end = (timestamp(time)[:kept].replace("T", " ") for time in (first, last))
+    return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def some(number: int) -> str:
+    """The number; nothing where it is none."""
+    return count(number) if number > 0 else ""
+
+
+def plural(word: str, count: int) -> str:
+    return word if count == 1 or word == "info" else f"{word}s"
+
+
+def often(finding: FindingPayload) -> str:
+    first, last = (proved(finding[end], finding["proof"]) for end in ("first_time", "last_time"))
+    return f"{count(finding['count'])} in all, from {first} to {last}"
+
+
+def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
+    earliest, latest = proof["earliest"], proof["latest"]
+    file = (proof["file"] or "").removeprefix(folder)
+    return {
+        "role": proof["role"],
+        "iso": proof["time"],
+        "time": instant(proof["time"], earliest, latest),
+        "interval": interval(earliest, latest) if earliest and latest else "",
+        "since": instant(earliest, earliest, None) if earliest and not latest else "",
+        "revision": proof["resource_version"] or "",
+        "actor": proof["actor"] or "",
+        "agent": proof["user_agent"] or "",
+        "audit_id": proof["audit_id"] or "",
+        "place": f"{file}:{proof['line']}" if proof["line"] else file,
+    }
+
+
+def interval(earliest: str, latest: str) -> str:
+    """07:52:00.841106 – .849006: the second that both share is said once. Whole seconds have no fraction."""
+    if _whole(earliest, latest):
+        return f"{clock(earliest)[:8]} – {_next_second(latest)}"
+    shared = len("2026-11-21T07:52:00") if earliest[:19] == latest[:19] else len("2026-11-21T")
+    return f"{clock(earliest)} – {latest[shared:-1]}"
+
+
+def clock(iso: str) -> str:
+    return iso[11:-1]
+
+
+def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6) -> str:
+    """The time of a change, with no more digits than its clock gives: a whole second as such, and several as
+    "07:52:31–07:52:33". `earliest` and `latest` are the interval of its commit. As `instant` in time.js."""
+    if not earliest or not _whole(earliest, latest):
+        return clock(time)[: 9 + digits]
+    if not latest:
+        return clock(time)[:8]
+    least, most = datetime.fromisoformat(earliest).replace(microsecond=0), _next_second(latest)
+    one = f"{least + timedelta(seconds=1):%H:%M:%S}" == most
+    return f"{least:%H:%M:%S}" if one else f"{least:%H:%M:%S}–{most}"
+
+
+def _whole(earliest: str, latest: str | None) -> bool:
+    """Whether it is not known to less than a second."""
+    least = datetime.fromisoformat(earliest)
+    return datetime.fromisoformat(latest) - least >= timedelta(seconds=1) if latest else least.microsecond == 0
+
+
+def _next_second(iso: str) -> str:
+    """The whole second that it had come to, or else the next one."""
+    time = datetime.fromisoformat(iso)
+    return f"{time + timedelta(microseconds=-time.microsecond % 1_000_000):%H:%M:%S}"
+
+
+def proved(time: str, proof: Iterable[ProofPayload], digits: int = 6) -> str:
+    """The clock of a time of a finding, as exactly as the event of its proof at that time tells it."""
+    known = ((each["earliest"], each["latest"]) for each in proof if each["time"] == time)
+    return instant(time, *next(known, (None, None)), digits)
+
+
+def lack(rules: Collection[tuple[str, str]]) -> str:
+    """How many rules cannot judge, or not all, by their verdicts and remedies; "" where all can."""
+    blind = sum(verdict == "not" for verdict, _ in rules)
+    partly = sum(verdict != "not" and bool(remedy) for verdict, remedy in rules)
+    told = [f"{blind} of {len(rules)} rules have nothing to judge by in this recording"] if blind else []
+    if partly:
+        told.append(f"{partly} only in part" if blind else f"{partly} of {len(rules)} rules judge it only in part")
+    return ", ".join(told)
+
+
+def remedies(told: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """What would help, as lines to copy under their headings; each once, however many rules lack it."""
+    headings: dict[str, list[str]] = {}
+    for remedy in dict.fromkeys(line for each in told for line in each.splitlines()):
+        if remedy.startswith(POLICY):
+            heading = "In the audit policy, among its first rules"
+        elif remedy.startswith("kubectl"):
+            heading = "With kubectl, each into a file of its own, and all of them analysed together"
+        else:
+            heading = "With more files"
+        headings.setdefault(heading, []).append(remedy.removeprefix(POLICY))
+    return list(headings.items())
+
+
+def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
+    """What each rule can say."""
+    titles = {rule.id: rule.title for rule in rulebook()}
+    return [
+        {
+            "rule": each["rule"],
+            "title": titles.get(each["rule"], ""),
+            "verdict": "cannot judge" if each["verdict"] == "not" else each["verdict"],
+            "can": each["verdict"] != "not",
+            "why": each["why"],
+            "remedies": each["remedy"].splitlines(),
+        }
+        for each in rules
+    ]
+
+
+_REDACTED = {
+    "name": ("value whose name says that it is a credential", "values whose names say that they are credentials"),
+    "form": ("text that has the form of a credential", "texts that have the form of a credential"),
+    "copy": ("copy of a whole object", "copies of whole objects"),
+    "pattern": ("text that matches a pattern of the operator", "texts that match a pattern of the operator"),
+}
+
+
+def redacted_rows(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was taken out and how often; the same value counts in every change that shows it."""
+    return [(words[counts[kind] != 1], count(counts[kind])) for kind, words in _REDACTED.items() if counts.get(kind)]
+
+
+def redacted(counts: Mapping[str, Any]) -> str:
+    """What was taken out, as a sentence."""
+    rows = redacted_rows(counts)
+    return f"Redacted: {'; '.join(f'{number} {words}' for words, number in rows)}." if rows else "Redacted: nothing."
+
+
+def kinds(told: ToldPayload) -> list[dict[str, str]]:
+    """What was seen of each kind."""
+    return [
+        {
+            "name": f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
+            "level": row["level"],
+            "state": "one moment" if row["level"] == "list" else "complete" if row["complete"] else "with gaps",
+            "good": "yes" if row["complete"] else "",
+            "begun": "known" if row["from_list"] else "not known",
+            "holes": some(row["holes"]),
+            "entries": count(changes),
+        }
+        for row, changes in zip(told["coverage"], told["changes"], strict=True)
+    ]
+
+
+class Skip(NamedTuple):
+    """What was skipped of one file for one reason."""
+
+    file: str
+    reason: str
+    lines: list[int]  # 0 for what is more than a line
+
+    @property
+    def told(self) -> str:
+        lines = [count(number) for number in self.lines if number]
+        more = f" and {count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
+        return ", ".join(lines[:_LINES]) + more
+
+
+def skipped(told: Iterable[tuple[str, int, str]]) -> list[Skip]:
+    """Those of one file and reason together; first what is more than a line."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for file, line, reason in sorted(told, key=lambda each: (each[1] > 0, each)):
+        alike.setdefault((file, reason), []).append(line)
+    return [Skip(file, reason, lines) for (file, reason), lines in alike.items()]
+
+
+_LINES = 8  # told of each reason
+
+
+def outdated(source: "SourceRow") -> str:
+    """What is to be known of findings that an older version of the rules has told; "" where this one has."""
+    if not source.outdated:
+        return ""
+    told = "An older version of Causeline judged this, and may state times more exactly than they are known."
+    if source.goes_on:
+        return f"{told} It is judged again as soon as the cluster is watched again."
+    if source.given_up:
+        return f"{told} Judging it again has failed; the worker’s log says why. Import the files anew."
+    return f"{told} It is judged again in the background."
+
+
+class Step(NamedTuple):
+    """What to do first, next or last, in lines of pieces; a command has a name on its page, and the others ""."""
+
+    name: str
+    lines: list[list[tuple[Piece, str]]]
+
+
+def advice(lines: Collection[str]) -> list[Step]:
+    """What to do, step by step."""
+    numbers = itertools.count(1)
+
+    def named(piece: Piece) -> tuple[Piece, str]:
+        return piece, f"command-{next(numbers)}" if piece.code and piece.text.startswith(_PROGRAMS) else ""
+
+    return [Step(step.name, [[named(piece) for piece in words(line)] for line in step.lines]) for step in steps(lines)]
+
+
+_PROGRAMS = ("kubectl ", "vcctl ", "watch ", "echo ")
+
+
+def clock_of(moment: int) -> str:
+    """Of microseconds since 1970: the day is told, too, and the fraction as far as it is known."""
+    day, _, time = timestamp(moment)[:-1].partition("T")
+    return f"{day} {time.rstrip('0').rstrip('.') if time.endswith('000000') else time}"

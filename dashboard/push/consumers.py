@@ -1,0 +1,74 @@
+"""WebSockets: check permission, subscribe, forward. Nothing else happens here."""
+
+import asyncio
+import logging
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from dashboard.access import rights
+from dashboard.push.hub import Queue, hub
+
+logger = logging.getLogger(__name__)
+UNAUTHORISED = 4401
+FAILED = 1011
+
+
+class _Forwarding(AsyncWebsocketConsumer):
+    """Forwards a queue of the hub as text frames of JSON, as long as who listens may."""
+
+    _forwarding: asyncio.Task[None] | None = None
+    _closing: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        if not await rights.listener_admitted(self.scope):
+            await self.accept()  # a browser is told the code of an open connection only
+            await self.close(code=UNAUTHORISED)
+            return
+        self._forwarding = asyncio.create_task(self._forward())
+
+    async def disconnect(self, code: int) -> None:
+        if self._forwarding:
+            self._forwarding.cancel()
+
+    async def receive(self, text_data: Any = None, bytes_data: Any = None) -> None:
+        """Browsers only listen here."""
+
+    def queue(self) -> AbstractAsyncContextManager[Queue]:
+        raise NotImplementedError
+
+    def _dismiss(self) -> None:
+        if self._forwarding:
+            self._forwarding.cancel()
+        self._closing = asyncio.create_task(self.close(code=UNAUTHORISED))
+
+    async def _forward(self) -> None:
+        session = getattr(self.scope.get("session"), "session_key", None)
+        try:
+            async with hub.visited(session, self._dismiss), self.queue() as queue:
+                await (
+                    self.accept()
+                )  # only now: what the page fetches when it is open, and what it is told, leave no gap
+                while True:
+                    await self.send(text_data=(await queue.get()).decode())
+        except Exception as error:  # the browser comes again
+            logger.warning("a socket ends: %r", error)
+            await self.close(code=FAILED)
+
+
+class UploadsConsumer(_Forwarding):
+    """Every change of every upload."""
+
+    def queue(self) -> AbstractAsyncContextManager[Queue]:
+        return hub.subscribe("uploads")
+
+
+class SourceConsumer(_Forwarding):
+    """What is committed to one source, from `cursor` on, the sequence of the last commit that the browser knows."""
+
+    def queue(self) -> AbstractAsyncContextManager[Queue]:
+        asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]
+        cursor = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else None
+        return hub.follow(int(self.scope["url_route"]["kwargs"]["source_id"]), cursor)

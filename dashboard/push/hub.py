@@ -1,0 +1,158 @@
+"""One listener a process: what PostgreSQL announces is read once, serialised once, and handed to every consumer."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+import orjson
+import psycopg
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections, connections
+
+from dashboard.access import rights
+from dashboard.push import feeds
+from timeline import queries
+from timeline.models import Upload
+from timeline.storage import notify
+
+logger = logging.getLogger(__name__)
+QUEUE = 100  # messages a slow browser may lie behind; then it is told to fetch anew
+RETRY = 1.0  # seconds, after PostgreSQL went away
+CHECK = 3.0  # seconds; so often it is told how sources are, and looked who may still listen
+REFETCH = b'{"type":"refetch"}'
+SOURCES = b'{"type":"sources"}'  # one was renamed or deleted
+Queue = asyncio.Queue[bytes]
+
+
+class Hub:
+    """Consumers subscribe to "uploads", or follow a source, and get bytes. It listens as long as anybody does."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, set[Queue]] = {}
+        self._feeds: dict[int, feeds.Feed] = {}
+        self._visitors: dict[Callable[[], None], str] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @asynccontextmanager
+    async def subscribe(self, topic: str) -> AsyncIterator[Queue]:
+        queue: Queue = asyncio.Queue(QUEUE)
+        self._queues.setdefault(topic, set()).add(queue)
+        if not self._tasks or any(task.done() for task in self._tasks):
+            self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._look_after())]
+        try:
+            yield queue
+        finally:
+            self._queues[topic].discard(queue)
+            if not any(self._queues.values()):
+                for task in self._tasks:
+                    task.cancel()
+                self._tasks = []  # they are not done yet; who comes next must not rely on them
+
+    @asynccontextmanager
+    async def follow(self, source_id: int, cursor: int | None) -> AsyncIterator[Queue]:
+        """How it stands with a source, and what is committed to it behind the cursor (else from now on)."""
+        topic = _topic(source_id)
+        async with self.subscribe(topic) as queue:
+            if source_id not in self._feeds:
+                self._feeds[source_id] = feeds.Feed(source_id, lambda message: self._send(topic, message))
+            feed = self._feeds[source_id]
+            try:
+                await feed.started()
+                if not feed.pulse:
+                    feed.pulse = (await feeds.pulses([source_id])).get(source_id, b"")
+                greeting = [feed.pulse, *await feed.greeting(cursor)]
+                for message in [*filter(None, greeting), *_drained(queue)]:
+                    self._put(queue, topic, message)
+                yield queue
+            finally:
+                if self._queues[topic] == {queue}:
+                    feed.stop()
+                    del self._feeds[source_id]
+
+    @asynccontextmanager
+    async def visited(self, session: str | None, dismiss: Callable[[], None]) -> AsyncIterator[None]:
+        """`dismiss` is called once when the session's rights are withdrawn."""
+        self._visitors[dismiss] = session or ""
+        try:
+            yield
+        finally:
+            self._visitors.pop(dismiss, None)
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                parameters = connections["default"].get_connection_params()
+                known = {key: value for key, value in parameters.items() if key not in {"cursor_factory", "context"}}
+                async with await psycopg.AsyncConnection.connect(**known, autocommit=True) as connection:
+                    await connection.execute(f"LISTEN {notify.CHANNEL}")
+                    self._send("uploads", REFETCH)  # what was announced before is not known here
+                    for feed in self._feeds.values():
+                        feed.wake()
+                    async for notice in connection.notifies():
+                        await self._announce(json.loads(notice.payload))
+            except Exception as error:  # whatever it is, the browsers must not wait for ever
+                logger.warning("listening to PostgreSQL failed, again in %s s: %r", RETRY, error)
+                await asyncio.sleep(RETRY)
+
+    async def _announce(self, ids: dict[str, int]) -> None:
+        if "upload" in ids and self._queues.get("uploads") and (message := await _upload_message(ids["upload"])):
+            self._send("uploads", message)
+        if "source" in ids and (feed := self._feeds.get(ids["source"])):
+            feed.wake()
+        if ids.keys() & {"source", "cluster"} and "sequence" not in ids:
+            self._send("uploads", SOURCES)
+        if "cluster" in ids and self._feeds:
+            await self._tell_pulses({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK)
+            try:
+                gone = await rights.withdrawn(self._visitors.values())
+                for dismiss in [each for each, session in self._visitors.items() if session in gone]:
+                    dismiss()
+                await self._tell_pulses(self._feeds.keys())
+            except Exception as error:
+                logger.warning("looking after who listens failed, again in %s s: %r", CHECK, error)
+
+    async def _tell_pulses(self, sources: Iterable[int]) -> None:
+        if wanted := list(sources):
+            for source, message in (await feeds.pulses(wanted)).items():
+                if feed := self._feeds.get(source):
+                    feed.pulse = message
+                self._send(_topic(source), message)
+
+    def _send(self, topic: str, message: bytes) -> None:
+        for queue in self._queues.get(topic, ()):
+            self._put(queue, topic, message)
+
+    def _put(self, queue: Queue, topic: str, message: bytes) -> None:
+        if queue.full():
+            _drained(queue)
+            message = self._refetch(topic)
+        queue.put_nowait(message)
+
+    def _refetch(self, topic: str) -> bytes:
+        source = topic.removeprefix("sources/")
+        feed = self._feeds.get(int(source)) if source.isdecimal() else None
+        return feeds.refetch(feed.sequence) if feed else REFETCH
+
+
+def _drained(queue: Queue) -> list[bytes]:
+    return [queue.get_nowait() for _ in range(queue.qsize())]
+
+
+def _topic(source_id: int) -> str:
+    return f"sources/{source_id}"
+
+
+@sync_to_async
+def _upload_message(upload_id: int) -> bytes | None:
+    close_old_connections()
+    upload = Upload.objects.filter(pk=upload_id).first()
+    return orjson.dumps({"type": "upload", "upload": queries.upload_payload(upload)}) if upload else None
+
+
+hub = Hub()

@@ -1,0 +1,196 @@
+"""What one machine runs of Causeline: the servers, the environment of its processes, web, workers and beat.
+
+Django is never imported here: what needs it runs in a process of its own, so that a failing part cannot take the
+supervisor with it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import math
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment, keys
+from dashboard.services import AlreadyServed, Program, ServiceError, Supervisor, serving
+from dashboard.services.errors import tail
+from dashboard.services.servers import addresses_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGES = Path(__file__).resolve().parent.parent.parent
+SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "volcano-restart.jsonl.zst"
+PORTS = range(8000, 8100)
+START_SECONDS = 60
+STOP_SECONDS = 3
+_KEYS = ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY")
+PERIODIC = ("--queues", "periodic", "--pool", "threads", "--concurrency", "3")  # one thread for each periodic task
+PYTHON = (sys.executable, "-P")  # the working folder is data, not a place to import from
+
+
+@contextmanager
+def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Iterator[dict[str, str]]:
+    """The environment of Causeline's processes, with servers behind it for the time of the context.
+
+    Servers are started unless DATABASE_URL and REDIS_URL name some; `join` uses those that another process started.
+    """
+    variables = dict(os.environ)
+    if (PACKAGES / "manage.py").exists():  # a checkout, which need not be installed
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGES), variables.get("PYTHONPATH")]))
+    variables |= {
+        "CAUSELINE_DATA_DIR": str(data_dir),
+        "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+        "PYTHONUNBUFFERED": "1",
+    }
+    named = [name for name in ("DATABASE_URL", "REDIS_URL") if environment.text(name, "")]
+    if len(named) == 1:
+        raise ServiceError(
+            f"Only {named[0]} is set. Set both DATABASE_URL and REDIS_URL to use servers of your own, "
+            "or none of them to have Causeline start its own."
+        )
+    if named:
+        _prepare(data_dir, variables, "CAUSELINE_SECRET_KEY")
+        yield variables
+        return
+    for name in [name for name in variables if name.startswith("PG")]:
+        del variables[name]  # libpq would mix them into the address of our own server
+    try:
+        with serving(data_dir, supervisor) as addresses:
+            _prepare(data_dir, variables, *_KEYS)
+            yield variables | {"DATABASE_URL": addresses.database_url, "REDIS_URL": addresses.redis_url}
+    except AlreadyServed:
+        if not join:
+            raise
+        supervisor.wait(
+            lambda: addresses_of(data_dir) is not None, START_SECONDS, f"The servers of {data_dir} do not start."
+        )
+        if running := addresses_of(data_dir):
+            _prepare(data_dir, variables, *_KEYS)
+            yield variables | {"DATABASE_URL": running.database_url, "REDIS_URL": running.redis_url}
+
+
+def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
+    """Make the folders, and these keys unless they are given. What encrypts credentials in a database that others use,
+    too, is for them to share."""
+    (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
+    for variable in names:
+        if not environment.text(variable, ""):
+            variables[variable] = keys.kept(data_dir, variable.removeprefix("CAUSELINE_").lower())
+
+
+def django_command(*command: str) -> list[str]:
+    """The command line of a management command."""
+    return [*PYTHON, "-m", "django", *command]
+
+
+def finish(supervisor: Supervisor, process: subprocess.Popen[bytes]) -> int:
+    """Look after the servers until the process has ended."""
+    try:
+        supervisor.wait(lambda: process.poll() is not None, math.inf, "")
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    return process.returncode
+
+
+def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -> None:
+    """Bring the database's tables up to date; what Django says goes to a log unless it fails."""
+    log = data_dir / "logs" / "migrate.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            django_command("migrate", "--noinput"), env=variables, stdout=output, stderr=subprocess.STDOUT
+        )
+    if finish(supervisor, process):
+        raise ServiceError(f"The database could not be brought up to date; the log is {log}:{tail(log)}")
+
+
+def programs(
+    host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path, token: str = ""
+) -> list[Program]:
+    """The processes that compose and the chart run too; here they share one machine and one log folder.
+
+    Only web knows the start-up token: workers run programs that kubeconfigs name, with the variables that they have.
+    """
+    celery = ("-m", "celery", "-A", "dashboard.celery")
+    commands = {
+        "web": ("-m", "dashboard.web", "--host", host, "--port", str(port)),
+        "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
+        "periodic": (*celery, "worker", *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
+        "beat": (*celery, "beat", "--pidfile", "", "--loglevel", "INFO"),
+    }
+    others = {
+        name: value for name, value in variables.items() if name not in {"CAUSELINE_TOKEN", "CAUSELINE_TOKEN_FILE"}
+    }
+    environments = {"web": others | {"CAUSELINE_TOKEN": token}}
+    return [
+        Program(
+            name=name,
+            command=[*PYTHON, *command],
+            environment=environments.get(name, others),
+            folder=data_dir,
+            log=data_dir / "logs" / f"{name}.log",
+        )
+        for name, command in commands.items()
+    ]
+
+
+def await_page(supervisor: Supervisor, host: str, port: int) -> str:
+    """The address of the page, once it answers (with whatever status: a public name need not be ours)."""
+    reach = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+    def answers() -> bool:
+        supervisor.refuse_deaths()
+        connection = http.client.HTTPConnection(reach, port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+        return True
+
+    supervisor.wait(answers, START_SECONDS, f"The page does not answer within {START_SECONDS} s; see the logs.")
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def import_sample(supervisor: Supervisor, variables: dict[str, str]) -> str:
+    """The path of the sample's timeline; the command tells its progress on standard error."""
+    command = django_command("import_recording", SAMPLE.name, "--name", "volcano-restart", "--once")
+    with subprocess.Popen(command, cwd=SAMPLE.parent, env=variables, stdout=subprocess.PIPE) as process:
+        status = finish(supervisor, process)
+        assert process.stdout
+        output = process.stdout.read().decode()
+    for line in output.splitlines():
+        if not status and line.startswith("timeline: "):
+            return line.removeprefix("timeline: ")
+    raise ServiceError(f"The sample {SAMPLE} could not be imported (status {status}); the reason stands above.")
+
+
+def free_port(host: str, wanted: int | None) -> int:
+    """The wanted port if it is free, else an error; with none wanted, the first free one of PORTS."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in [wanted] if wanted is not None else PORTS:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                problem = error
+                continue
+            return int(probe.getsockname()[1])
+    raise ServiceError(
+        f"Cannot listen on {host} port {wanted if wanted is not None else f'{PORTS.start}-{PORTS.stop - 1}'}: "
+        f"{problem.strerror}. Choose another with --port."
+    )

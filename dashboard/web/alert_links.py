@@ -1,0 +1,197 @@
+"""What the link of an alert asks for: each parameter is checked here, once, and nowhere else."""
+
+import re
+from typing import NamedTuple
+
+from django.http import QueryDict
+
+from dashboard.presentation import wording
+from dashboard.web import timestamps
+from timeline.core.durations import duration, round_half_up
+from timeline.core.entries import microseconds
+from timeline.core.order import SECOND
+from timeline.kinds import address
+from timeline.models import Source, Track
+from timeline.queries import Candidate, Meant, Relation, Target, Wanted, goes_on, place
+
+_LENGTH = 253  # characters of a name in Kubernetes
+_EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label that is not there
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_UID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
+_ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")
+# The labels in which alerts name an object, as kube-state-metrics calls them. Where a link fills several, the first of
+# these that is known counts: what is more special stands before what it belongs to.
+LABELS = {
+    "pod": "pod",
+    "job_name": "job",
+    "cronjob": "cronjob",
+    "statefulset": "statefulset",
+    "deployment": "deployment",
+    "daemonset": "daemonset",
+    "replicaset": "replicaset",
+    "persistentvolumeclaim": "persistentvolumeclaim",
+    "persistentvolume": "persistentvolume",
+    "lease": "lease",
+    "endpointslice": "endpointslice",
+    "endpoint": "endpoints",
+    "service": "service",
+    "ingress": "ingress",
+    "configmap": "configmap",
+    "serviceaccount": "serviceaccount",
+    "poddisruptionbudget": "poddisruptionbudget",
+    "horizontalpodautoscaler": "horizontalpodautoscaler",
+    "node": "node",
+}
+
+
+class Problem(Exception):
+    """A parameter that cannot be used; the text names it, and says how to write it."""
+
+
+class Asked(NamedTuple):
+    """The parameters as they were given, and the question that they make; None where they are all empty."""
+
+    fields: dict[str, str]
+    wanted: Wanted | None
+
+
+def given(query: QueryDict) -> dict[str, str]:
+    """The parameters that are not empty, as they were written, for the form to show again; a label as name and kind."""
+    fields = {name: text for name in _ASKED if (text := _last(query, name))}
+    label = next((label for label in LABELS if _last(query, label)), "")
+    return {"kind": LABELS[label], "name": _last(query, label)} | fields if label else fields
+
+
+def asked(query: QueryDict) -> Asked:
+    """Raises Problem."""
+    fields = {name: _checked(query, name) for name in (*_ASKED, *LABELS)}
+    fields = {name: text for name, text in fields.items() if text}
+    if not fields:
+        return Asked(fields, None)
+    targets = _targets(fields)
+    if not targets:
+        if "kind" in fields:
+            raise Problem("The link names no object: kind= is given, but name= is missing or empty.")
+        raise Problem(f"The link names no object: give name=, uid=, ip=, instance=, or one of {', '.join(LABELS)}.")
+    try:
+        at = timestamps.parsed(fields["at"]) if "at" in fields else None
+    except ValueError as error:
+        raise Problem(f"at: {error}") from None
+    choose = fields.get("choose", "")
+    if choose not in ("", "0", "1"):
+        raise Problem(f"choose: {_short(choose)} is not 0 or 1.")
+    wanted = Wanted(
+        targets=targets,
+        namespace=fields.get("namespace", ""),
+        source=fields.get("source", ""),
+        cluster=fields.get("cluster", ""),
+        at=at,
+        choose=choose == "1",
+    )
+    return Asked(fields, wanted)
+
+
+def _last(query: QueryDict, name: str) -> str:
+    text = next((each.strip() for each in reversed(query.getlist(name)) if each.strip()), "")
+    return "" if text in _EMPTY else text
+
+
+def _checked(query: QueryDict, name: str) -> str:
+    values = {text for each in query.getlist(name) if (text := each.strip()) and text not in _EMPTY}
+    if len(values) > 1:
+        raise Problem(f"{name}: the link gives it {len(values)} times, with different values. Give it once.")
+    text = next(iter(values), "")
+    if len(text) > _LENGTH:
+        raise Problem(f"{name}: it has {len(text)} characters. The longest name in Kubernetes has {_LENGTH}.")
+    if _UNPRINTABLE.search(text):
+        raise Problem(f"{name}: it contains a control character, which no name has.")
+    return text
+
+
+def _targets(fields: dict[str, str]) -> tuple[Target, ...]:
+    """All ways in which the link names an object, the surest first."""
+    found = []
+    if uid := fields.get("uid"):
+        if not _UID.fullmatch(uid):
+            raise Problem(f"uid: {_short(uid)} is not a UID, such as 1b4e28ba-2fa1-11d2-883f-0016d3cca427.")
+        found.append(Target(uid=uid))
+    if name := fields.get("name"):
+        found.append(Target(name=name, kind=fields.get("kind", "")))
+    found += [Target(name=fields[label], kind=kind) for label, kind in LABELS.items() if label in fields]
+    if ip := fields.get("ip"):
+        if not (known := address(_host(ip))):
+            raise Problem(f"ip: {_short(ip)} is not an IP address, such as 10.0.0.1 or fd00::1.")
+        found.append(Target(address=known))
+    if instance := fields.get("instance"):
+        host = _host(instance)
+        found.append(Target(address=known) if (known := address(host)) else Target(name=host, kind="node"))
+    return tuple(found)
+
+
+def _host(text: str) -> str:
+    """An address without its port: 10.0.0.1:9100, [fd00::1]:9100, node-3:9100."""
+    if match := re.fullmatch(r"\[(.*)\](?::\d{1,5})?", text):
+        return match[1]
+    host, colon, port = text.rpartition(":")
+    return host if colon and port.isdecimal() and ":" not in host else text
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def banner(source: Source, row: Track, at: int | None, now: int) -> str:
+    """How the life that a link has opened lies to the alert, in a sentence."""
+    end = microseconds(row.life.upper) if row.life.upper else None
+    candidate = Candidate(source, row, microseconds(row.life.lower), end)
+    what = f"{row.kind} {row.name}"
+    relation, apart = place(candidate, at, now)
+    between = _between(apart, at)
+    if at is None:
+        if relation == "alive":
+            return f"This is the current incarnation of {what}."
+        return f"This is the last known incarnation of {what}. {_ago(candidate, relation, apart)}"
+    alert = f"the alert ({clock(at)})"
+    match relation:
+        case "alive":
+            return f"{what} existed at the time of {alert}."
+        case "ended":
+            return f"{what} ended {between} before {alert}."
+        case "began":
+            return f"{what} began {between} after {alert}. No earlier incarnation near it is known."
+    if goes_on(source):
+        return f"{what} existed when the cluster was last heard, {between} before {alert}."
+    return f"{what} existed when this recording ended, {between} before {alert}."
+
+
+def age(meant: Meant, at: int | None) -> str:
+    """How a life lies to the alert, in few words for a list."""
+    relation, apart = meant.place
+    if at is None:
+        return _ago(meant.candidate, relation, apart).rstrip(".")
+    between = _between(apart, at)
+    return {
+        "alive": "existed at the time of the alert",
+        "ended": f"ended {between} before the alert",
+        "began": f"began {between} after the alert",
+        "unseen": f"last seen {between} before the alert",
+    }[relation]
+
+
+def _between(apart: int, at: int | None) -> str:
+    """How long it is between a life and a moment, no finer than the moment is written: alerts count whole seconds."""
+    if at is None or at % SECOND == 0:
+        return duration(round_half_up(apart, SECOND)) if apart >= SECOND else "less than 1 s"
+    return duration(apart)
+
+
+def clock(moment: int) -> str:
+    """Of an alert: it has the precision that it was written with."""
+    return f"{wording.clock_of(moment)} UTC"
+
+
+def _ago(candidate: Candidate, relation: Relation, apart: int) -> str:
+    if relation == "alive":
+        return "It exists now." if goes_on(candidate.source) else "It existed when the recording ended."
+    told = "It ended" if relation == "ended" else "It was last seen"
+    return f"{told} {_between(apart, None)} ago."

@@ -1,0 +1,67 @@
+"""The HTTP API. Answers have the shapes of `timeline.payloads`; errors are problem documents (RFC 9457)."""
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.utils import check_csrf
+
+from dashboard import __version__
+from dashboard.access import rights
+from dashboard.web.api import clusters, objects, sources, uploads, windows
+from dashboard.web.api.answers import problem
+from timeline.models import Finding, Source, Track, Upload
+
+_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
+def _allowed(request: HttpRequest) -> bool:
+    """Signed in, where that is asked for; and what changes something comes from our own pages, or from a script that
+    holds the token, however one signs in."""
+    if not rights.admitted(request.user):
+        return False
+    if request.content_type in _FORMS:
+        raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
+    if not rights.by_script(request) and check_csrf(request):
+        raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
+    return True
+
+
+api = NinjaAPI(title="Causeline", version=__version__, docs_url="/docs", auth=_allowed)
+for router in (sources.router, clusters.router, windows.router, objects.router, uploads.router):
+    api.add_router("", router)
+
+
+@api.exception_handler(HttpError)
+def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(error.status_code, "Not possible", str(error))
+
+
+@api.exception_handler(AuthenticationError)
+def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    return problem(401, "You are signed out", rights.how_to_sign_in())
+
+
+@api.exception_handler(ValidationError)
+def _not_understood(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    where = "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors)
+    return problem(422, "A parameter is not as it should be", where)
+
+
+@api.exception_handler(Source.DoesNotExist)
+def _no_source(request: HttpRequest, error: Source.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such recording", "It was deleted, or the link is wrong.")
+
+
+@api.exception_handler(Upload.DoesNotExist)
+def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such upload", "It was deleted, or the link is wrong.")
+
+
+@api.exception_handler(Track.DoesNotExist)
+def _no_track(request: HttpRequest, error: Track.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such object", "The recording has none of this number.")
+
+
+@api.exception_handler(Finding.DoesNotExist)
+def _no_finding(request: HttpRequest, error: Finding.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such finding", "It was deleted, or the link is wrong.")

@@ -1,0 +1,38 @@
+"""What the API's answers are made of: parameters as they have to be, JSON with an ETag, problem documents."""
+
+from hashlib import blake2b
+from typing import Annotated, Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.cache import get_conditional_response
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.access import rights
+
+_LAST = 253_402_300_799_999_999  # the end of the year 9999
+Time = Annotated[int, Field(ge=0, le=_LAST)]  # microseconds since 1970
+Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
+
+
+def json_response(request: HttpRequest, payload: Any, status: int = 200) -> HttpResponseBase:
+    """The payload, or 304 where who asks has it already."""
+    body = orjson.dumps(payload)
+    etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+    answer = HttpResponse(body, status=status, content_type="application/json")
+    answer["ETag"] = etag
+    answer["Cache-Control"] = "private, no-cache"
+    return get_conditional_response(request, etag=etag, response=answer) or answer
+
+
+def only_its_owner(request: HttpRequest, owner: int | None) -> None:
+    """Raises HttpError for whoever may not change what this user has sent."""
+    if not rights.may_change(request.user, owner):
+        raise HttpError(403, "Only who sent it, or an administrator, can change or delete it.")
+
+
+def problem(status: int, title: str, detail: str, **more: int) -> HttpResponse:
+    body = {"title": title, "detail": detail, "status": status, **more}
+    return HttpResponse(orjson.dumps(body), status=status, content_type="application/problem+json")

@@ -1,0 +1,148 @@
+"""Single objects and findings, entries, what a recording covers, and the rules."""
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from ninja import Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.web.api.answers import Number, Time, Words, json_response
+from dashboard.web.views.findings import NOTE, person
+from timeline import queries
+from timeline.judge import rulebook
+from timeline.judging.rulebook import Rule, settings
+from timeline.payloads.findings import AcknowledgementPayload
+from timeline.payloads.objects import (
+    CataloguePayload,
+    EntriesPayload,
+    FindingPagePayload,
+    RevisionsPayload,
+    SourceCoveragePayload,
+    TrackPayload,
+)
+
+router = Router(tags=["objects"])
+_Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+_Cursor = Annotated[str, Field(pattern=r"^\d{0,15}$")]
+
+
+class Note(Schema):
+    note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+@router.get("/sources/{source_id}/tracks/{track_id}", response=TrackPayload)
+def track(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResponseBase:
+    """One object's life: its owner, its children, what it needs, what needs it, the findings that name it."""
+    return json_response(request, queries.track(source_id, track_id))
+
+
+@router.get("/sources/{source_id}/tracks/{track_id}/revisions", response=RevisionsPayload)
+def revisions(
+    request: HttpRequest,
+    source_id: Number,
+    track_id: Number,
+    cursor: _Cursor = "",
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    bodies: bool = False,
+) -> HttpResponseBase:
+    """Its changes in commit order, with their bodies where these are asked for; the next page with `next` as cursor."""
+    page = queries.revisions(source_id, track_id, int(cursor or 0), limit)
+    following = page.offset + len(page.revisions)
+    payload: RevisionsPayload = {
+        "revisions": [
+            {
+                **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
+                "attribution": each.attribution,
+            }
+            for each in page.revisions
+        ],
+        "next": str(following) if following < page.total else None,
+        "total": page.total,
+    }
+    return json_response(request, payload)
+
+
+@router.get("/sources/{source_id}/entries", response=EntriesPayload)
+def entries(
+    request: HttpRequest,
+    source_id: Number,
+    start: Time | None = None,
+    end: Time | None = None,
+    namespace: Words = "",
+    kind: Words = "",
+    name: Words = "",
+    cursor: _Cursor = "",
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100,
+    bodies: bool = False,
+) -> HttpResponseBase:
+    """Entries as they were read, by the time at which their requests were received; the next page with `next`."""
+    if start is not None and end is not None and start > end:
+        raise HttpError(422, "start lies after end")
+    found = queries.entries(
+        source_id,
+        start=start,
+        end=end,
+        namespace=namespace,
+        kind=kind,
+        name=name,
+        after=int(cursor or 0),
+        limit=limit,
+        bodies=bodies,
+    )
+    return json_response(request, found)
+
+
+@router.get("/sources/{source_id}/findings/{identity}", response=FindingPagePayload)
+def finding(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
+    """A finding as in the findings document, with each time that it happened and the objects that it names."""
+    return json_response(request, queries.finding(source_id, identity))
+
+
+@router.put("/sources/{source_id}/findings/{identity}/acknowledgement", response=AcknowledgementPayload)
+def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, told: Note) -> HttpResponseBase:
+    """Say that the finding is known; what was noted before is replaced."""
+    return json_response(request, queries.acknowledge(source_id, identity, person(request), told.note.strip()))
+
+
+@router.delete("/sources/{source_id}/findings/{identity}/acknowledgement", response={204: None})
+def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
+    """Take it back."""
+    if not queries.withdraw(source_id, identity):
+        raise HttpError(404, "The finding is not acknowledged.")
+    return HttpResponse(status=204)
+
+
+@router.get("/sources/{source_id}/coverage", response=SourceCoveragePayload)
+def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """What was seen of each kind, what each rule can say by it, what was skipped, and which clocks were corrected."""
+    return json_response(request, queries.coverage(source_id))
+
+
+@router.get("/rules", response=list[CataloguePayload])
+def rules(request: HttpRequest) -> HttpResponseBase:
+    """The catalogue, with the thresholds in force."""
+    return json_response(request, [_rule(rule) for rule in rulebook()])
+
+
+def _rule(rule: Rule) -> CataloguePayload:
+    told = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
+    return {
+        "rule": rule.id,
+        "title": rule.title,
+        "needs": list(rule.needs),
+        "any_of": list(rule.any_of),
+        "sections": [(heading, body.strip()) for heading, _, body in told],
+        "settings": [
+            {
+                "variable": each.variable,
+                "value": each.value,
+                "default": each.default,
+                "unit": each.unit,
+                "meaning": each.meaning,
+            }
+            for each in settings.values()
+            if each.rule == rule.id
+        ],
+        "url": f"/rules/{rule.id}/",
+    }

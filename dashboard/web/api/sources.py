@@ -1,0 +1,88 @@
+"""Recordings: which there are, what they are called, and their end."""
+
+from typing import Annotated
+
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header
+from ninja import Router, Schema
+from pydantic import Field, StringConstraints
+
+from dashboard.access import change_log
+from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
+from dashboard.web.downloads import Busy, Download, lines_of
+from timeline import queries
+from timeline.history.packing import packed
+from timeline.models import Cluster, Source
+from timeline.payloads.findings import DocumentPayload, RecordingPayload, RecordingsPayload
+from timeline.storage import exports, notify, store
+
+router = Router(tags=["sources"])
+MOST = 100  # recordings in one answer
+Limit = Annotated[int, Field(ge=1, le=MOST)]
+
+
+_ZSTD = {"responses": {200: {"content": {"application/zstd": {"schema": {"type": "string", "format": "binary"}}}}}}
+
+
+class Renamed(Schema):
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=253, pattern=r"^[^\x00]*$")]
+
+
+@router.get("/sources", response=RecordingsPayload)
+def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limit = MOST) -> HttpResponseBase:
+    """The newest first; `cursor` is the `next` of the answer before."""
+    return json_response(request, queries.recordings(cursor, limit))
+
+
+@router.get("/sources/{source_id}", response=RecordingPayload)
+def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    return json_response(request, queries.recording(source_id))
+
+
+@router.get("/sources/{source_id}/document", response=DocumentPayload)
+def show_document(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """The findings document, as `causeline analyze --output json` writes it of the same files."""
+    return json_response(request, exports.document(Source.objects.get(pk=source_id, ready=True)))
+
+
+@router.get("/sources/{source_id}/recording", openapi_extra=_ZSTD)
+def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """All entries in Causeline's own format, packed with zstd; what reads recordings reads it back."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    try:
+        download = Download(packed(lines_of(source)))
+    except Busy:
+        refused = problem(503, "Too many downloads at once", "Others are being sent. Try again in a minute.")
+        refused["Retry-After"] = "60"
+        return refused
+    answer = StreamingHttpResponse(download, content_type="application/zstd")
+    answer["Content-Disposition"] = content_disposition_header(True, f"{source.name}.jsonl.zst") or "attachment"
+    return answer
+
+
+@router.patch("/sources/{source_id}", response=RecordingPayload)
+def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
+    """Call a recording something else. Only who sent it, or an administrator, can."""
+    only_its_owner(request, Source.objects.get(pk=source_id, ready=True).owner_id)
+    if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
+        raise Source.DoesNotExist
+    change_log.about(request, name=new.name)
+    notify.notify(source=source_id)
+    return json_response(request, queries.recording(source_id))
+
+
+@router.delete("/sources/{source_id}", response={204: None})
+def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
+    """Remove a recording and everything that was stored of it. Only who sent it, or an administrator, can."""
+    source = Source.objects.get(pk=source_id, ready=True)
+    only_its_owner(request, source.owner_id)
+    if Cluster.objects.filter(source=source_id).exists():
+        return problem(409, "A cluster feeds it", "Disconnect the cluster first; then it is a recording.")
+    try:
+        store.discard_source(source, patience=10)
+    except OperationalError:
+        return problem(409, "The recording is in use", "Something still reads or writes it. Try again in a moment.")
+    change_log.about(request, name=source.name)
+    notify.notify(source=source_id)
+    return HttpResponse(status=204)

@@ -1,0 +1,182 @@
+"""Recordings on their way in: at once, or in pieces that go on where a broken connection has left off."""
+
+import re
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from ninja import Router
+from ninja.errors import HttpError
+from pydantic import BaseModel, Field, ValidationError
+
+from collectors import tasks
+from collectors.formats import NotARecording
+from collectors.uploads import importing, receiving
+from dashboard.access import change_log
+from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
+from timeline import queries
+from timeline.models import Upload, UploadFile
+from timeline.payloads.findings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
+from timeline.storage import notify
+
+router = Router(tags=["uploads"])
+_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)")
+_REFUSALS = (receiving.TooLarge, receiving.Ended, receiving.Incomplete, receiving.Misplaced, NotARecording, OSError)
+
+
+class NewFile(BaseModel):
+    name: str  # its path inside the chosen folder
+    size: Annotated[int, Field(ge=0, le=2**53)]  # bytes
+
+
+class NewUpload(BaseModel):
+    """What is to come: one file or several, which become one recording."""
+
+    name: str
+    files: Annotated[list[NewFile], Field(max_length=10 * receiving.FILES)]
+
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": NewUpload.model_json_schema(ref_template="#/components/schemas/{model}")},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post("/uploads", response={201: ReceivingPayload}, openapi_extra=_BODY)
+def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
+    """With JSON: announce files, whose pieces follow. With `?name=` and any other body: the body is the file, whole."""
+    if request.content_type == "application/json" and name is None:
+        return _announced(request)
+    if name is None:
+        raise HttpError(422, "name: Field required. It is the file's name; or announce the files in a body of JSON.")
+    row = None
+    try:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], _person(request))
+        receiving.keep(row, request)
+        tasks.queue(row)
+    except _REFUSALS as error:
+        if row:
+            receiving.discard(row)
+            row.delete()
+        return _refused(error)
+    change_log.about(request, upload=row.pk, name=row.name)
+    notify.notify(upload=row.pk)
+    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
+
+
+def _announced(request: HttpRequest) -> HttpResponseBase:
+    try:
+        new = NewUpload.model_validate_json(request.read())
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        return problem(422, "The announcement is not as it should be", where)
+    try:
+        row = receiving.begin(
+            new.name, [receiving.Announced(file.name, file.size) for file in new.files], _person(request)
+        )
+    except _REFUSALS as error:
+        return _refused(error)
+    change_log.about(request, upload=row.pk, name=row.name)
+    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
+
+
+@router.get("/uploads", response=UploadsPayload)
+def list_uploads(request: HttpRequest) -> HttpResponseBase:
+    """Those that have not ended, the newest first."""
+    return json_response(request, {"uploads": queries.open_uploads()})
+
+
+@router.get("/uploads/{upload_id}", response=ReceivingPayload)
+def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
+    row = Upload.objects.get(pk=upload_id)
+    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)))
+
+
+@router.put(
+    "/uploads/{upload_id}/files/{number}",
+    response=PiecePayload,
+    openapi_extra={
+        "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+        "parameters": [{"name": "Upload-Offset", "in": "header", "schema": {"type": "integer", "minimum": 0}}],
+    },
+)
+def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpResponseBase:
+    """The body follows on what has arrived of the file; `Upload-Offset` or `Content-Range` says where it begins.
+
+    409 with `received` tells where it should have begun.
+    """
+    file = UploadFile.objects.select_related("upload").filter(upload=upload_id, number=number).first()
+    if file is None:
+        raise Upload.DoesNotExist
+    only_its_owner(request, file.upload.owner_id)
+    piece = request.read(receiving.PIECE_BYTES + 1)
+    if len(piece) > receiving.PIECE_BYTES:
+        raise HttpError(413, f"A piece can have {receiving.PIECE_BYTES} bytes; send more of them.")
+    try:
+        received = receiving.put(file, _offset(request), piece)
+    except _REFUSALS as error:
+        return _refused(error)
+    return json_response(request, {"received": received})
+
+
+@router.post("/uploads/{upload_id}/finish", response=UploadPayload)
+def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
+    """Everything has arrived: it is looked at and waits for a worker. Said twice, it is done once."""
+    row = Upload.objects.get(pk=upload_id)
+    only_its_owner(request, row.owner_id)
+    try:
+        receiving.complete(row)
+        tasks.queue(row)
+        notify.notify(upload=row.pk)
+    except receiving.Ended as error:
+        if row.state in {Upload.State.FAILED, Upload.State.CANCELLED}:
+            return _refused(error)
+    except _REFUSALS as error:
+        return _refused(error)
+    return json_response(request, queries.upload_payload(row))
+
+
+@router.post("/uploads/{upload_id}/cancel", response=UploadPayload)
+def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
+    row = Upload.objects.get(pk=upload_id)
+    only_its_owner(request, row.owner_id)
+    importing.cancel(row)
+    return json_response(request, queries.upload_payload(Upload.objects.get(pk=upload_id)))
+
+
+def _person(request: HttpRequest) -> int | None:
+    """The number of who sends; None where there are no accounts."""
+    return request.user.pk
+
+
+def _offset(request: HttpRequest) -> int:
+    if given := request.headers.get("Upload-Offset"):
+        if given.isdecimal() and len(given) < 19:
+            return int(given)
+        raise HttpError(422, f"Upload-Offset is {given!r}; write a number of bytes.")
+    if given := request.headers.get("Content-Range"):
+        if match := _RANGE.fullmatch(given):
+            return int(match[1])
+        raise HttpError(422, f"Content-Range is {given!r}; write it as bytes 0-1023/4096.")
+    return 0
+
+
+def _refused(error: Exception) -> HttpResponse:
+    """What was not taken, in the words of who refused it."""
+    match error:
+        case receiving.TooLarge():
+            return problem(413, "The file is too large", str(error))
+        case NotARecording():
+            return problem(400, "Not a recording", str(error))
+        case receiving.Misplaced():
+            return problem(409, "The piece does not follow on", str(error), received=error.received)
+        case receiving.Incomplete():
+            return problem(409, "Not all has arrived", str(error))
+        case OSError():
+            return problem(507, "The file could not be kept", f"{error.strerror or error}. Nothing of it was stored.")
+    return problem(409, "The upload takes nothing more", str(error))

@@ -1,0 +1,134 @@
+"""What a timeline shows: windows of it, its outline, its findings."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from django.http import HttpRequest, HttpResponseBase
+from ninja import Query, Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.web.api.answers import Number, Time, Words, json_response
+from timeline import queries
+from timeline.payloads.findings import FindingOrder, FindingsPayload, OverviewPayload, SearchPayload, WindowPayload
+from timeline.payloads.measuring import MeasurePayload
+
+router = Router(tags=["timeline"])
+_Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
+
+
+class Filter(Schema):
+    """What is to be shown; a list is separated by commas."""
+
+    kinds: Words = ""  # families, as the overview names them
+    namespace: Words = ""
+    name: Words = ""  # part of it
+    rule: Words = ""
+    severity: Literal["", "error", "warning", "info"] = ""
+
+    def view(self) -> queries.View:
+        return queries.View(
+            families=_listed(self.kinds),
+            namespace=self.namespace,
+            name=self.name,
+            rule=self.rule,
+            severity=self.severity or None,
+        )
+
+
+class Arrangement(Filter):
+    group: queries.Grouping = "owner"
+    noise: bool = False  # Events, node leases and the like
+    active: bool = False  # only what changes between start and end
+    focus: Number | None = None  # the root whose group comes first
+    finding: _Key = ""  # the selected one
+    open: Words = ""  # keys of strips
+    closed: Words = ""  # keys of groups
+    pins: Words = ""  # keys of lanes
+
+    def view(self) -> queries.View:
+        return replace(
+            super().view(),
+            grouping=self.group,
+            noise=self.noise,
+            active=self.active,
+            focus=self.focus,
+            finding=self.finding,
+            opened=_listed(self.open),
+            closed=_listed(self.closed),
+            pins=_listed(self.pins),
+        )
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(word for word in words.split(",") if word)
+
+
+@router.get("/sources/{source_id}/window", response=WindowPayload)
+def window(
+    request: HttpRequest,
+    source_id: Number,
+    arrangement: Query[Arrangement],
+    start: Time | None = None,
+    end: Time | None = None,
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
+    limit: int = queries.LANES,
+) -> HttpResponseBase:
+    """What is drawn between start and end (microseconds since 1970; the whole recording if left out)."""
+    _in_order(start, end)
+    limit = max(1, min(limit, 200))
+    return json_response(
+        request, queries.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
+    )
+
+
+def _in_order(start: int | None, end: int | None) -> None:
+    if start is not None and end is not None and start > end:
+        raise HttpError(422, "start lies after end")
+
+
+@router.get("/sources/{source_id}/findings", response=FindingsPayload)
+def findings(
+    request: HttpRequest,
+    source_id: Number,
+    wanted: Query[Filter],
+    start: Time | None = None,
+    end: Time | None = None,
+    key: _Key = "",
+    about: Number | None = None,
+    cursor: Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")] = "",
+    limit: Annotated[int, Field(ge=1, le=500)] = 100,
+    order: FindingOrder | None = None,
+) -> HttpResponseBase:
+    """Findings: of a cluster the newest first, of a recording in the order of time, unless `order` says otherwise. The
+    next page has `next` as cursor, in the same order. `about` is a track: only those that name its object, or what
+    belongs to it."""
+    _in_order(start, end)
+    view = replace(wanted.view(), about=about)
+    try:
+        found = queries.findings(
+            source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
+        )
+    except ValueError as error:
+        raise HttpError(422, str(error)) from None
+    return json_response(request, found)
+
+
+@router.get("/sources/{source_id}/search", response=SearchPayload)
+def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
+    """Objects and findings of which each word of `q` tells: part of a name, a namespace, a kind, a UID."""
+    return json_response(request, queries.search(source_id, q))
+
+
+@router.get("/sources/{source_id}/measure", response=MeasurePayload)
+def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> HttpResponseBase:
+    """What lies between two moments (microseconds since 1970) in the whole source: the latest change up to each, with
+    its exact revision and the bounds of its time, and how sure their order is. No filter changes the answer."""
+    _in_order(start, end)
+    return json_response(request, queries.measure(source_id, start, end))
+
+
+@router.get("/sources/{source_id}/overview", response=OverviewPayload)
+def overview(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """The recording as a whole: how much when, where its findings lie, which kinds and namespaces there are."""
+    return json_response(request, queries.overview(source_id))

@@ -1,0 +1,75 @@
+"""Answers of any size, sent as quickly as they are read: nobody who reads slowly makes the server hold much of them."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING
+
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections
+
+from collectors.formats import own
+from timeline.models import Source
+from timeline.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+AT_ONCE = 8  # downloads of one web process
+STALL_SECONDS = 60  # after which a reader that takes nothing is cut off
+_PIECE_BYTES = 256 * 1024
+_slots = BoundedSemaphore(AT_ONCE)
+
+
+class Gone(Exception):
+    """The recording was deleted while it was read, so what was sent of it is not all."""
+
+
+def lines_of(source: Source) -> Iterator[bytes]:
+    """All entries of a recording in Causeline's own format. Raises Gone at the end if it was deleted meanwhile."""
+    yield from own.recording(chunks.lines(source.pk))
+    if not Source.objects.filter(pk=source.pk).exists():
+        raise Gone(f"the recording {source.name} was deleted while it was read")
+
+
+class Busy(Exception):
+    """As many downloads run as may run at once."""
+
+
+class Download:
+    """What a StreamingHttpResponse sends. Raises Busy when it is made.
+
+    Only the next piece is computed, in a thread that is lent for it. Between two pieces no thread, database connection
+    or transaction is held, so `pieces` has to work without: page by page.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        if not _slots.acquire(blocking=False):
+            raise Busy
+        self.close = weakref.finalize(self, _slots.release)  # at the latest with this object: a response may be dropped
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        loop, reader = asyncio.get_running_loop(), asyncio.current_task()
+        assert reader
+        while piece := await sync_to_async(self._next_piece, thread_sensitive=False)():
+            stalled = loop.call_later(STALL_SECONDS, reader.cancel)
+            try:
+                yield piece  # comes back when it has been sent
+            finally:
+                stalled.cancel()
+
+    def _next_piece(self) -> bytes:
+        held: list[bytes] = []
+        size = 0
+        try:
+            for each in self._pieces:
+                held.append(each)
+                size += len(each)
+                if size >= _PIECE_BYTES:
+                    break
+        finally:
+            close_old_connections()
+        return b"".join(held)

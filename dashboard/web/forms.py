@@ -1,0 +1,149 @@
+"""What the forms of the pages on clusters ask for. Credentials never go back to the browser in clear."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import orjson
+from django.core.files.uploadedfile import UploadedFile
+
+from collectors.watch import connecting, credentials
+from collectors.watch.connecting import Refused, Wanted, Way
+from collectors.watch.files import MOST_BYTES
+from collectors.watch.kubeconfig import Context, Kubeconfig
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from timeline.payloads.clusters import ClusterPayload
+
+_VALID = 3600  # seconds, for what was sealed between two pages
+UNITS = {"MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, on its way through the browser."""
+
+    name: str = ""
+    how: str = credentials.STORED
+    kubeconfig: bytes = b""
+    sealed: str = ""
+    context: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    keep_days: str = ""
+    keep_size: str = ""
+    keep_unit: str = "GB"
+    contexts: tuple[Context, ...] = ()
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Asked:
+        form = request.POST
+        file = request.FILES.get("file")
+        given = form.get("kubeconfig", "").strip().encode()
+        if isinstance(file, UploadedFile):
+            given = file.read(MOST_BYTES + 1)
+        return cls(
+            name=form.get("name", "").strip(),
+            how=form.get("how", credentials.STORED),
+            kubeconfig=given,
+            sealed="" if given else form.get("sealed", ""),
+            context=form.get("context", "").strip(),
+            include=_words(form.get("include", "")),
+            exclude=_words(form.get("exclude", "")),
+            keep_days=form.get("keep_days", "").strip(),
+            keep_size=form.get("keep_size", "").strip(),
+            keep_unit=form.get("keep_unit", "GB"),
+        )
+
+    @classmethod
+    def of_cluster(cls, told: ClusterPayload) -> Asked:
+        size = told["keep_bytes"]
+        fitting = [name for name, each in UNITS.items() if size and size % each == 0]
+        unit = fitting[-1] if fitting else "MB" if size else "GB"
+        return cls(
+            name=told["name"],
+            how=told["how"],
+            context=told["context"],
+            include=tuple(told["include"]),
+            exclude=tuple(told["exclude"]),
+            keep_days=str(told["keep_days"] or ""),
+            keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
+            keep_unit=unit,
+        )
+
+    @property
+    def gives_credentials(self) -> bool:
+        return bool(self.kubeconfig or self.sealed)
+
+    def way(self) -> Way:
+        """How it is reached. Raises Refused, and credentials.Unusable."""
+        match self.how:
+            case credentials.IN_CLUSTER:
+                return connecting.in_cluster()
+            case credentials.BY_PATH:
+                raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
+            case credentials.STORED:
+                return connecting.stored(Kubeconfig(self._content()), self.context)
+        raise Refused("Choose how the cluster is reached.")
+
+    def wanted(self) -> Wanted:
+        """Raises Refused."""
+        days = _number(self.keep_days, "days")
+        size = _number(self.keep_size, self.keep_unit)
+        unit = UNITS.get(self.keep_unit, 1)
+        return Wanted(
+            connecting.resources(self.include),
+            connecting.resources(self.exclude),
+            int(days) if days is not None else None,
+            round(size * unit) if size is not None else None,
+        )
+
+    def with_sealed(self, way: Way) -> Asked:
+        """As the next page needs it: with the contexts to choose from, and the kubeconfig encrypted."""
+        chosen = replace(self, context=way.reference["context"], kubeconfig=b"")
+        if self.how == credentials.STORED:
+            content = self._content()
+            sealed = credentials.seal(orjson.dumps(content.decode(errors="replace"))).decode()
+            return replace(chosen, sealed=sealed, contexts=tuple(Kubeconfig(content).contexts()))
+        return chosen
+
+    def include_or_none(self) -> tuple[str, ...]:
+        return _sound(self.include)
+
+    def exclude_or_none(self) -> tuple[str, ...]:
+        return _sound(self.exclude)
+
+    def _content(self) -> bytes:
+        if self.kubeconfig:
+            return self.kubeconfig
+        if self.sealed:
+            told: str = orjson.loads(credentials.unseal(self.sealed.encode(errors="replace"), _VALID))
+            return told.encode()
+        raise Refused("Paste a kubeconfig, or choose its file.")
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.replace(",", " ").split())
+
+
+def _sound(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Nothing, where they are not all names of resources."""
+    try:
+        return connecting.resources(names)
+    except Refused:
+        return ()
+
+
+def _number(text: str, unit: str) -> float | None:
+    if not text:
+        return None
+    try:
+        if math.isfinite(number := float(text)):
+            return number
+    except ValueError:
+        pass
+    raise Refused(f"{text[:20]} is not a number of {unit}.")

@@ -1,0 +1,163 @@
+"""The body of a request is held against a limit before it is kept, and a long one needs a user where one is asked for.
+
+Django writes a body to the disk before it looks at the request at all. Here a body that is too long, for which there is
+no room, or that a stranger sends, is refused before; and a disk that fills up meanwhile ends that request alone.
+"""
+
+import re
+import shutil
+from collections.abc import Mapping
+from importlib import import_module
+from io import BytesIO
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from urllib.parse import parse_qs
+
+import orjson
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
+from django.db import connections
+from django.http import HttpResponseBase
+
+from collectors.uploads.receiving import PIECE_BYTES, SPARE_BYTES
+from dashboard.access import rights
+
+_PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
+_DRAINED = 256 * 1024**2  # bytes that are taken in and thrown away, so that who sends them reads the answer
+_SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
+
+
+class Refused(Exception):
+    """The answer to a request whose body is not read."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        self.status = status
+        self.body = orjson.dumps({"title": title, "detail": detail, "status": status})
+        super().__init__(detail)
+
+
+class Handler(ASGIHandler):
+    """Django's, but for how it takes bodies in."""
+
+    async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        limit = _limit(scope)
+        announced = _announced(scope)
+        try:
+            if announced > limit:
+                raise _too_large(limit)
+            if limit > _SMALL and announced > _SMALL:
+                await sync_to_async(_admit)(scope, announced)
+            await super().handle(scope, _Bounded(receive, limit), send)
+        except Refused as refused:
+            await _drain(scope, receive)
+            headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+            await send({"type": "http.response.body", "body": refused.body})
+
+    async def read_body(self, receive: Any) -> SpooledTemporaryFile[bytes]:
+        """The body as a file that has no name and goes when it is closed."""
+        body = SpooledTemporaryFile(_SMALL, "w+b", dir=str(settings.UPLOAD_DIR))  # noqa: SIM115 (Django closes it)
+        try:
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise RequestAborted
+                body.write(message.get("body", b""))
+                more = message.get("more_body", False)
+        except OSError as error:
+            body.close()
+            detail = f"{error.strerror or error}. Nothing of it was stored."
+            raise Refused(507, "The file could not be kept", detail) from None
+        except BaseException:
+            body.close()
+            raise
+        body.seek(0)
+        return body
+
+    def create_request(
+        self, scope: Mapping[str, Any], body_file: IO[bytes]
+    ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
+        """With the length of the body, also where it came in chunks that did not tell."""
+        if not any(name == b"content-length" for name, _ in scope["headers"]):
+            length = body_file.seek(0, 2)
+            body_file.seek(0)
+            scope = {**scope, "headers": [*scope["headers"], (b"content-length", str(length).encode())]}
+        return super().create_request(scope, body_file)
+
+
+class _Bounded:
+    """Receives no more than a limit."""
+
+    def __init__(self, receive: Any, limit: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._taken = 0
+
+    async def __call__(self) -> Any:
+        message = await self._receive()
+        self._taken += len(message.get("body", b""))
+        if self._taken > self._limit:
+            raise _too_large(self._limit)
+        return message
+
+
+async def _drain(scope: dict[str, Any], receive: Any) -> None:
+    """Who sends without asking first reads no answer before all is sent; of a very long body, the answer is lost."""
+    taken = 0
+    more = (b"expect", b"100-continue") not in scope["headers"]
+    while more and taken < _DRAINED:
+        message = await receive()
+        taken += len(message.get("body", b""))
+        more = message.get("more_body", False)
+
+
+def _limit(scope: Mapping[str, Any]) -> int:
+    """How long a body may be, bytes. Only the bytes of files are taken as they are; all else is parsed, whole."""
+    method, path = scope["method"], scope["path"]
+    if method == "PUT" and _PIECE.fullmatch(path):
+        return PIECE_BYTES
+    if method == "POST" and path == "/api/uploads" and "name" in _asked(scope):
+        return max(settings.UPLOAD_LIMIT_BYTES, PIECE_BYTES)
+    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+
+
+def _asked(scope: Mapping[str, Any]) -> dict[str, list[str]]:
+    return parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
+def _announced(scope: dict[str, Any]) -> int:
+    """The length that is told; of one that comes in chunks and tells none, as much as there may be."""
+    headers = dict(scope["headers"])
+    if b"transfer-encoding" in headers:
+        return _SMALL + 1
+    told = headers.get(b"content-length", b"0")
+    return int(told) if told.isdigit() else 0
+
+
+def _admit(scope: dict[str, Any], announced: int) -> None:
+    """Raises Refused for a long body that a stranger sends, or for which there is no room."""
+    if rights.asks() and not _is_signed_in(scope):
+        raise Refused(401, "You are signed out", rights.how_to_sign_in())
+    settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if announced + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
+        raise Refused(507, "The file could not be kept", "No space left on device. Nothing of it was stored.")
+
+
+def _is_signed_in(scope: dict[str, Any]) -> bool:
+    request = ASGIRequest(scope, BytesIO())
+    sessions = import_module(settings.SESSION_ENGINE)
+    request.session = sessions.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    try:
+        return rights.admitted(rights.user_of(request))
+    finally:
+        connections.close_all()
+
+
+def _too_large(limit: int) -> Refused:
+    if limit <= (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+        return Refused(413, "The request is too large", f"JSON and forms may have {limit} bytes at most.")
+    detail = f"It is larger than {limit} bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit of a recording."
+    return Refused(413, "The file is too large", detail)

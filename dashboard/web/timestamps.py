@@ -1,0 +1,53 @@
+"""A moment as people and alerts write it."""
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from timeline.core.entries import microseconds
+
+HOW = (
+    "Write it as RFC 3339, such as 2026-11-21T07:52:00.841Z, or as a count since 1970: "
+    "seconds, milliseconds or microseconds."
+)
+_COUNT = re.compile(r"(\d{1,19})(?:\.(\d{1,9}))?")
+_SCIENTIFIC = re.compile(r"\d(?:\.\d{1,18})?[eE][+ ]?(\d{1,2})")  # as Go's templates print a large number
+_GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +0000 UTC, perhaps with m=+0.5 behind it
+    r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,9})? ?([+\- ])(\d\d)(\d\d)(?: [A-Z+\-0-9]{1,5})?(?: m=[+\- ]?[\d.]+)?"
+)
+_LAST = 253_402_300_799_999_999  # the end of the year 9999
+
+
+def parsed(text: str) -> int:
+    """Microseconds since 1970; without a zone it is UTC. Raises ValueError that says how to write it."""
+    text = text.strip()
+    if (found := _SCIENTIFIC.fullmatch(text)) and int(found[1]) < 20:
+        text = format(Decimal(text.replace(" ", "+")).normalize(), "f")
+        text = text[: text.find(".") + 7] if "." in text else text
+    found = _COUNT.fullmatch(text)
+    moment = _counted(*found.groups()) if found else _written(text)
+    if not 0 <= moment <= _LAST:
+        raise ValueError(f"{text} lies beyond the years 1970 to 9999. {HOW}")
+    return moment
+
+
+def _counted(whole: str, fraction: str | None) -> int:
+    """The number of its digits tells the unit."""
+    if len(whole) > 17:
+        return int(whole) // 1000  # nanoseconds
+    shift = 6 if len(whole) <= 11 else 3 if len(whole) <= 14 else 0
+    return int(whole + f"{fraction or ''}{'0' * shift}"[:shift])
+
+
+def _written(text: str) -> int:
+    written = text
+    if found := _GO.fullmatch(text):
+        day, fraction, sign, hours, minutes = found.groups()
+        written = f"{day}{(fraction or '')[:7]}{'-' if sign == '-' else '+'}{hours}:{minutes}"
+    elif text.count(":") > 2:
+        written = re.sub(r" (?=\d\d:?\d\d$)", "+", text)  # a + that became a space in a link
+    try:
+        told = datetime.fromisoformat(written)
+    except ValueError:
+        raise ValueError(f"{text[:60]} is not a valid time. {HOW}") from None
+    return microseconds(told if told.tzinfo else told.replace(tzinfo=UTC))

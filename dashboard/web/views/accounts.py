@@ -1,0 +1,50 @@
+"""Signing in with an account. Whoever fails too often has to wait, which the page says."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.views import LoginView
+
+from dashboard.access import attempts, change_log
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from django.http import HttpResponse
+
+
+class SignIn(LoginView):
+    template_name = "login.html"
+    redirect_authenticated_user = True
+
+    def post(self, request: Any, *arguments: Any, **options: Any) -> "HttpResponse":
+        name = request.POST.get("username", "")
+        if not name or not request.POST.get("password"):
+            return super().post(request, *arguments, **options)  # fields are missing, and nothing is tried
+        address = change_log.address(request)
+        if wait := attempts.begin(name, address):
+            change_log.note("sign-in refused, too many failures", name=_known(name), **{"from": address})
+            answer = self.render_to_response(self.get_context_data(wait=_told(wait)), status=429)
+            answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
+            return answer
+        answer = super().post(request, *arguments, **options)
+        if request.user.is_authenticated:
+            attempts.succeeded(name, address)
+        else:
+            change_log.note("sign-in failed", name=_known(name), **{"from": address})
+        return answer
+
+
+def _known(name: str) -> str:
+    """The name, if there is somebody of it: people type passwords where the name belongs, and those stay unwritten."""
+    known = "\0" not in name and get_user_model().objects.filter(username=name).exists()  # PostgreSQL knows no NUL
+    return name if known else "of nobody here"
+
+
+def _told(wait: "timedelta") -> str:
+    seconds = math.ceil(wait.total_seconds())
+    minutes = math.ceil(seconds / 60)
+    if seconds <= 60:
+        return f"{seconds} second{'' if seconds == 1 else 's'}"
+    return f"{minutes} minutes"

@@ -1,0 +1,135 @@
+"""Clusters for those who administer them: connect one, test it, change what is watched, pause, resume, let it go."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from collectors.watch import connecting, credentials, rbac
+from collectors.watch.access import check
+from collectors.watch.connecting import Refused, Way
+from dashboard.access import change_log
+from dashboard.access.rights import is_admin
+from dashboard.presentation import clusters, home
+from dashboard.web import forms
+from timeline import queries
+from timeline.models import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_clusters(request: "HttpRequest") -> "HttpResponse":
+    """The list, and the way to connect one: what is asked for, what the cluster answers, and then it is connected."""
+    _only_staff(request)
+    asked = forms.Asked.of(request)
+    problem, answer = "", {}
+    if request.method == "POST":
+        try:
+            way = asked.way()
+            asked.wanted()
+            if request.POST.get("act") == "connect":
+                cluster = connecting.connect(asked.name, way, asked.wanted())
+                change_log.about(request, cluster=cluster.pk, name=cluster.name)
+                return redirect("cluster", cluster.pk)
+            asked = asked.with_sealed(way)
+            answer = _asked_cluster(asked.name, way, asked.include, asked.exclude)
+        except (Refused, credentials.Unusable) as error:
+            problem = str(error)
+    return render(
+        request,
+        "clusters.html",
+        {
+            "cards": [clusters.card(each) for each in queries.clusters()],
+            "asked": asked,
+            **_usual(),
+            "problem": problem,
+            **answer,
+            "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
+            "steps": rbac.steps(),
+        },
+        status=400 if problem else 200,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
+    _only_staff(request)
+    row = Cluster.objects.filter(pk=cluster_id).first()
+    if row is None:
+        raise Http404("No such cluster is connected.")
+    problem, answer = "", {}
+    if request.method == "POST":
+        try:
+            if request.POST.get("act") == "test":
+                answer = _asked_cluster(row.name, Way(row.reference, _secret(row)), row.include, row.exclude)
+            else:
+                return _acted(request, row)
+        except (Refused, credentials.Unusable) as error:
+            problem = str(error)
+        except OperationalError:
+            problem = "Something still reads or writes what is to be deleted. Try again in a moment."
+    told = queries.cluster(cluster_id)
+    context = {
+        "cluster": told,
+        "card": clusters.card(told),
+        "asked": forms.Asked.of_cluster(told) if not problem else forms.Asked.of(request),
+        **_usual(),
+        "problem": problem,
+        **answer,
+        "manifest": rbac.manifest(told["include"], told["exclude"]),
+        "steps": rbac.steps(),
+    }
+    return render(request, "cluster.html", context, status=400 if problem else 200)
+
+
+def _usual() -> dict[str, Any]:
+    """What holds where nothing is said."""
+    size = home.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
+    return {"units": list(forms.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
+
+
+def _only_staff(request: "HttpRequest") -> None:
+    if not is_admin(request.user):
+        raise PermissionDenied("Clusters are connected by administrators.")
+
+
+def _secret(row: Cluster) -> bytes | None:
+    return bytes(row.secret) if row.secret is not None else None
+
+
+def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+    """What it answers, for the page."""
+    api = credentials.api_to(name, way.reference, way.secret)
+    try:
+        checked = check(api, connecting.resources(include), connecting.resources(exclude))
+    finally:
+        api.close()
+    return {"checked": checked, "answers": clusters.findings_of(checked, way.reference)}
+
+
+def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
+    match request.POST.get("act"):
+        case "pause":
+            connecting.pause(row)
+        case "resume":
+            connecting.resume(row)
+        case "disconnect":
+            connecting.disconnect(row, delete="delete" in request.POST)
+            return redirect("clusters")
+        case "change":
+            asked = forms.Asked.of(request)
+            wanted = asked.wanted()
+            if asked.gives_credentials:
+                connecting.reach_otherwise(row, asked.way())
+            connecting.change(row, wanted)
+        case _:
+            raise Refused("The form was not understood; load the page again.")
+    return redirect("cluster", row.pk)

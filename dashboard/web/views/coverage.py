@@ -1,0 +1,68 @@
+"""What a recording saw of each kind, what each rule can say by it, and what would help where that is too little."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.presentation import clusters, wording
+from timeline import queries
+from timeline.core.entries import microseconds
+from timeline.payloads import documents
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.payloads.clusters import SourceHealthPayload
+
+_SKIPPED = 500  # files and reasons that are shown
+
+
+@require_safe
+def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    told = queries.coverage(source_id)
+    extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
+    skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in told["skipped"])
+    lack = wording.lack([(each["verdict"], each["remedy"]) for each in told["rules"]])
+    health = queries.health(source_id)
+    context = {
+        **(_live(health) if health else {}),
+        "source": {"id": source_id, "name": told["name"]},
+        "outdated": wording.outdated(source),
+        "span": wording.span(*extent) if extent else "nothing",
+        "entries": wording.count(told["entries"]),
+        "lack": lack or "every rule can judge it in full",
+        "remedies": [
+            {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
+            for heading, lines in wording.remedies(each["remedy"] for each in told["rules"])
+            if not (health and heading.startswith("With kubectl"))  # its kinds are chosen where it is connected
+        ],
+        "judged": wording.judged(told["rules"]),
+        "coverage": wording.kinds(told),
+        "clocks": told["clocks"],
+        "redacted": told["redacted"],
+        "redacted_rows": wording.redacted_rows(told["redacted"]) if told["redacted"] else [],
+        "withheld": wording.some(told["redacted"]["object"]) if told["redacted"] else "",
+        "skipped": skipped[:_SKIPPED],
+        "mostly_skipped": documents.mostly_skipped(told["mostly_skipped"])[:_SKIPPED],
+        "skipped_more": wording.some(told["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
+    }
+    return render(request, "coverage.html", context)
+
+
+def _live(health: "SourceHealthPayload") -> dict[str, Any]:
+    """How far the watches of its cluster are, and what they missed."""
+    return {
+        "health": health,
+        "state": health["state"],
+        "word": clusters.WORDS[health["state"]],
+        "lag": clusters.lag(health),
+        "rate": clusters.rate(health),
+        "streams": [clusters.stream(each, health["error"]) for each in health["streams"]],
+        "missed": clusters.outages(health["gaps"]),
+        "missed_more": wording.some(health["gaps_total"] - len(health["gaps"])),
+    }

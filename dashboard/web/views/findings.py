@@ -1,0 +1,137 @@
+"""One finding: what happened, what proves it, why that is sure, what to do; and that somebody knows of it."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.drawing.pictures import picture
+from dashboard.presentation import wording
+from dashboard.presentation.catalogue import BENIGN, sections, words
+from dashboard.web.views.objects import when
+from timeline import queries
+from timeline.judge import rulebook
+from timeline.models import Finding, Source
+from timeline.payloads.documents import listed, timestamp
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
+    from timeline.queries import SourceRow
+
+_TIMES = 200  # occurrences that are listed
+_NAMED = 12  # objects from which on they are folded
+NOTE = 2000  # characters of a note
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    try:
+        if request.method == "POST":
+            return _noted(request, source, identity)
+        finding = queries.finding(source_id, identity)
+    except (Source.DoesNotExist, Finding.DoesNotExist):
+        raise Http404(f"The recording {source.name} has no such finding.") from None
+    return render(request, "finding.html", _context(request, source, finding))
+
+
+def _noted(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpResponse":
+    if request.POST.get("act") == "withdraw":
+        queries.withdraw(source.id, identity)
+    else:
+        note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+        if len(note) > NOTE:
+            finding = queries.finding(source.id, identity)
+            context = _context(request, source, finding)
+            context |= {"note": note, "problem": f"The note has {len(note)} characters; {NOTE} are the most."}
+            return render(request, "finding.html", context, status=400)
+        others = _told_with(source.id, queries.finding(source.id, identity)) if "others" in request.POST else ()
+        for each in (identity, *others):
+            queries.acknowledge(source.id, each, person(request), note)
+    return redirect(f"/sources/{source.id}/findings/{identity}/#noted")
+
+
+def _told_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str]:
+    return queries.told_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
+
+
+def person(request: "HttpRequest") -> str:
+    """Who is signed in; "" where nobody has to be."""
+    return request.user.get_username() if request.user.is_authenticated else ""
+
+
+def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPagePayload") -> dict[str, Any]:
+    times = finding["occurrences"]
+    asked = request.GET.get("occurrence", "")
+    worst = max(times, key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
+    asked_for = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    number = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
+    shown = times[number - 1]
+    columns, start, end = queries.finding_columns(source.id, finding, shown)
+    rule = next(rule for rule in rulebook() if rule.id == finding["rule"])
+    seen = {
+        (each["object"]["kind"], each["object"]["namespace"], each["object"]["name"]) for each in finding["objects"]
+    }
+    named = [finding["subject"], *([finding["other"]] if finding["other"] else []), *finding["affects"]]
+    noted = finding["acknowledged"]
+    objects = [{**each, "when": when(each["start"], each["end"])} for each in finding["objects"]]
+    return {
+        "source": source,
+        "finding": finding,
+        "number": number,
+        "shown": shown,
+        "when": _when(shown["start"], shown["proof"]),
+        "picture": _linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "proofs": [_proof(each, source.id) for each in shown["proof"]],
+        "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
+        "why": words(shown["why"]),
+        "steps": wording.advice(finding["advice"]),
+        "benign": next(each.paragraphs for each in sections(rule) if each.heading == BENIGN),
+        "objects": objects[:_NAMED],
+        "more_objects": objects[_NAMED:],
+        "unseen": [
+            f"{each['kind']} {each['name']}"
+            for each in named
+            if (each["kind"], each["namespace"], each["name"]) not in seen
+        ],
+        "occurrences": [_time(at, each, finding) for at, each in enumerate(times[:_TIMES], 1)],
+        "more": max(0, len(times) - _TIMES),
+        "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
+        "note": "",
+        "others": listed(sorted(_told_with(source.id, finding).values())),
+    }
+
+
+_EFFECTS = ["none", "possible", "observed"]
+
+
+def _linked(drawn: Any, source_id: int) -> Any:
+    """Its lanes lead to the pages of their objects."""
+    lanes = [{**lane, "url": f"/sources/{source_id}/objects/{lane['track']}/"} for lane in drawn.lanes]
+    return drawn._replace(lanes=lanes)
+
+
+def _proof(each: dict[str, Any], source_id: int) -> dict[str, str]:
+    track = each["track"]
+    url = f"/sources/{source_id}/objects/{track}/?at={each['at']}#revisions" if track else ""
+    return {**wording.proof(each, ""), "url": url}  # type: ignore[arg-type]
+
+
+def _when(moment: int, proof: list[Any]) -> str:
+    return f"{wording.clock_of(moment)[:10]} {wording.proved(timestamp(moment), proof)}"
+
+
+def _time(number: int, each: "OccurrencePayload", finding: "FindingPagePayload") -> dict[str, Any]:
+    told = each["effect_text"].replace("{names}", finding["subject"]["name"])
+    return {
+        "number": number,
+        "start": _when(each["start"], each["proof"]),
+        "end": _when(each["end"], each["proof"]),
+        "effect": f"{each['effect']}: {told}" if told else each["effect"],
+        "timeline": each["timeline"],
+    }

@@ -1,0 +1,108 @@
+"""What an alert's link opens: the object it names, on the timeline; or in words why that cannot be."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.web import alert_links, timestamps
+from dashboard.web.views.objects import when
+from timeline import queries
+from timeline.core.durations import duration
+from timeline.core.entries import microseconds
+from timeline.queries import Answer, Unknown, Wanted
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+_FIELDS = ("source", "cluster", "namespace", "kind", "name", "at")  # of the form
+
+
+@require_safe
+def go(request: "HttpRequest") -> "HttpResponse":
+    """302 to the timeline; 200 where one has to be chosen; 404 where nothing is known; 400 where the link is wrong."""
+    try:
+        asked = alert_links.asked(request.GET)
+    except alert_links.Problem as problem:
+        return _page(request, "This link cannot be used", str(problem), status=400)
+    wanted = asked.wanted
+    if wanted is None:
+        return _page(request, "Find an object", "")
+    answer = queries.look_up(wanted, microseconds(timezone.now()))
+    if answer.unknown:
+        return _unknown(request, wanted, answer.unknown)
+    if answer.meant and answer.meant.target == wanted.targets[0]:
+        return redirect(queries.landing_address(answer.meant, wanted.at))
+    return _choice(request, wanted, answer)
+
+
+def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResponse":
+    """All that may be meant, the newest first, with what is known of each."""
+    choice = [answer.meant] if answer.meant else list(answer.choice)
+    target = choice[0].target
+    others = [str(each) for each in wanted.targets[: wanted.targets.index(target)]]
+    told = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
+    if answer.far:
+        at = alert_links.clock(wanted.at or 0)
+        told.append(f"No known incarnation existed within {duration(queries.LATE)} of the alert ({at}).")
+    elif len(choice) > 1 and not wanted.choose:
+        told.append("More than one object fits, and the link does not say which.")
+    if answer.total > len(choice):
+        told.append(f"These are the {len(choice)} nearest of {answer.total}.")
+    findings = queries.findings_of([(each.candidate.source.pk, each.candidate.row.id) for each in choice])
+    lives = []
+    for each in choice:
+        source, row = each.candidate.source, each.candidate.row
+        lives.append(
+            {
+                **queries.life(row, source.pk),
+                "url": queries.landing_address(each, wanted.at),
+                "when": when(each.candidate.start, each.candidate.end),
+                "where": source.name,
+                "live": each.live,
+                "age": alert_links.age(each, wanted.at),
+                "findings": findings.get((source.pk, row.id), 0),
+            }
+        )
+    title = "Nothing at that time" if answer.far else "Which one?" if len(lives) > 1 else "This one?"
+    return _page(request, title, " ".join(told), lives=lives, choose="Nearest first" if answer.far else "Newest first")
+
+
+def _unknown(request: "HttpRequest", wanted: Wanted, unknown: Unknown) -> "HttpResponse":
+    lives = [
+        {**each, "when": when(each["start"], each["end"])}
+        for row in unknown.alike
+        for each in queries.lives([row], row.source_id)
+    ]
+    clusters = []
+    for name in unknown.clusters:
+        query = request.GET.copy()
+        query["cluster"] = name
+        clusters.append({"name": name, "url": f"?{query.urlencode()}"})
+    choose = "Objects with this name or a similar one"
+    return _page(request, "Not known", unknown.told, status=404, lives=lives, choose=choose, clusters=clusters)
+
+
+def _page(
+    request: "HttpRequest",
+    title: str,
+    told: str,
+    *,
+    status: int = 200,
+    lives: Any = (),
+    choose: str = "",
+    clusters: Any = (),
+) -> "HttpResponse":
+    given = alert_links.given(request.GET)
+    context = {
+        "asked": {name: given.get(name, "") for name in _FIELDS},
+        "title": title,
+        "told": told,
+        "how": timestamps.HOW,
+        "choose": choose,
+        "lives": lives,
+        "clusters": clusters,
+        "recordings": [each.name for each in queries.recent_sources(20)],
+    }
+    return render(request, "go.html", context, status=status)

@@ -1,0 +1,63 @@
+"""The timeline of one source: the page's frame; its JavaScript fetches windows from the API."""
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.http import Http404
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.drawing import figures
+from dashboard.presentation import wording
+from dashboard.report import inlining
+from dashboard.web import alert_links
+from timeline import queries
+from timeline.core.entries import microseconds
+from timeline.models import Track
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_safe
+def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    live, ended = queries.collection(source.id)
+    before, after = queries.epochs(source.id)
+    context = {
+        "source": source,
+        "landed": _landed(request, source.id),
+        "outdated": wording.outdated(source),
+        "live": live,
+        "ended": ended,
+        "before": before,
+        "after": after,
+        "gaps": queries.gaps(source.id) + queries.told_gaps(source.id),
+        "coverage_page": f"/sources/{source.id}/coverage/",
+        "skeletons": figures.skeletons(),
+        "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
+    }
+    return render(request, "timeline.html", context)
+
+
+def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
+    """What is said where the link of an alert has led here: how the object lies to the alert."""
+    about, at = (_number(request, name) for name in ("about", "at"))
+    if about is None or (found := queries.landed(source_id, about)) is None:
+        return None
+    return {"told": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
+
+
+def _others(row: Track, at: int | None) -> str:
+    """The address of all objects of that name."""
+    kind = f"{row.kind}.{row.group}" if row.group else row.kind
+    words = {"namespace": row.namespace, "kind": kind, "name": row.name, "at": at, "choose": 1}
+    return f"/go?{urlencode({name: value for name, value in words.items() if value})}"
+
+
+def _number(request: "HttpRequest", name: str) -> int | None:
+    told = request.GET.get(name, "")
+    return int(told) if told.isascii() and told.isdecimal() and len(told) < 18 else None

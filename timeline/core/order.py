@@ -1,0 +1,185 @@
+"""Pure: in which order changes were committed, and when.
+
+Commit order is the order of resource versions. An audit log also brackets each commit: it lies between the moment the
+request was received and the moment its response was finished. The time to draw is the running maximum of the received
+times in revision order: it never leaves a bracket and never shows a later revision left of an earlier one.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from timeline.core.entries import FOREVER
+
+At = tuple[int, int]  # a place in commit order: drawn time, microseconds, and revision
+SECOND = 1_000_000  # µs; times that objects carry are whole seconds
+_OUTLIERS = 100  # one in so many bounds between two clocks is left out: a stale answer gives a wrong one
+
+
+class Stamp(NamedTuple):
+    """What is known of a commit's place in time; microseconds since 1970, `staged` FOREVER where nothing bounds it.
+
+    `space` names the counter that the revision is of; two revisions of one space order their commits.
+    """
+
+    resource_version: int | None
+    received: int
+    staged: int
+    space: str = ""
+
+
+class CommitClock:
+    """From a revision to the time at which it is drawn, for one space of revisions.
+
+    Which stamps are given, not their order, decides: permutation and repetition change nothing.
+    """
+
+    def __init__(self, stamps: Iterable[tuple[int, int, int]] = ()) -> None:
+        """From (resource version, received, staged)."""
+        self._revisions: list[int] = []
+        self._times: list[int] = []
+        self._last = 0
+        self.extend(stamps)
+
+    def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
+        """Take in commits that all follow those known; False, and nothing taken, where one would change the past."""
+        # A no-op write repeats the revision later on: the first stamp of each counts. The latest revision stands first.
+        commits = list({stamp[0]: stamp for stamp in sorted(stamps, reverse=True)}.values())
+        if not commits:
+            return True
+        highest = self._times[-1] if self._times else -1
+        if commits[-1][0] <= self._last or min(staged for _, _, staged in commits) < highest:
+            return False
+        # Received only after a later one had been answered, it was written before the log says: a stale answer.
+        answered = accumulate((staged for _, _, staged in commits), min, initial=FOREVER)
+        own = [commit for commit, soonest in zip(commits, answered, strict=False) if commit[1] <= soonest]
+        for revision, received, _ in reversed(own):
+            if received > highest:
+                highest = received
+                self._revisions.append(revision)
+                self._times.append(received)
+        self._last = commits[0][0]
+        return True
+
+    @property
+    def last(self) -> int:
+        """The latest revision that it knows."""
+        return self._last
+
+    def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
+        """Take in one commit that nothing bounds above, wherever it lies; the revisions between which, both left out,
+        times may be drawn otherwise now. None where none may."""
+        revisions, times = self._revisions, self._times
+        step = bisect_right(revisions, resource_version)
+        before = revisions[step - 1] if step else 0
+        if step and times[step - 1] >= time:
+            return None
+        self._last = max(self._last, resource_version)
+        if before == resource_version:
+            step -= 1
+            before = revisions[step - 1] if step else 0
+            del revisions[step], times[step]
+        end = step
+        while end < len(times) and times[end] <= time:
+            end += 1
+        revisions[step:end], times[step:end] = [resource_version], [time]
+        return before, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """The revisions, in order, at which the drawn time goes on, each with that time."""
+        return zip(self._revisions, self._times, strict=True)
+
+    def thin(self, revisions: list[int]) -> None:
+        """Leave out the steps by which none of these revisions, in order, is drawn; the last one stays."""
+        needed = {len(self._revisions) - 1}
+        for revision in revisions:
+            step = bisect_right(self._revisions, revision)
+            needed |= {step - 1, step}  # one that came under somebody's eyes is drawn before the following one
+        kept = sorted(step for step in needed if 0 <= step < len(self._revisions))
+        self._revisions = [self._revisions[step] for step in kept]
+        self._times = [self._times[step] for step in kept]
+
+    def drawn(self, resource_version: int | None, received: int, staged: int, arrived: int = 0) -> int:
+        """The time to draw; within [received, staged] always. A change that does not tell when it was made itself, and
+        that `arrived` under somebody's eyes, lies between those before and behind it."""
+        if resource_version is None:
+            return received
+        step = bisect_right(self._revisions, resource_version) - 1
+        time = self._times[step] if step >= 0 else 0
+        if arrived:
+            following = self._times[step + 1] if step + 1 < len(self._times) else arrived
+            time = max(time, min(arrived, following))
+        return received if time < received else time if time < staged else staged
+
+    def time_of(self, resource_version: int) -> int:
+        """When about a revision was committed that was not seen itself; 0 before all that was."""
+        step = bisect_right(self._revisions, resource_version) - 1
+        return self._times[step] if step >= 0 else 0
+
+
+def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
+    """How far the clock of each file is ahead of the middle one's, microseconds; files that agree are left out.
+
+    From (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files, the
+    first was received before the second was answered: each such pair bounds the offset. Of two files the fullest one's
+    clock is taken for the middle.
+    """
+    ordered = sorted(stamps)
+    counts: dict[str, int] = {}
+    bounds: dict[tuple[str, str], list[int]] = {}
+    for _, file, _, _ in ordered:
+        counts[file] = counts.get(file, 0) + 1
+    if len(counts) < 2:
+        return {}
+    for (_, a, received, _), (_, b, _, staged) in pairwise(ordered):
+        if a != b:
+            bounds.setdefault((a, b), []).append(received - staged)  # a's clock is ahead of b's by at least this
+    fullest = max(sorted(counts), key=lambda file: counts[file])
+    found = _ahead_of(fullest, counts, bounds)
+    by_offset = sorted(counts, key=lambda file: (found.get(file, 0), file != fullest, file))
+    middle = by_offset[len(by_offset) // 2] if len(by_offset) > 2 else fullest
+    return _ahead_of(middle, counts, bounds) if found.get(middle) else found
+
+
+def _ahead_of(reference: str, files: Iterable[str], bounds: dict[tuple[str, str], list[int]]) -> dict[str, int]:
+    found = {}
+    for file in files:
+        ahead, behind = bounds.get((file, reference)), bounds.get((reference, file))
+        if file == reference or not ahead or not behind:
+            continue
+        least, most = _nearly_most(ahead), -_nearly_most(behind)
+        if least > 0 or most < 0:
+            found[file] = (least + most) // 2
+    return found
+
+
+def _nearly_most(bounds: list[int]) -> int:
+    return sorted(bounds)[-1 - len(bounds) // _OUTLIERS]
+
+
+def precedes(a: Stamp, b: Stamp) -> bool | None:
+    """Whether a was surely committed before b: True, False (b before a), or None where no clock tells."""
+    if by_revision(a, b):
+        assert a.resource_version is not None and b.resource_version is not None
+        return a.resource_version < b.resource_version if a.resource_version != b.resource_version else None
+    if _latest(a) < b.received:
+        return True
+    if _latest(b) < a.received:
+        return False
+    return None
+
+
+def by_revision(a: Stamp, b: Stamp) -> bool:
+    """Whether the revisions of the two can be compared."""
+    return a.resource_version is not None and b.resource_version is not None and a.space == b.space
+
+
+def delay_bounds(a: Stamp, b: Stamp) -> tuple[float, float]:
+    """Seconds between two commits, at least and at most."""
+    return max(0, b.received - _latest(a)) / 1e6, max(0, _latest(b) - a.received) / 1e6
+
+
+def _latest(stamp: Stamp) -> int:
+    """A whole-second clock is read before the commit: within its second, as a rule."""
+    return stamp.staged if stamp.staged != FOREVER else stamp.received + SECOND

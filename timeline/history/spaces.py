@@ -1,0 +1,66 @@
+"""Pure: which kinds count their revisions by one counter, so that these order their commits."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import accumulate
+
+from timeline.core.entries import Change, Clock, Entry, Level
+from timeline.core.order import SECOND
+from timeline.history.seen import GroupKind, Seen
+from timeline.kinds import kind_of
+
+FEW = 3  # so many revisions must agree before two counters are taken for one, or clash before one is taken for two
+
+
+def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, list[Entry]]) -> dict[GroupKind, str]:
+    """Which counter the revisions of each kind are of; "" is the one that most share.
+
+    One audit log vouches for all kinds of which it tells revisions. Of a kind of which only a watch tells them, they
+    must lie between those of others as the whole-second times of both do; where one does not, or too few tell, it has
+    its own.
+    """
+    spaces = {kind: "" if shared(*kind) else kind[1] for kind in observed}
+    logged = {kind for kind, seen in observed.items() if seen.levels[Level.FULL]}
+    watched = [kind for kind in observed if kind not in logged and not spaces[kind]]
+    if not watched:
+        return spaces
+    timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
+    for kind, entries in told.items():
+        for entry in entries:
+            if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
+                timely[kind].append((entry.resource_version or 0, entry.received))
+    watched.sort(key=lambda kind: (-len(timely[kind]), kind))
+    vouched = [commit for kind in timely if kind in logged and not spaces[kind] for commit in timely[kind]]
+    if not vouched and watched:
+        vouched = list(timely[watched.pop(0)])
+    space = ""
+    while watched:
+        joined = next((kind for kind in watched if _agree(vouched, timely[kind])), None)
+        if joined is None:  # the others may share another one
+            joined = watched[0]
+            space, vouched = kind_of(*joined).kind, []
+        watched.remove(joined)
+        spaces[joined] = space
+        vouched += timely[joined]
+    return spaces
+
+
+def shared(group: str, kind: str) -> bool:
+    """Whether it may count by the counter of most: Events often have an etcd of their own, aggregated APIs always."""
+    return kind != "Event" and not group.endswith("metrics.k8s.io")
+
+
+def _agree(shared: list[tuple[int, int]], own: list[tuple[int, int]]) -> bool:
+    """Whether (revision, time) of both tell one story, as far as they interleave."""
+    times = sorted(shared)
+    latest = list(accumulate((time for _, time in times), max))
+    soonest = list(accumulate((time for _, time in reversed(times)), min))[::-1]
+    between = 0
+    for revision, time in own:
+        at = bisect_left(times, (revision, 0))
+        if 0 < at < len(times):
+            between += 1
+            if latest[at - 1] > time + 2 * SECOND or soonest[at] < time - 2 * SECOND:
+                return False
+    return between >= FEW

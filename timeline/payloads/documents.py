@@ -1,0 +1,293 @@
+"""Pure: findings as they leave Causeline: in the form of the findings document, and as rows of a list."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from timeline.core.durations import duration
+from timeline.core.entries import ObjectRef, moment
+from timeline.history.lifelines import public_uid
+from timeline.history.world import World
+from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
+from timeline.judging.rulebook import Finding, Occurrence, Proof, Rule, digest
+from timeline.payloads.findings import (
+    DocumentPayload,
+    FindingGroupPayload,
+    FindingPayload,
+    ObjectPayload,
+    ProofPayload,
+    RulePayload,
+    ToldPayload,
+)
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+def timestamp(microseconds: int) -> str:
+    """ISO 8601, UTC, with all six digits."""
+    return moment(microseconds).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def object_payload(ref: ObjectRef) -> ObjectPayload:
+    return {
+        "group": ref.group,
+        "version": ref.version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "uid": public_uid(ref),
+    }
+
+
+def proofs(each: Occurrence) -> list[tuple[Proof, int]]:
+    """The events that prove it, in commit order, each with the time to tell: none lies behind that of a later one, as
+    where nobody dates a deletion and the creation that followed tells a whole second."""
+    found: list[tuple[Proof, int]] = []
+    for proof in reversed(each.proof):
+        time = proof.moment.time
+        if found and time > found[-1][1]:
+            time = max(proof.moment.committed[0], found[-1][1])
+        found.append((proof, time))
+    return found[::-1]
+
+
+def proof_payload(proof: Proof, time: int | None = None) -> ProofPayload:
+    at = proof.moment
+    revision = at.stamp.resource_version
+    earliest, latest = at.committed
+    return {
+        "role": proof.role,
+        "resource_version": None if revision is None else str(revision),
+        "time": timestamp(at.time if time is None else time),
+        "earliest": timestamp(earliest),
+        "latest": None if latest is None else timestamp(latest),
+        "actor": at.actor or None,
+        "user_agent": at.user_agent or None,
+        "audit_id": at.identity or None,
+        "file": at.place.file if at.place else None,
+        "line": at.place.line if at.place else None,
+    }
+
+
+def finding(found: Finding) -> FindingPayload:
+    first, last, worst = found.occurrences[0], found.occurrences[-1], found.worst
+    return {
+        "id": found.id,
+        "rule": found.rule,
+        "severity": found.severity,
+        "verdict": found.verdict.value,
+        "status": found.status.value,
+        "status_reason": found.status_reason,
+        "subject": object_payload(found.subject),
+        "other": object_payload(found.other) if found.other else None,
+        "effect": worst.effect.value,
+        "effect_text": worst.effect_text.replace("{names}", found.subject.name),
+        "affects": [object_payload(ref) for ref in found.affects],
+        "first_time": timestamp(first.first),
+        "last_time": timestamp(last.last),
+        "delay_seconds": None if found.delay is None else found.delay / 1e6,
+        "delay_bounds": list(found.bounds) if found.bounds else None,
+        "count": len(found.occurrences) if found.count is None else found.count,
+        "summary": found.summary,
+        "why": worst.why,
+        "proof": [proof_payload(proof, time) for each in found.occurrences for proof, time in proofs(each)],
+        "advice": list(found.advice),
+    }
+
+
+def told(world: World, rules: Iterable[Rule]) -> ToldPayload:
+    """What was seen of each kind, and so what each rule can say."""
+    rows = coverage(world)
+    return {
+        "coverage": [
+            {
+                "group": row.group,
+                "resource": row.resource,
+                "level": row.level,
+                "complete": row.complete,
+                "from_list": row.from_list,
+                "holes": row.holes,
+            }
+            for row in rows
+        ],
+        "rules": [_rule(each) for each in judgeable(rows, rules)],
+        "changes": [row.entries for row in rows],
+        "clocks": clocks(world),
+    }
+
+
+def as_read(told: ToldPayload, skipped: Iterable[tuple[str, int, str]]) -> ToldPayload:
+    """The same of a recording of which these pieces were skipped: no rule judges in full what was read in part."""
+    if not partly_read(skipped):
+        return told
+    rules = judged_in_part(RuleCoverage(**rule) for rule in told["rules"])
+    return {
+        "coverage": [{**row, "complete": False} for row in told["coverage"]],
+        "rules": [_rule(each) for each in rules],
+        "changes": told["changes"],
+        "clocks": told["clocks"],
+    }
+
+
+def _rule(each: RuleCoverage) -> RulePayload:
+    return {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
+
+
+def clocks(world: World) -> list[str]:
+    """What was corrected in the times of whole files, in sentences."""
+    return [
+        f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
+        "others', as neighbouring revisions tell; its times are corrected by that."
+        for file, ahead in world.offsets.items()
+    ]
+
+
+def document(
+    world: World,
+    findings: Iterable[Finding],
+    *,
+    name: str,
+    entries: int,
+    skipped: Iterable[tuple[str, int, str]],
+    rules: Iterable[Rule],
+) -> DocumentPayload:
+    """The findings document; `skipped` are (file, line, reason)."""
+    payloads = [finding(found) for found in findings]
+    return assembled(payloads, told(world, rules), name, entries, skipped, world.first, world.last)
+
+
+def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
+    """A sentence for each file of which most lines were skipped; `most` tells how many, and how many there were."""
+    return [
+        f"{file}: {count} of {lines} lines were skipped, so what was found says little of it"
+        for file, (count, lines) in sorted(most.items())
+    ]
+
+
+def untold(name: str, count: int) -> tuple[str, int, str]:
+    """What stands in the document for lines that were skipped and are too many to be told."""
+    return name, 0, f"{count} more lines were skipped that are not told one by one"
+
+
+def assembled(
+    findings: list[FindingPayload],
+    told: ToldPayload,
+    name: str,
+    entries: int,
+    skipped: Iterable[tuple[str, int, str]],
+    first: int,
+    last: int,
+) -> DocumentPayload:
+    """The same of its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
+    skipped = sorted(skipped)
+    told = as_read(told, skipped)
+    return {
+        "schema": "causeline.findings/v1",
+        "source": {
+            "name": name,
+            "entries": entries,
+            "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
+            "coverage": told["coverage"],
+            "rules": told["rules"],
+            "first": timestamp(first) if first else None,
+            "last": timestamp(last) if last else None,
+        },
+        "findings": findings,
+    }
+
+
+def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
+    """What a timeline draws of an occurrence; `number` gives a track's. `group` is the same for all whom it befell
+    alike."""
+    proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
+    return {
+        "group": digest(found.rule, found.other, found.subject.namespace, f"{each.first} {each.last} {found.severity}"),
+        "first": each.first,
+        "last": each.last,
+        "headline": each.headline,
+        "plural": each.plural,
+        "why": each.why,
+        "effect": each.effect.value,
+        "effect_text": each.effect_text,
+        "arrow": each.arrow,
+        "hole": each.hole,
+        "bounds": [each.interval.least, each.interval.most] if each.interval else None,
+        "proof": proof,
+    }
+
+
+class Row(NamedTuple):
+    """One occurrence for all whom it befell alike: the row of the list, and what is drawn for each of them."""
+
+    payload: FindingGroupPayload
+    drawn: list[tuple[int, dict[str, Any]]]  # subject's track, occurrence
+
+
+class Told(NamedTuple):
+    """A finding as it is told: its subject's track and root, both numbered as `World.id_of` does."""
+
+    subject: int
+    root: int
+    document: FindingPayload
+    occurrences: list[dict[str, Any]]
+
+
+def rows(findings: Iterable[Told], page: str = "") -> list[Row]:
+    """Errors first, then in order of time. `page` is the address of a finding's page up to its id."""
+    members: dict[str, list[tuple[dict[str, Any], Told]]] = {}
+    for told in findings:
+        for each in told.occurrences:
+            members.setdefault(each["group"], []).append((each, told))
+    found = [_row(key, alike, page) for key, alike in members.items()]
+    return sorted(found, key=lambda row: (rank(row.payload["severity"]), row.payload["start"], row.payload["key"]))
+
+
+def rank(severity: str) -> int:
+    """0 for an error, 1 for a warning, 2 for an info."""
+    return _SEVERITIES.index(severity)
+
+
+def _row(key: str, alike: list[tuple[dict[str, Any], Told]], page: str) -> Row:
+    alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
+    each, told = alike[0]
+    document = told.document
+    several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
+    subjects = (
+        f"{len(alike)} {each['plural']}"
+        if len(alike) > 1
+        else f"{document['subject']['kind']} {document['subject']['name']}"
+    )
+    names = listed([member.document["subject"]["name"] for _, member in alike])
+    payload: FindingGroupPayload = {
+        "key": key,
+        "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
+        "severity": document["severity"],
+        "verdict": document["verdict"],
+        "status": document["status"],
+        "rule": document["rule"],
+        "namespace": document["subject"]["namespace"],
+        "effect": each["effect"],
+        "effect_text": each["effect_text"].replace("{names}", names),
+        "why": each["why"],
+        "proof": each["proof"],
+        "advice": document["advice"],
+        "start": each["first"],
+        "end": each["last"],
+        "focus": told.root,
+        "url": f"{page}{document['id']}/" if page else "",
+        "acknowledged": None,
+        "findings": [member.document for _, member in alike],
+    }
+    return Row(payload, [(member.subject, one) for one, member in alike])
+
+
+def listed(names: list[str]) -> str:
+    """ring-steady-0, -1, -2: what the names share is said once; more than six are counted."""
+    shared = ""
+    for letters in zip(*names, strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared += letters[0]
+    shared = shared[: shared.rfind("-")] if "-" in shared else ""
+    shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(shown) + more

@@ -1,0 +1,136 @@
+"""Reads over all recordings: what there is, and what was found in them last."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from timeline.core.entries import microseconds
+from timeline.judging.rulebook import Severity
+from timeline.models import Occurrence, Source
+from timeline.payloads.findings import FindingGroupPayload, RecordingPayload, RecordingsPayload
+from timeline.queries.findings import payloads
+from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
+
+_PLACES = 120  # of ticks over a histogram
+
+
+@dataclass(frozen=True)
+class ShelfRow:
+    source: SourceRow
+    histogram: list[int]
+    ended: str  # why nothing more comes from the cluster that fed it
+    ticks: list[tuple[Severity, float]]  # at which part of the time that it covers; the worst come last
+
+
+@dataclass(frozen=True)
+class NewFinding:
+    source: int
+    recording: str
+    key: str
+    summary: str
+    severity: Severity
+    verdict: str
+    first: datetime
+    acknowledged: bool
+
+
+def shelf(limit: int) -> list[ShelfRow]:
+    """The newest recordings; what clusters feed now is none of them."""
+    return _shelf(resting_sources(limit))
+
+
+def fed(sources: list[int]) -> dict[int, ShelfRow]:
+    """Of these sources, by their ids."""
+    return {row.source.id: row for row in _shelf(these_sources(sources))}
+
+
+def _shelf(rows: list[SourceRow]) -> list[ShelfRow]:
+    numbers = [row.id for row in rows]
+    stored = Source.objects.filter(pk__in=numbers).values_list("pk", "histogram", "ended")
+    more = {pk: (histogram, ended) for pk, histogram, ended in stored}
+    ticks = _ticks(numbers)
+    return [ShelfRow(row, *more.get(row.id, ([], "")), ticks.get(row.id, [])) for row in rows]
+
+
+def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:
+    query = f"""
+        SELECT DISTINCT source_id, rank, least({_PLACES}, floor({_PLACES} * coalesce(
+            extract(epoch FROM found.first - source.first) / nullif(extract(epoch FROM source.last - source.first), 0),
+            0)))::int AS place
+        FROM timeline_occurrence AS found JOIN timeline_source AS source ON source.id = source_id
+        WHERE source_id = ANY(%s)
+        ORDER BY source_id, rank DESC, place"""
+    ticks: dict[int, list[tuple[Severity, float]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(query, [sources])
+        for source_id, rank, place in cursor:
+            ticks.setdefault(source_id, []).append((SEVERITIES[rank], place / _PLACES))
+    return ticks
+
+
+def newest_findings(limit: int, sources: int) -> list[NewFinding]:
+    """What went wrong last in the newest recordings: errors and warnings by the time at which they happened."""
+    query = """
+        SELECT found.id
+        FROM (SELECT id FROM timeline_source WHERE ready ORDER BY created DESC LIMIT %(sources)s) AS source
+        CROSS JOIN (VALUES (0), (1)) AS wanted (rank)
+        CROSS JOIN LATERAL (
+            SELECT id, first FROM timeline_occurrence
+            WHERE source_id = source.id AND rank = wanted.rank
+            ORDER BY first DESC LIMIT %(limit)s
+        ) AS found
+        ORDER BY found.first DESC LIMIT %(limit)s"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"sources": sources, "limit": limit})
+        found = [row[0] for row in cursor]
+    rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("drawn", "source__histogram")
+    ordered = list(rows.order_by("-first", "rank", "key"))
+    told: dict[tuple[int, str], FindingGroupPayload] = {}
+    for source_id in {row.source_id for row in ordered}:
+        of_it = [row for row in ordered if row.source_id == source_id]
+        told |= {(source_id, group["key"]): group for group in payloads(source_id, of_it)}
+    return [_new_finding(row, told[row.source_id, row.key]) for row in ordered]
+
+
+def _new_finding(row: Occurrence, group: FindingGroupPayload) -> NewFinding:
+    return NewFinding(
+        source=row.source_id,
+        recording=row.source.name,
+        key=row.key,
+        summary=group["summary"],
+        severity=group["severity"],
+        verdict=group["verdict"],
+        first=row.first,
+        acknowledged=bool(group["acknowledged"]),
+    )
+
+
+def recording(source_id: int) -> RecordingPayload:
+    """Raises Source.DoesNotExist."""
+    if (row := source(source_id)) is None:
+        raise Source.DoesNotExist
+    return _payload(row)
+
+
+def recordings(cursor: int | None, limit: int) -> RecordingsPayload:
+    """The newest first, those behind the cursor."""
+    rows = sources_before(cursor, limit + 1)
+    more = len(rows) > limit
+    return {"sources": [_payload(row) for row in rows[:limit]], "next": rows[limit - 1].id if more else None}
+
+
+def _payload(row: SourceRow) -> RecordingPayload:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "created": microseconds(row.created),
+        "entries": row.entries,
+        "skipped": row.skipped,
+        "first": microseconds(row.first) if row.first else None,
+        "last": microseconds(row.last) if row.last else None,
+        "errors": row.errors,
+        "warnings": row.warnings,
+        "infos": row.infos,
+        "url": f"/sources/{row.id}/",
+    }

@@ -1,0 +1,39 @@
+"""What is stored of a source, in the shapes that leave Causeline."""
+
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from typing_extensions import get_type_hints, is_typeddict
+
+from timeline.core.entries import microseconds
+from timeline.models import Finding, Source
+from timeline.payloads import documents
+from timeline.payloads.findings import DocumentPayload, FindingPayload, ToldPayload
+
+
+def document(source: Source) -> DocumentPayload:
+    """The findings document: the one that `causeline analyze` writes of the same files."""
+    rows = Finding.objects.filter(source=source, withdrawn=False).values_list("first", "rule", "identity", "document")
+    findings = [_in_order(document, FindingPayload) for *_, document in sorted(rows, key=lambda row: row[:3])]
+    skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
+    name = ", ".join(source.inputs)
+    if more := source.skipped - len(skipped):
+        skipped.append(documents.untold(name, more))
+    first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
+    told: ToldPayload = _in_order(source.told, ToldPayload)
+    return documents.assembled(findings, told, name, source.entries, skipped, first, last)
+
+
+def _in_order(value: Any, shape: Any) -> Any:
+    """A value with its fields in the order of its shape: PostgreSQL keeps none."""
+    for each in (shape, *get_args(shape)):
+        if isinstance(value, list) and get_origin(each) is list:
+            return [_in_order(item, *get_args(each)) for item in value]
+        if isinstance(value, dict) and is_typeddict(each):
+            return {name: _in_order(value[name], of) for name, of in _fields(each).items()}
+    return value
+
+
+@cache
+def _fields(shape: Any) -> dict[str, Any]:
+    return get_type_hints(shape)

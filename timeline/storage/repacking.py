@@ -1,0 +1,52 @@
+"""Tables of live sources that nothing is written to any more, packed as those of recordings are.
+
+A live source is written to many times a second, a few entries at a time. Packed anew, a closed table takes a third of
+the space, and an object's entries stand together in it.
+"""
+
+from itertools import islice
+
+from django.db import connection, transaction
+from psycopg import sql
+
+from timeline.models import Source
+from timeline.storage import chunks
+
+_PATIENCE = 10  # seconds that readers are waited for; it is tried again soon
+_PACKED = "packed"  # the comment of a table that is
+
+
+def repack(source: Source) -> int:
+    """Pack what is not packed yet; how many tables that were. The entries keep their range of the sequence.
+
+    Raises OperationalError where somebody is in the way.
+    """
+    count = 0
+    for table in chunks.closed_tables(source):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{_PATIENCE}s"])
+            cursor.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table.name])
+            if cursor.fetchone() != (_PACKED,):
+                _repack(source, table)
+                count += 1
+    return count
+
+
+def _repack(source: Source, table: chunks.Table) -> None:
+    old, new = sql.Identifier(table.name), sql.Identifier(f"{table.name}_packed")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("CREATE TABLE {} (LIKE timeline_chunk INCLUDING STORAGE, CHECK (source_id = {}))").format(
+                new, sql.Literal(source.pk)
+            )
+        )
+        lines = chunks.keyed(source.pk, table.first, table.end)
+        first = table.first
+        while window := list(islice(lines, chunks.WINDOW)):  # one connection either reads or writes
+            first = chunks.copy(source, new, window, first)
+        cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(old))
+        cursor.execute(sql.SQL("DROP TABLE {}").format(old))
+        cursor.execute(sql.SQL("ALTER TABLE {} RENAME TO {}").format(new, old))
+        chunks.attach_between(source, old, table.first, sql.Literal(table.end))
+        cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(old, sql.Literal(_PACKED)))
+        cursor.execute(sql.SQL("ANALYZE {}").format(old))

@@ -1,0 +1,78 @@
+"""What is too old, or too much, of what live sources keep goes: tables of entries, lanes that ended, findings.
+
+Recordings stay until somebody deletes them.
+"""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import connection, transaction
+from psycopg import sql
+
+from timeline.models import Cluster, Finding, Gap, Occurrence, Source
+from timeline.storage import chunks, notify, store
+
+_PATIENCE = 10  # seconds that others are waited for; it is tried again soon
+
+
+class Dropped(NamedTuple):
+    """What went of one source."""
+
+    tables: int
+    tracks: int
+    findings: int
+
+
+def days(cluster: Cluster) -> int:
+    """How long its entries are kept. The columns of a cluster hold nothing out of range, which PostgreSQL checks."""
+    return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
+
+
+def limit(cluster: Cluster) -> int:
+    """How many bytes its entries may have; 0: no limit."""
+    return settings.KEEP_BYTES if cluster.keep_bytes is None else cluster.keep_bytes
+
+
+def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
+    """Drop of each of a cluster's sources what it is not to keep any more. Raises OperationalError where somebody is in
+    the way."""
+    before = now - timedelta(days=days(cluster))
+    room = limit(cluster)
+    dropped = []
+    for source in cluster.sources.order_by("-pk"):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{_PATIENCE}s"])
+            closed = chunks.closed_tables(source)
+            old = [table for table in closed if table.last < before]
+            if room:
+                sizes = chunks.size_of(source)
+                for table in closed:
+                    if sizes > room and table not in old:
+                        old.append(table)
+                    sizes -= table.bytes
+                room = max(1, room - chunks.size_of(source))
+            for table in old:
+                cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table.name)))
+            chunks.drop_older(source, before)
+            since = max([before, *(table.last for table in old)])
+            dropped.append(Dropped(len(old), *_drop_rows(source, since)))
+            notify.notify(source=source.pk)
+    return dropped
+
+
+def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
+    """Lanes of which nothing lives any more, as a whole, and findings that were over by then."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("DELETE FROM {0} WHERE (lane, root) IN (SELECT lane, root FROM {0} WHERE upper(span) < %s)").format(
+                store.track_table(source)
+            ),
+            [before],
+        )
+        tracks = cursor.rowcount
+    findings, _ = Finding.objects.filter(source=source, last__lt=before).delete()
+    Occurrence.objects.filter(source=source, last__lt=before).delete()
+    Gap.objects.filter(source=source, until__lt=before).delete()
+    Source.objects.filter(pk=source.pk, first__lt=before).update(first=before)
+    return tracks, findings

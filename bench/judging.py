@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
+from timeline.core.job_pods import TRACKING
 from timeline.history.world import World
 from timeline.judge import judge, touched
 from timeline.kinds.job import JobFacts
-from timeline.kinds.job_pods import TRACKING
 from timeline.kinds.pod import PodFacts
 
 _SECOND = 1_000_000

@@ -4,8 +4,8 @@ from functools import lru_cache
 import msgspec
 
 from timeline.core.entries import Facts
+from timeline.core.job_pods import TERMINAL, spells
 from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, address, seconds
-from timeline.kinds.job_pods import TERMINAL, spells
 
 
 class _State(msgspec.Struct, gc=False):

@@ -37,6 +37,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.core.entries import FOREVER, Change
+from timeline.core.job_pods import let_go
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Track, public_uid
 from timeline.history.world import World
@@ -44,7 +45,6 @@ from timeline.judging.advice import kubectl
 from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
 from timeline.judging.verdicts import Verdict, order_of, why
 from timeline.kinds.job import JobFacts
-from timeline.kinds.job_pods import let_go
 
 
 class Release(NamedTuple):

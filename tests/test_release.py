@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from dashboard import __version__, cli
+from dashboard import __version__
+from dashboard.cli import __main__ as cli
 from dashboard.web.api import api
 from tests.variables import ROOT
 

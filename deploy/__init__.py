@@ -1,0 +1,1 @@
+"""Programs that set up a checkout, build the documentation site and a release, and check what was vendored."""

@@ -42,7 +42,7 @@ import shlex, sys, sysconfig
 from pathlib import Path
 
 Path(sysconfig.get_path("purelib"), "causeline.pth").write_text(f"{Path.cwd()}\n", encoding="utf-8")
-code = "import sys; from dashboard.cli import main; sys.argv[0] = 'causeline'; sys.exit(main())"
+code = "import sys; from dashboard.cli.__main__ import main; sys.argv[0] = 'causeline'; sys.exit(main())"
 script = Path(".venv/bin/causeline")
 script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n', encoding="utf-8")
 script.chmod(0o755)

@@ -203,7 +203,7 @@ def test_each_command_is_one_that_the_image_has() -> None:
         program, *arguments = command_of(service)
         if program == "python":
             assert arguments[:2] == ["-P", "-m"], "the working folder is data, not a place to import from"
-            assert callable(importlib.import_module(arguments[2]).main)
+            assert callable(importlib.import_module(f"{arguments[2]}.__main__").main)
         elif program == "celery":
             application = importlib.import_module(arguments[arguments.index("--app") + 1]).app
             assert isinstance(application, Celery)

@@ -132,6 +132,13 @@ def test_the_wheel_and_its_command_say_the_version(wheel: Path, installed: Path)
     assert result.stdout == f"causeline {__version__}\n"
 
 
+def test_the_command_of_a_checkout_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, function = project["scripts"]["causeline"].split(":")
+    bootstrap = (ROOT / "deploy/bootstrap.sh").read_text(encoding="utf-8")
+    assert f"from {module} import {function};" in bootstrap
+
+
 def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
     where = in_installed(installed, "import dashboard, timeline, collectors\nprint(dashboard.__file__)")
     assert where.startswith(str(installed.parent))

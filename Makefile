@@ -59,7 +59,11 @@ docs: .venv/runtime ## write docs/rules.md anew from the rules
 
 docs-site: .venv/dev ## build the documentation as a site into build/site; a broken link fails it
 	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build --quiet
-	@echo "Open build/site/index.html, or serve it: $(BIN)/mkdocs serve"
+	@echo "To read it: python3 -m http.server --bind 127.0.0.1 --directory build/site"
+
+pictures: .venv/dev ## take the pictures of docs/images anew from a running demo
+	@deploy/install-browser.sh
+	$(BIN)/python -m deploy.pictures
 
 release: .venv/dev ## build wheel, sdist, SBOM and their SHA-256 of the last commit into dist/
 	$(BIN)/python -m deploy.release

@@ -29,7 +29,7 @@ def _operations(description: Schema) -> Iterator[str]:
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             tagged.setdefault(operation["tags"][0], []).append((method.upper(), path, operation))
-    yield "| operation | |\n|---|---|"
+    yield "| operation | what it does |\n|---|---|"
     for method, path, operation in chain.from_iterable(tagged.values()):
         heading = f"{method} {path}"
         yield f"| [{heading}](#{_anchor(heading)}) | {_sentence(operation)} |"

@@ -62,13 +62,13 @@ django.setup()
 from collectors.watch.api import Api
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import own
-from collectors.watch.cluster_watcher import Follower
+from collectors.watch.cluster_watcher import ClusterWatcher
 from timeline import leases
 from timeline.models import Cluster
 Cluster.objects.create(name="bench")
 (lease,) = leases.take("bench", 1)
 threading.Thread(target=lambda: [leases.keep([lease]) or time.sleep(1) for _ in iter(int, 1)], daemon=True).start()
-follower = Follower(lease, lambda cluster: Api.from_kubeconfig(own([Path(sys.argv[1])], Allowed(None)).reduced))
+follower = ClusterWatcher(lease, lambda cluster: Api.from_kubeconfig(own([Path(sys.argv[1])], Allowed(None)).reduced))
 follower.start()
 for line in sys.stdin:
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -78,7 +78,7 @@ def write(rate: int, pods: int) -> None:
     django.setup(set_prefix=False)
     from msgspec.structs import replace
 
-    from collectors.normalise.objects import sighting_of
+    from collectors.normalise.objects import observed_object
     from timeline import pipeline
     from timeline.core.entries import Change, Entry, moment
     from timeline.models import Cluster
@@ -92,7 +92,9 @@ def write(rate: int, pods: int) -> None:
 
     def entry(number: int, change: Change) -> Entry:
         now = time.time()
-        seen = sighting_of(pod(number, lives[number], next(revisions), ready[number], now), change, None, bodies=True)
+        seen = observed_object(
+            pod(number, lives[number], next(revisions), ready[number], now), change, None, bodies=True
+        )
         return replace(seen.entry, received=int(now * 1e6), arrived=int(now * 1e6))
 
     pipeline.follow(held, [entry(number, Change.OBSERVED) for number in range(pods)])

@@ -9,13 +9,13 @@ from typing import Any
 
 from collectors.watch.api import Api
 from collectors.watch.closing import complete
-from collectors.watch.discovery import Scout, Sight
+from collectors.watch.discovery import Discovery, Sight
 from collectors.watch.failures import ApiError
 from collectors.watch.output import RecordingFile
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Missing, Resource, appeared
 from collectors.watch.stream import Stopped
-from timeline.core.entries import Mark, Observation, Told
+from timeline.core.entries import Mark, MarkType, Observation
 from timeline.kinds import qualified
 
 _FLUSH = 1.0  # seconds
@@ -45,7 +45,7 @@ class Recorder:
         self._threads: list[threading.Thread] = []
         self._looked = threading.Event()  # for resources; `_trouble` says why that failed
         self._trouble = ""
-        self._scout = Scout(api, (list(include), list(exclude)), self._sighted, self._halt, namespace)
+        self._scout = Discovery(api, (list(include), list(exclude)), self._sighted, self._halt, namespace)
         self.began = time.monotonic()
         self.entries: Counter[str] = Counter()  # by kind
         self.marks = 0
@@ -101,7 +101,7 @@ class Recorder:
             for each in observations:
                 if isinstance(each, Mark):
                     self.marks += 1
-                    if each.what is Told.GAP:
+                    if each.what is MarkType.GAP:
                         self.gaps.append(each)
                 else:
                     self.entries[qualified(each.ref.group, each.ref.kind)] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from collectors.formats import read
-from timeline.core.entries import Change, Entry, Mark, Observation, Told
+from timeline.core.entries import Change, Entry, Mark, MarkType, Observation
 from timeline.history.streams import PASSES
 from timeline.kinds import qualified
 from timeline.payloads.findings import FindingPayload, ObjectPayload
@@ -27,12 +27,12 @@ def observations(folder: Path) -> list[Observation]:
     told: list[Observation] = []
     start = min(entry.received for entry in entries if entry.change is not Change.OBSERVED)
     for kind in by_kind:
-        together = Told.APART if kind[1] == "Event" else Told.TOGETHER
+        together = MarkType.APART if kind[1] == "Event" else MarkType.TOGETHER
         told += [Mark(kind[0], "v1", kind[1], together, start - 10 - n, other="Pod") for n in range(PASSES)]
     for kind, listed in by_kind.items():
         first = [replace(entry, arrived=start) for entry in listed if entry.change is Change.OBSERVED]
         revision = max((entry.resource_version or 0 for entry in first), default=1)
-        told += [*first, Mark(*kind_of(kind), Told.LISTED, start, revision)]
+        told += [*first, Mark(*kind_of(kind), MarkType.LISTED, start, revision)]
     changes = [entry for entry in entries if entry.change is not Change.OBSERVED]
     changes.sort(key=lambda entry: entry.resource_version or 0)
     now = start
@@ -40,7 +40,7 @@ def observations(folder: Path) -> list[Observation]:
         now = max(now + 1_000, entry.received + 300_000)
         told.append(replace(entry, place=None, arrived=now))
     last = max(entry.resource_version or 0 for entry in entries)
-    return told + [Mark(*kind_of(kind), Told.REACHED, now, last) for kind in by_kind]
+    return told + [Mark(*kind_of(kind), MarkType.BOOKMARK, now, last) for kind in by_kind]
 
 
 def kind_of(kind: GroupKind) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
-from timeline.core.entries import Entry, Mark, Observation, Told
+from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 WATCH = Path(__file__).parent / "data" / "objects" / "watch"
 LONG = 15.0  # seconds in which everything has to run again, whatever happened
@@ -68,7 +68,7 @@ class Watching:
     def entries(self) -> list[Entry]:
         return [each for each in self.told if isinstance(each, Entry)]
 
-    def marks(self, what: Told) -> list[Mark]:
+    def marks(self, what: MarkType) -> list[Mark]:
         return [each for each in self.told if isinstance(each, Mark) and each.what is what]
 
     @property

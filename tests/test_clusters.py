@@ -30,7 +30,7 @@ def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     held["reference"] = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
     cluster = Cluster.objects.create(name=name, **{**held, **columns})
     source = stored.opened(name)
-    told = documents.told(World(), rulebook())
+    told = documents.source_document(World(), rulebook())
     Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=told)
     cluster.source = source
     cluster.save()
@@ -173,7 +173,7 @@ def test_a_recording_has_no_health(client: Client) -> None:
 def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:
     cluster, before = fed()
     after = stored.opened("prod, epoch 2")
-    Source.objects.filter(pk=after.pk).update(told=documents.told(World(), rulebook()))
+    Source.objects.filter(pk=after.pk).update(told=documents.source_document(World(), rulebook()))
     Source.objects.filter(pk=before.pk).update(ended="Its revisions went back: etcd was restored.")
     Source.objects.filter(pk=after.pk).update(cluster=cluster)
     Cluster.objects.filter(pk=cluster.pk).update(source=after)

@@ -15,11 +15,11 @@ from collectors.formats import Limits
 from collectors.replay import serve
 from collectors.uploads.recordings import Count, import_into
 from collectors.watch import discovery
-from collectors.watch.cluster_watcher import Follower
+from collectors.watch.cluster_watcher import ClusterWatcher
 from tests.followed import by_path, connected
 from tests.live import verdicts
 from tests.test_services import eventually
-from timeline.core.entries import Mark, Told
+from timeline.core.entries import Mark, MarkType
 from timeline.history.streams import PASSES
 from timeline.models import Cluster, Finding, Gap, Source, Stream, Track
 from timeline.payloads.findings import FindingPayload
@@ -31,9 +31,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def followers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Follower]]:
+def followers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ClusterWatcher]]:
     monkeypatch.setattr(discovery, "COMPARE_FIRST", 0.1)
-    started: list[Follower] = []
+    started: list[ClusterWatcher] = []
     yield started
     for follower in started:
         follower.stop()
@@ -46,12 +46,12 @@ def uploaded(*paths: Path) -> Source:
     return source
 
 
-def watched(folder: Path, speed: float | str, followers: list[Follower], room: Path) -> Source:
+def watched(folder: Path, speed: float | str, followers: list[ClusterWatcher], room: Path) -> Source:
     """The recording, played to its end before a follower's eyes, and everything confirmed or taken back."""
     with serve([folder], speed=speed, paused=True, bookmark_seconds=0.3) as replay:
         connected(replay, room)
         (lease,) = leases.take("here", 1)
-        followers.append(Follower(lease, by_path))
+        followers.append(ClusterWatcher(lease, by_path))
         followers[-1].start()
         eventually(lambda: Cluster.objects.get().state == "live", 20)
         source = Cluster.objects.get().source
@@ -74,8 +74,8 @@ def states(source: Source) -> list[str]:
 def compared(source: Source) -> bool:
     """Whether it was asked often enough which kinds count together."""
     marks = [each for each in chunks.observations(source.pk) if isinstance(each, Mark)]
-    passes = Counter((each.group, each.kind) for each in marks if each.what is Told.TOGETHER)
-    apart = {(each.group, each.kind) for each in marks if each.what is Told.APART}
+    passes = Counter((each.group, each.kind) for each in marks if each.what is MarkType.TOGETHER)
+    apart = {(each.group, each.kind) for each in marks if each.what is MarkType.APART}
     return len(apart) + sum(passes[kind] >= PASSES for kind in passes.keys() - apart) >= len(states(source)) - 1
 
 
@@ -102,7 +102,7 @@ def ids(findings: Iterable[FindingPayload]) -> set[str]:
     ("name", "speed"), [("families-watch", "max"), ("families-watch", 40), ("jobs-watch", "max"), ("jobs-watch", 4)]
 )
 def test_live_or_uploaded_the_same_is_found(
-    name: str, speed: float | str, followers: list[Follower], tmp_path: Path
+    name: str, speed: float | str, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     live = watched(ENGINE / name, speed, followers, tmp_path)
     assert not Gap.objects.exists()
@@ -115,7 +115,7 @@ def test_live_or_uploaded_the_same_is_found(
 
 
 @pytest.mark.timeout(180)
-def test_at_the_pace_of_the_cluster_the_same_is_found(followers: list[Follower], tmp_path: Path) -> None:
+def test_at_the_pace_of_the_cluster_the_same_is_found(followers: list[ClusterWatcher], tmp_path: Path) -> None:
     live = watched(ENGINE / "jobs-watch", 1, followers, tmp_path)
     assert verdicts(found(live)) == verdicts(found(uploaded(ENGINE / "jobs-watch")))
     assert lives(live)

@@ -16,7 +16,7 @@ from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from tests.test_push import Page, Scenario, listeners, next_in, nobody_listens, terminate
 from timeline import pipeline, queries
-from timeline.core.entries import Entry, Mark, Told, moment
+from timeline.core.entries import Entry, Mark, MarkType, moment
 from timeline.history.world import World
 from timeline.layout.excerpt import excerpt
 from timeline.models import Delta, Gap, Stream
@@ -323,7 +323,7 @@ def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.Monk
 
 def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
     middle = ENTRIES[HALF].received
-    gap = Mark("", "v1", "Pod", Told.GAP, middle + 1_000_000, since=middle, reason="The watch was away.")
+    gap = Mark("", "v1", "Pod", MarkType.GAP, middle + 1_000_000, since=middle, reason="The watch was away.")
     source, world = store.open_source("recorded"), World()
     pipeline.ingest(source, world, [*ENTRIES, gap])
     store.show_source(source)

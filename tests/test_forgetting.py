@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
-from timeline.core.entries import Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Owner, Told
+from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
 from timeline.history import ledger
 from timeline.history.lifelines import Key, name_of
 from timeline.history.snapshot import lines_of, memory_of
@@ -271,12 +271,12 @@ def held(root: object) -> int:
 
 
 def started(*kinds: str) -> list[Observation]:
-    compared = [Mark("", "v1", kind, Told.TOGETHER, T - 9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
-    return [*compared, *(Mark("", "v1", kind, Told.LISTED, T, 4) for kind in kinds)]
+    compared = [Mark("", "v1", kind, MarkType.TOGETHER, T - 9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
+    return [*compared, *(Mark("", "v1", kind, MarkType.LISTED, T, 4) for kind in kinds)]
 
 
 def reached(kind: str, second: int, revision: int) -> Mark:
-    return Mark("", "v1", kind, Told.REACHED, T + second * SECOND, revision)
+    return Mark("", "v1", kind, MarkType.BOOKMARK, T + second * SECOND, revision)
 
 
 def event(number: int, created: int, ended: int | None, about: str = "") -> Sequence[Entry]:

@@ -25,7 +25,7 @@ from collectors.watch.resources import Resource, resources
 from tests.load import busy
 from tests.reflecting import Watching, api_to, until
 from tests.test_connecting import signed
-from timeline.core.entries import Told
+from timeline.core.entries import MarkType
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 SECRET = "pl4nted-t0ken"
@@ -279,7 +279,7 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(server: Server, m
 
     server.answer = answer
     with Watching(api_of(server), PODS, page=100) as watched:
-        until(lambda: watched.marks(Told.LISTED))
+        until(lambda: watched.marks(MarkType.LISTED))
         assert {each.ref.name for each in watched.entries} == {pod["metadata"]["name"] for pod in pods}
     server.answer = bomb
     with Watching(api_of(server), PODS) as watched:

@@ -11,7 +11,7 @@ from collectors.formats import Limits, own
 from collectors.uploads.recordings import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
-from timeline.core.entries import Entry, Mark, ObjectRef, Told
+from timeline.core.entries import Entry, Mark, MarkType, ObjectRef
 from timeline.models import Cluster, Delta, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import Mixed, follow
@@ -147,7 +147,7 @@ def test_another_cluster_at_the_same_address_is_noticed() -> None:
 def test_what_compares_afterwards_is_judged_anew() -> None:
     """Marks alone make an order exact that no whole second tells."""
     told = observations(ENGINE / "jobs-watch")
-    compared = [each for each in told if isinstance(each, Mark) and each.what is Told.TOGETHER]
+    compared = [each for each in told if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
     follow(held, [each for each in told if each not in compared])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, ObjectRef, Observation, Told
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation
 from timeline.history.lifelines import Name
 from timeline.history.world import World
 from timeline.judge import horizons, judge, judged, settled, touched
@@ -94,14 +94,14 @@ def test_what_is_told_twice_changes_nothing() -> None:
     assert payloads(also) == payloads(found)
 
 
-def mark(kind: str, what: Told, second: float, revision: int, **more: object) -> Mark:
+def mark(kind: str, what: MarkType, second: float, revision: int, **more: object) -> Mark:
     return Mark("", "v1", kind, what, T + round(second * SECOND), revision, **more)  # type: ignore[arg-type]
 
 
 def started(*kinds: str) -> list[Observation]:
     """Streams that were compared and listed."""
-    compared = [mark(kind, Told.TOGETHER, -9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
-    return [*compared, *(mark(kind, Told.LISTED, 0, 5) for kind in kinds)]
+    compared = [mark(kind, MarkType.TOGETHER, -9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
+    return [*compared, *(mark(kind, MarkType.LISTED, 0, 5) for kind in kinds)]
 
 
 def pod(revision: int, second: float, change: Change = Change.CREATED, **facts: object) -> Entry:
@@ -145,7 +145,7 @@ def test_it_is_suspected_until_every_stream_has_come_as_far() -> None:
 
 
 def test_a_bookmark_confirms_it() -> None:
-    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2), mark("Pod", Told.REACHED, 3, 11))
+    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2), mark("Pod", MarkType.BOOKMARK, 3, 11))
     assert (finding.status, finding.status_reason) == (Status.CONFIRMED, "")
 
 
@@ -162,14 +162,14 @@ def test_what_comes_late_takes_it_back() -> None:
 
 
 def test_in_a_gap_nothing_is_said_to_have_been_absent() -> None:
-    gap = mark("Service", Told.GAP, 3, 12, since=T + SECOND // 2, since_revision=6, reason="nobody watched")
-    told = [*started(*KINDS), pod(10, 1), gap, mark("Service", Told.LISTED, 3, 12), service(13, 4)]
-    assert all(each.severity == "info" for each in found_in(*told, mark("Pod", Told.REACHED, 5, 14)))
+    gap = mark("Service", MarkType.GAP, 3, 12, since=T + SECOND // 2, since_revision=6, reason="nobody watched")
+    told = [*started(*KINDS), pod(10, 1), gap, mark("Service", MarkType.LISTED, 3, 12), service(13, 4)]
+    assert all(each.severity == "info" for each in found_in(*told, mark("Pod", MarkType.BOOKMARK, 5, 14)))
 
 
 def test_outside_of_a_gap_it_is_said() -> None:
-    gap = mark("Service", Told.GAP, 30, 32, since=T + 20 * SECOND, since_revision=31, reason="nobody watched")
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", Told.REACHED, 40, 40)]
+    gap = mark("Service", MarkType.GAP, 30, 32, since=T + 20 * SECOND, since_revision=31, reason="nobody watched")
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.BOOKMARK, 40, 40)]
     (finding,) = found_in(*told)
     assert finding.status is Status.CONFIRMED
 
@@ -231,14 +231,18 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
 
 def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
     """Pods were not observed while the Service came; the list after that shows the Pod as it was."""
-    gap = mark("Pod", Told.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away")
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", Told.LISTED, 30, 32)]
+    gap = mark(
+        "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
+    )
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.LISTED, 30, 32)]
     (finding,) = found_in(*told)
     assert (finding.verdict.value, finding.status) == ("exact", Status.CONFIRMED)
 
 
 def test_who_changed_in_a_gap_may_have_done_so_at_any_time_of_it() -> None:
-    gap = mark("Pod", Told.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away")
+    gap = mark(
+        "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
+    )
     seen = pod(31, 29, Change.OBSERVED, phase="Succeeded")
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", Told.LISTED, 30, 32)]
+    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", MarkType.LISTED, 30, 32)]
     assert {each.verdict.value for each in found_in(*told)} <= {"inconclusive"}

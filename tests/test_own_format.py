@@ -21,11 +21,11 @@ from timeline.core.entries import (
     Facts,
     Level,
     Mark,
+    MarkType,
     ObjectRef,
     Observation,
     Owner,
     Place,
-    Told,
 )
 from timeline.kinds import kind_of, registry
 
@@ -109,7 +109,7 @@ FULL = Entry(
     body=b'{"kind":"Thing"}',
     arrived=8,
 )
-MARK = Mark("g", "v1", "Thing", Told.GAP, 9, 2**128, since=3, since_revision=2**70, reason="away", other="Pod")
+MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, since=3, since_revision=2**70, reason="away", other="Pod")
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from collectors.watch.output import RecordingFile
 from dashboard.cli.record import duration
 from tests.reflecting import WATCH, api_of, replayed, until
 from tests.test_analyze import causeline
-from timeline.core.entries import Entry, Mark, Told
+from timeline.core.entries import Entry, Mark, MarkType
 from timeline.judging.verdicts import Verdict
 
 ALL = 7  # resources in the recording
@@ -88,11 +88,11 @@ def test_each_watch_tells_how_far_it_is_whole(replay: Replay, tmp_path: Path) ->
     replay.control(play=True)
     until(lambda: replay.status()["ended"])
     marks = [each for each in recording.end() if isinstance(each, Mark)]
-    listed = {each.kind: each for each in marks if each.what is Told.LISTED}
-    reached = {each.kind: each.revision for each in marks if each.what is Told.REACHED}
+    listed = {each.kind: each for each in marks if each.what is MarkType.LISTED}
+    reached = {each.kind: each.revision for each in marks if each.what is MarkType.BOOKMARK}
     assert len(listed) == len(reached) == ALL
     assert reached["Pod"] == int(replay.status()["revisions"]["pods"])
-    assert [each for each in marks if each.what in (Told.TOGETHER, Told.APART) and each.kind == "Lease"]
+    assert [each for each in marks if each.what in (MarkType.TOGETHER, MarkType.APART) and each.kind == "Lease"]
     assert len(recording.recorder.whole) == ALL
 
 
@@ -104,7 +104,7 @@ def test_a_gap_and_what_may_not_be_read_are_told(replay: Replay, tmp_path: Path)
     until(lambda: recording.recorder.gaps)
     until(lambda: recording.watches(ALL - 1))
     items = recording.end()
-    assert [each.kind for each in items if isinstance(each, Mark) and each.what is Told.GAP] == ["Pod"]
+    assert [each.kind for each in items if isinstance(each, Mark) and each.what is MarkType.GAP] == ["Pod"]
     states = {each.resource: state for each, (state, _) in recording.recorder.states.items()}
     assert states["leases"] == "forbidden"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tests.test_live_order import entry, mark, service, started
-from timeline.core.entries import Change, Entry, Facts, Observation, Owner, Told
+from timeline.core.entries import Change, Entry, Facts, MarkType, Observation, Owner
 from timeline.history.world import World
 from timeline.judge import horizons, judged, settled, touched
 from timeline.judging.rulebook import Finding, Status
@@ -46,11 +46,11 @@ def renewed(revision: int, second: float) -> Entry:
 
 
 def quiet(revision: int, second: float, *kinds: str) -> list[Observation]:
-    return [mark(kind, Told.REACHED, second, revision) for kind in kinds]
+    return [mark(kind, MarkType.BOOKMARK, second, revision) for kind in kinds]
 
 
 def slices_mark(second: float, revision: int) -> Observation:
-    return replace(mark("EndpointSlice", Told.REACHED, second, revision), group="discovery.k8s.io")
+    return replace(mark("EndpointSlice", MarkType.BOOKMARK, second, revision), group="discovery.k8s.io")
 
 
 def test_a_slice_that_outlives_its_service_is_found_while_services_are_quiet() -> None:

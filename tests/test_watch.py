@@ -16,7 +16,7 @@ from collectors.watch import api as module
 from collectors.watch.reading import Reading
 from collectors.watch.resources import Resource
 from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until
-from timeline.core.entries import Change, Entry, ObjectRef, Observation, Owner, Told
+from timeline.core.entries import Change, Entry, MarkType, ObjectRef, Observation, Owner
 
 Begin = Callable[..., Watching]
 
@@ -89,12 +89,12 @@ def test_a_list_then_what_changes(replay: Replay, pods: Begin) -> None:
     watched = pods()
     listed = watched.told
     assert {each.change for each in watched.entries} <= {Change.OBSERVED}
-    assert watched.marks(Told.LISTED) == listed[-1:]
+    assert watched.marks(MarkType.LISTED) == listed[-1:]
     play(replay, watched)
     after = [each for each in watched.told[len(listed) :] if isinstance(each, Entry)]
     assert {each.change for each in after} == {Change.CREATED, Change.MODIFIED, Change.DELETED}
     assert all(each.arrived for each in watched.entries)
-    assert watched.marks(Told.REACHED)[-1].revision == revision(replay)
+    assert watched.marks(MarkType.BOOKMARK)[-1].revision == revision(replay)
     assert [state for state, _ in watched.states] == ["listing", "watching"]
 
 
@@ -107,8 +107,8 @@ def test_a_stream_that_breaks_is_taken_up_where_it_was(
     play(replay, watched)
     assert replay.status()["faults"]["struck"] == {kind: 3}
     assert told(watched.entries) == calm
-    assert not watched.marks(Told.GAP)
-    assert len(watched.marks(Told.LISTED)) == 1
+    assert not watched.marks(MarkType.GAP)
+    assert len(watched.marks(MarkType.LISTED)) == 1
 
 
 @pytest.mark.parametrize("kind", ["throttle", "error", "close", "unauthorized"])
@@ -120,7 +120,7 @@ def test_an_answer_that_fails_is_asked_for_again(
     until(lambda: replay.status()["faults"]["struck"] == {kind: 3})
     play(replay, watched)
     assert told(watched.entries) == calm
-    assert not watched.marks(Told.GAP)
+    assert not watched.marks(MarkType.GAP)
     assert "failing" in [state for state, _ in watched.states]
     assert watched.states[-1] == ("watching", "")
 
@@ -143,7 +143,7 @@ def test_a_server_that_is_away_for_a_while(replay: Replay, pods: Begin, calm: se
     until(lambda: watched.state == "watching")
     play(replay, watched)
     assert told(watched.entries) == calm
-    assert not watched.marks(Told.GAP)
+    assert not watched.marks(MarkType.GAP)
 
 
 def miss(replay: Replay, watched: Watching, commits: int) -> int:
@@ -161,11 +161,11 @@ def test_what_the_server_has_forgotten_is_a_gap(replay: Replay, pods: Begin, cal
     watched = pods()
     replay.control(step=200)
     known = miss(replay, watched, 150)
-    until(lambda: watched.marks(Told.GAP))
+    until(lambda: watched.marks(MarkType.GAP))
     until(lambda: watched.state == "watching")
     play(replay, watched)
-    (gap,) = watched.marks(Told.GAP)
-    assert (gap.since_revision, gap.revision) == (known, watched.marks(Told.LISTED)[1].revision)
+    (gap,) = watched.marks(MarkType.GAP)
+    assert (gap.since_revision, gap.revision) == (known, watched.marks(MarkType.LISTED)[1].revision)
     assert gap.since <= gap.time and gap.reason
     found = told(watched.entries)
     missed = {each[2] for each in calm - found}
@@ -178,8 +178,8 @@ def test_a_gap_is_told_before_what_is_listed_after_it(replay: Replay, pods: Begi
     watched = pods()
     replay.control(step=250)
     miss(replay, watched, 100)
-    until(lambda: len(watched.marks(Told.LISTED)) == 2)
-    (gap,), (_, listed) = watched.marks(Told.GAP), watched.marks(Told.LISTED)
+    until(lambda: len(watched.marks(MarkType.LISTED)) == 2)
+    (gap,), (_, listed) = watched.marks(MarkType.GAP), watched.marks(MarkType.LISTED)
     again = watched.told[watched.told.index(gap) + 1 : watched.told.index(listed)]
     assert {each.change for each in again if isinstance(each, Entry)} <= {Change.OBSERVED, Change.DELETED}
     vanished = [each for each in again if isinstance(each, Entry) and each.change is Change.DELETED]
@@ -200,8 +200,8 @@ def test_410_in_the_stream_and_at_its_start(kind: str, replay: Replay, pods: Beg
     replay.control(faults=[fault])
     if kind == "gone":
         cut(replay)
-    until(lambda: len(watched.marks(Told.LISTED)) == 2)
-    assert len(watched.marks(Told.GAP)) == 1
+    until(lambda: len(watched.marks(MarkType.LISTED)) == 2)
+    assert len(watched.marks(MarkType.GAP)) == 1
     until(lambda: watched.state == "watching")
 
 
@@ -218,7 +218,7 @@ def test_410_between_two_pages_begins_the_list_anew(replay: Replay) -> None:
         until(lambda: watched.state == "watching")
         listed = [each for batch in batches for each in batch]
         assert len(listed) > 6
-        assert [each.what for each in listed if not isinstance(each, Entry)] == [Told.LISTED]
+        assert [each.what for each in listed if not isinstance(each, Entry)] == [MarkType.LISTED]
         assert listed[-1].revision == revision(replay)  # type: ignore[union-attr]
 
 
@@ -255,7 +255,7 @@ def test_another_process_takes_up_where_one_ended(replay: Replay, pods: Begin, c
     second = pods(**left(first))
     play(replay, second)
     assert {each[:4] for each in told(first.entries) | told(second.entries)} == {each[:4] for each in calm}
-    assert not (second.marks(Told.GAP) or second.marks(Told.LISTED))
+    assert not (second.marks(MarkType.GAP) or second.marks(MarkType.LISTED))
 
 
 def test_one_that_comes_too_late_tells_the_gap(replay: Replay, pods: Begin) -> None:
@@ -265,8 +265,8 @@ def test_one_that_comes_too_late_tells_the_gap(replay: Replay, pods: Begin) -> N
     first.end()
     replay.control(step=100, compact=True)
     second = pods(**left(first))
-    until(lambda: second.marks(Told.LISTED))
-    (gap,) = second.marks(Told.GAP)
+    until(lambda: second.marks(MarkType.LISTED))
+    (gap,) = second.marks(MarkType.GAP)
     assert (gap.since, gap.since_revision) == (1_000_000, first.reflector.revision)
     assert [each for each in second.entries if each.change is Change.DELETED]
 
@@ -300,7 +300,7 @@ def test_what_is_forbidden_is_asked_for_again_now_and_then(replay: Replay, pods:
     replay.control(step=100)
     replay.control(deny=[])
     until(lambda: watched.state == "watching")
-    assert not watched.marks(Told.GAP)
+    assert not watched.marks(MarkType.GAP)
 
 
 def test_what_is_missing_too(replay: Replay) -> None:
@@ -330,10 +330,10 @@ def test_a_token_that_was_exchanged_is_read_again(
 
 def test_times_are_the_servers_whatever_our_clock_says(replay: Replay, pods: Begin) -> None:
     watched = pods()
-    begins = watched.marks(Told.LISTED)[0].time
+    begins = watched.marks(MarkType.LISTED)[0].time
     replay.control(date=3600)
     watched = pods()
-    assert abs(watched.marks(Told.LISTED)[0].time - begins - 3600 * 1_000_000) < 5_000_000
+    assert abs(watched.marks(MarkType.LISTED)[0].time - begins - 3600 * 1_000_000) < 5_000_000
 
 
 def test_a_stream_is_stopped_at_once(pods: Begin) -> None:
@@ -402,7 +402,7 @@ def test_an_error_of_our_own_ends_no_watch_and_is_told(
     assert watched.reflector.failures == 3
     assert "failing" in [state for state, _ in watched.states]
     assert "failed within Causeline 3 times and was begun anew (KeyError)" in watched.states[-1][1]
-    assert watched.marks(Told.GAP) and "within Causeline" in watched.marks(Told.GAP)[0].reason
+    assert watched.marks(MarkType.GAP) and "within Causeline" in watched.marks(MarkType.GAP)[0].reason
     living = {each.ref.uid: each.revision for each in watched.reflector.reading.living.values()}
     with Watching(api_of(replay), watched.reflector.resource) as anew:
         until(lambda: anew.state == "watching")

@@ -25,7 +25,7 @@ from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
 from tests.reflecting import Watching, api_to, until
-from timeline.core.entries import Told
+from timeline.core.entries import MarkType
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 LIST = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"12"},"items":[]}'
@@ -128,7 +128,7 @@ def gives(token: str) -> str:
 def follows(api: Api) -> None:
     """It lists and watches, and is stopped soon while nothing comes."""
     with Watching(api, PODS) as watched:
-        until(lambda: watched.marks(Told.REACHED))
+        until(lambda: watched.marks(MarkType.BOOKMARK))
 
 
 def test_a_clients_certificate(server: Server) -> None:
@@ -215,8 +215,8 @@ def test_in_a_pod(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_watch_that_falls_silent_over_tls_is_noticed(server: Server) -> None:
     api = api_to(server.kubeconfig({"token": "first"}), silence=(0.3, 0.3))
     with Watching(api, PODS) as watched:
-        until(lambda: len(watched.marks(Told.REACHED)) > 1)
-        assert not watched.marks(Told.GAP)
+        until(lambda: len(watched.marks(MarkType.BOOKMARK)) > 1)
+        assert not watched.marks(MarkType.GAP)
 
 
 def test_a_server_whose_certificate_is_another(server: Server) -> None:

@@ -9,7 +9,7 @@ from collectors.watch.api import Api
 from collectors.watch.calibration import calibrate
 from collectors.watch.failures import ApiError, Forbidden, Refused
 from collectors.watch.resources import Resource, appeared, resources
-from timeline.core.entries import Mark, Told
+from timeline.core.entries import Mark, MarkType
 from timeline.judge import rulebook
 from timeline.kinds import qualified
 
@@ -199,7 +199,7 @@ EVENTS = Resource("", "v1", "Event", "events", True)
 JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", True)
 
 
-def told(**revisions: list[int | None]) -> list[tuple[str, Told, str]]:
+def told(**revisions: list[int | None]) -> list[tuple[str, MarkType, str]]:
     server = Server()
     server.revisions = {name: iter(each) for name, each in revisions.items()}
     marks: list[Mark] = list(calibrate(server.api, [EVENTS, JOBS, PODS]))
@@ -208,32 +208,32 @@ def told(**revisions: list[int | None]) -> list[tuple[str, Told, str]]:
 
 def test_one_that_lies_between_two_lists_of_pods_counts_with_them() -> None:
     assert told(pods=[10, 12, 12], events=[11], jobs=[12]) == [
-        ("Event", Told.TOGETHER, "Pod"),
-        ("Job", Told.TOGETHER, "Pod"),
-        ("Pod", Told.TOGETHER, "Event"),
+        ("Event", MarkType.TOGETHER, "Pod"),
+        ("Job", MarkType.TOGETHER, "Pod"),
+        ("Pod", MarkType.TOGETHER, "Event"),
     ]
 
 
 def test_events_in_an_etcd_of_their_own_stand_apart() -> None:
     assert told(pods=[10, 12, 13], events=[5], jobs=[12]) == [
-        ("Event", Told.APART, "Pod"),
-        ("Job", Told.TOGETHER, "Pod"),
-        ("Pod", Told.TOGETHER, "Job.batch.volcano.sh"),
+        ("Event", MarkType.APART, "Pod"),
+        ("Job", MarkType.TOGETHER, "Pod"),
+        ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
     ]
 
 
 def test_what_cannot_be_asked_or_goes_back_tells_nothing() -> None:
     assert told(pods=[10, 12, 13], events=[None], jobs=[13]) == [
-        ("Job", Told.TOGETHER, "Pod"),
-        ("Pod", Told.TOGETHER, "Job.batch.volcano.sh"),
+        ("Job", MarkType.TOGETHER, "Pod"),
+        ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
     ]
-    assert told(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", Told.APART, "Pod")]
+    assert told(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", MarkType.APART, "Pod")]
     assert told(pods=[None, None, None], events=[4], jobs=[20]) == []
 
 
 def test_where_pods_are_the_odd_ones_another_kind_is_the_reference() -> None:
     assert told(pods=[10, 10, 10, 11], events=[100, 102, 104, 105], jobs=[101, 103]) == [
-        ("Job", Told.TOGETHER, "Event"),
-        ("Pod", Told.APART, "Event"),
-        ("Event", Told.TOGETHER, "Job.batch.volcano.sh"),
+        ("Job", MarkType.TOGETHER, "Event"),
+        ("Pod", MarkType.APART, "Event"),
+        ("Event", MarkType.TOGETHER, "Job.batch.volcano.sh"),
     ]

@@ -116,10 +116,12 @@ class Worker:
 
     def gap(self, kind: str, since: float, until: float) -> int:
         """A kind was not observed between two moments, seconds after the beginning; the sequence."""
-        from timeline.core.entries import Mark, Told
+        from timeline.core.entries import Mark, MarkType
 
         start, end = (int((self._start + each) * 1_000_000) for each in (since, until))
-        return int(self._live.commit([Mark("", "v1", kind, Told.GAP, end, since=start, reason="The watch was away.")]))
+        return int(
+            self._live.commit([Mark("", "v1", kind, MarkType.GAP, end, since=start, reason="The watch was away.")])
+        )
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def _judge(source: Source, world: World) -> None:
     store.write_tracks(source, world)
     store.write_findings(source, world, subjects, judge(world, subjects))
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
-    store.write_source(source, world, documents.told(world, rulebook()))
+    store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)
 
 

@@ -8,7 +8,7 @@ import msgspec
 from collectors.formats.refusal import reason_of
 from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import told
-from collectors.normalise.objects import failure, sighting_of
+from collectors.normalise.objects import failure, observed_object
 from collectors.normalise.replay import Replay
 from timeline.core.entries import Change, Entry, Place, revision
 
@@ -126,7 +126,7 @@ class _Reading:
             for item in _items.decode(document.items) or ():
                 yield self._listed(Piece(piece.line, bytes(item), True, version, kind))
         else:
-            seen = sighting_of(piece.data, Change.OBSERVED, Place(self._file, piece.line), bodies=self._bodies)
+            seen = observed_object(piece.data, Change.OBSERVED, Place(self._file, piece.line), bodies=self._bodies)
             own = b'"%d"' % (seen.entry.resource_version or 0)
             yield from self.replay.shown(seen, hash(piece.data.replace(own, b"")))
 
@@ -134,7 +134,7 @@ class _Reading:
         place = Place(self._file, piece.line)
         version, kind = piece.api_version, piece.kind
         try:
-            return sighting_of(
+            return observed_object(
                 piece.data, Change.OBSERVED, place, bodies=self._bodies, api_version=version, kind=kind
             ).entry
         except (ValueError, RecursionError) as error:
@@ -152,7 +152,7 @@ class _Reading:
             ends_replay = (mark.metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
             yield from self.replay.bookmark(group, mark.kind, revision(mark.metadata.resourceVersion), ends_replay)
         elif change := _CHANGES.get(type):
-            yield from self.replay.told(sighting_of(data, change, Place(self._file, line), bodies=self._bodies))
+            yield from self.replay.told(observed_object(data, change, Place(self._file, line), bodies=self._bodies))
         else:
             raise ValueError(f"it is no event of a watch: its type is none of {', '.join(WATCH_TYPES)}")
 

@@ -11,7 +11,7 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRe
 from timeline.kinds import Metadata, kind_of, seconds
 
 
-class Sighting(NamedTuple):
+class ObservedObject(NamedTuple):
     """An object as it was seen, and what it tells of its own past."""
 
     entry: Entry
@@ -68,9 +68,9 @@ _NO_OBJECTS = {
 }
 
 
-def sighting_of(
+def observed_object(
     raw: bytes, change: Change, place: Place | None, *, bodies: bool, api_version: str = "", kind: str = ""
-) -> Sighting:
+) -> ObservedObject:
     """What one object in JSON tells; the items of typed lists have their version and kind from the list.
 
     Raises ValueError (msgspec.ValidationError is one) with a reason where it cannot be used.
@@ -91,7 +91,7 @@ def sighting_of(
     shown = bytes(head.metadata.managedFields) if told(head.metadata.managedFields) else b""
     managers = _managers.decode(shown) if shown else ()
     written = max((seconds(each.time) for each in managers if each.time), default=0)
-    return Sighting(
+    return ObservedObject(
         Entry(
             ref=_reference(group, version, kind, metadata),
             change=change,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from collectors.normalise.objects import Sighting
+from collectors.normalise.objects import ObservedObject
 from timeline.core.entries import Change, Entry
 
 _SIGNED = ("Lease",)  # every write leaves one: the same writer, in the same second
@@ -81,7 +81,7 @@ class Replay:
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str], _Stream] = defaultdict(_Stream)
 
-    def told(self, sighting: Sighting) -> Iterator[Entry]:
+    def told(self, sighting: ObservedObject) -> Iterator[Entry]:
         """An entry whose change the watch told: CREATED stands for ADDED."""
         entry = sighting.entry
         trace = _Trace(hash(sighting.managers), 0)
@@ -90,7 +90,7 @@ class Replay:
         else:
             yield from self._stream(entry).changed(entry, trace)
 
-    def shown(self, sighting: Sighting, content: int) -> Iterator[Entry]:
+    def shown(self, sighting: ObservedObject, content: int) -> Iterator[Entry]:
         """An object without a word about what happened to it; `content` is a hash of all but its revision.
 
         A deletion shows the old object under a new revision; any other change leaves its mark, if only in its

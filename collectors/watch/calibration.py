@@ -10,7 +10,7 @@ from collectors.watch.api import Api
 from collectors.watch.failures import ApiError
 from collectors.watch.reading import Malformed, page_of
 from collectors.watch.resources import Resource
-from timeline.core.entries import Mark, Told
+from timeline.core.entries import Mark, MarkType
 from timeline.kinds import qualified
 
 _REFERENCE = "pods"  # changes often, and is everywhere
@@ -34,7 +34,7 @@ def calibrate(api: Api, resources: Sequence[Resource], namespace: str = "") -> I
 
 
 def _together(marks: list[Mark]) -> int:
-    return sum(mark.what is Told.TOGETHER for mark in marks)
+    return sum(mark.what is MarkType.TOGETHER for mark in marks)
 
 
 def _compared(api: Api, reference: Resource, others: Sequence[Resource], namespace: str) -> Iterator[Mark]:
@@ -47,10 +47,10 @@ def _compared(api: Api, reference: Resource, others: Sequence[Resource], namespa
         if before is not None and between is not None and after is not None and before <= after:
             passes = before <= between <= after
             together = together or (other if passes else None)
-            yield _mark(other, Told.TOGETHER if passes else Told.APART, api.now(), between, reference)
+            yield _mark(other, MarkType.TOGETHER if passes else MarkType.APART, api.now(), between, reference)
         before = after
     if together:
-        yield _mark(reference, Told.TOGETHER, api.now(), before, together)
+        yield _mark(reference, MarkType.TOGETHER, api.now(), before, together)
 
 
 def _revision(api: Api, resource: Resource, namespace: str) -> int | None:
@@ -61,6 +61,6 @@ def _revision(api: Api, resource: Resource, namespace: str) -> int | None:
         return None
 
 
-def _mark(resource: Resource, what: Told, time: int, revision: int | None, other: Resource) -> Mark:
+def _mark(resource: Resource, what: MarkType, time: int, revision: int | None, other: Resource) -> Mark:
     group, version, kind, *_ = resource
     return Mark(group, version, kind, what, time, revision, other=qualified(other.group, other.kind))

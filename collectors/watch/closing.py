@@ -7,7 +7,7 @@ import msgspec
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError
 from collectors.watch.reflector import METADATA_LIST, PAGE, PAGES, Reflector
-from timeline.core.entries import Mark, Told, revision
+from timeline.core.entries import Mark, MarkType, revision
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -64,4 +64,4 @@ def complete(api: Api, reflector: Reflector) -> Mark | None:
     if at is None or late or gone:
         return None
     kind = reflector.resource
-    return Mark(kind.group, kind.version, kind.kind, Told.REACHED, api.now(), at)
+    return Mark(kind.group, kind.version, kind.kind, MarkType.BOOKMARK, api.now(), at)

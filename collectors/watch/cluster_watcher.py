@@ -16,7 +16,7 @@ from django import db
 from django.utils import timezone
 
 from collectors.watch.failures import ApiError, words
-from collectors.watch.ingester import Ended, Taking
+from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.streams import Streams
 from timeline.models import Cluster, Stream
 from timeline.storage import leases, live, notify
@@ -32,7 +32,7 @@ PAUSES = (0.3, 5.0)  # seconds after a failure: the first, the longest
 LOCK_SECONDS = 10  # a commit waits as long for somebody else's at most
 
 
-class Follower(threading.Thread):
+class ClusterWatcher(threading.Thread):
     """Runs until it is stopped, or the lease is lost. `connect` raises ApiError where a cluster cannot be reached."""
 
     def __init__(self, lease: Lease, connect: Callable[[Cluster], Api]) -> None:
@@ -82,7 +82,7 @@ class Follower(threading.Thread):
                 opened = live.open_again(cluster.source or live.begin(cluster))
             with Streams(self._connect(cluster), cluster.include, cluster.exclude) as streams:
                 self._streams = streams
-                taking = Taking(self.lease, opened, streams, self._show)
+                taking = Ingester(self.lease, opened, streams, self._show)
                 try:
                     while not self._over.is_set():
                         taking.turn()

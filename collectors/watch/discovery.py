@@ -35,7 +35,7 @@ class Sight(NamedTuple):
     trouble: str = ""
 
 
-class Scout(threading.Thread):
+class Discovery(threading.Thread):
     """Delivers what it sees, and what comparing gave, until `over` is set."""
 
     def __init__(

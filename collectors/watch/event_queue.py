@@ -9,7 +9,7 @@ T = TypeVar("T")
 ROOM = 2000  # that wait before those who tell do
 
 
-class Inbox(Generic[T]):
+class EventQueue(Generic[T]):
     """What each thread put in comes out in that order."""
 
     def __init__(self, room: int = ROOM) -> None:

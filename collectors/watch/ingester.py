@@ -32,7 +32,7 @@ class Ended(Exception):
     """What comes next does not belong to the source; the message says why, for the screen."""
 
 
-class Taking:
+class Ingester:
     """Belongs to the thread that takes in. `show` writes the cluster's state and what is wrong."""
 
     def __init__(

@@ -24,7 +24,7 @@ EVERY = 1.0  # seconds between two looks at who has what
 STOP_SECONDS = 5.0  # as long as followers may take to end their last commits
 
 
-class Follower(Protocol):
+class ClusterWatcher(Protocol):
     """What follows one cluster, on a thread of its own."""
 
     def start(self) -> None: ...
@@ -40,14 +40,14 @@ class Follower(Protocol):
 class Followed(NamedTuple):
     """Who follows a cluster, and what was wanted of it when that began (`Watched.wanted`)."""
 
-    follower: Follower
+    follower: ClusterWatcher
     wanted: str
 
 
-class Keeper(threading.Thread):
+class LeaseManager(threading.Thread):
     """One a worker. `holder` names it to people and to other workers."""
 
-    def __init__(self, holder: str, follow: Callable[[Lease], Follower]) -> None:
+    def __init__(self, holder: str, follow: Callable[[Lease], ClusterWatcher]) -> None:
         super().__init__(name="keeper of leases", daemon=True)
         self.holder = holder[: leases.NAME_LENGTH]
         self._follow = follow

@@ -7,7 +7,7 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
-from collectors.normalise.objects import sighting_of
+from collectors.normalise.objects import observed_object
 from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.failures import Refused, refused, words
 from collectors.watch.resources import Resource
@@ -19,7 +19,7 @@ _FRESH = 5_000_000  # µs: a writer that an object names was its last one, if it
 _DATA = ("data", "binaryData", "immutable")
 
 
-class Standing(Protocol):
+class KnownObject(Protocol):
     """What has to be known of an object that lives, to tell what became of it while nobody watched."""
 
     @property
@@ -108,7 +108,7 @@ class Reading:
     A sighting that cannot be used is counted in `unusable`, and `why` says what is wrong with the last one.
     """
 
-    def __init__(self, resource: Resource, standing: Mapping[str, Standing]) -> None:
+    def __init__(self, resource: Resource, standing: Mapping[str, KnownObject]) -> None:
         self._resource = resource
         self.living = {uid: _Living(each.ref, each.revision, each.owner) for uid, each in standing.items()}
         self.unusable = 0
@@ -144,7 +144,9 @@ class Reading:
         try:
             if resource.metadata_only:
                 raw = _bare(raw, resource)
-            sighting = sighting_of(raw, change, None, bodies=True, api_version=resource.api_version, kind=resource.kind)
+            sighting = observed_object(
+                raw, change, None, bodies=True, api_version=resource.api_version, kind=resource.kind
+            )
             if sighting.entry.resource_version is None:
                 raise ValueError("it has no resourceVersion that can be compared, as every API server gives one")
         except (ValueError, RecursionError) as error:

@@ -14,10 +14,10 @@ from typing import Any
 from collectors.watch.api import Api
 from collectors.watch.bodies import LIST_BYTES
 from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
-from collectors.watch.reading import Bookmark, Malformed, Page, Reading, Standing, key_in, key_of, page_of
+from collectors.watch.reading import Bookmark, KnownObject, Malformed, Page, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
-from timeline.core.entries import Entry, Mark, Observation, Told
+from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 logger = logging.getLogger(__name__)
 PAGE = 500  # objects
@@ -47,7 +47,7 @@ class Reflector:
         resource: Resource,
         deliver: Deliver,
         *,
-        standing: Mapping[str, Standing],
+        standing: Mapping[str, KnownObject],
         resume: int | None,
         heard: int = 0,
         tell: Tell,
@@ -158,7 +158,9 @@ class Reflector:
         self._check(revision)
         if self._lost:
             reason = f"{self.resource.kind}: {self._lost}, so what changed in between is not known."
-            gap = self._mark(Told.GAP, began, revision, since=since, since_revision=self._known or None, reason=reason)
+            gap = self._mark(
+                MarkType.GAP, began, revision, since=since, since_revision=self._known or None, reason=reason
+            )
             self._deliver([gap])
         seen: set[str] = set()
         for _ in range(PAGES):
@@ -172,7 +174,7 @@ class Reflector:
         else:
             raise Malformed("The list does not end.")
         gone = self.reading.vanished(seen, since, began)
-        self._deliver([*entries, *gone, self._mark(Told.LISTED, began, revision)])
+        self._deliver([*entries, *gone, self._mark(MarkType.LISTED, began, revision)])
         self.revision, self._heard, self._lost, self._doubtful = revision, began, "", False
 
     def _page_of(self, following: str) -> Page:
@@ -265,7 +267,7 @@ class Reflector:
                 self._reached(event.resource_version)
             elif isinstance(event, Bookmark) and event.revision >= (self.revision or 0):
                 self._reached(event.revision)
-                told.append(self._mark(Told.REACHED, arrived, event.revision))
+                told.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
         if told:
             self._heard, self._tries = arrived, 0
             self._deliver(told)
@@ -299,6 +301,6 @@ class Reflector:
             told.append(f"{count} {what} could not be used. The last one: {self.reading.why}.")
         return " ".join(told)
 
-    def _mark(self, what: Told, time: int, revision: int, **more: object) -> Mark:
+    def _mark(self, what: MarkType, time: int, revision: int, **more: object) -> Mark:
         kind = self.resource
         return Mark(kind.group, kind.version, kind.kind, what, time, revision, **more)  # type: ignore[arg-type]

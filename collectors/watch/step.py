@@ -13,9 +13,9 @@ from typing import Any
 
 from celery import bootsteps, signals
 
-from collectors.watch.cluster_watcher import Follower
+from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.credentials import api_of
-from collectors.watch.lease_manager import STOP_SECONDS, Keeper
+from collectors.watch.lease_manager import STOP_SECONDS, LeaseManager
 
 _THRESHOLDS = 50_000, 20, 20  # of the garbage collector: walking all that is known, again and again, took a third
 
@@ -33,7 +33,7 @@ class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        self._keeper: Keeper | None = None
+        self._keeper: LeaseManager | None = None
 
     def include_if(self, parent: Any) -> bool:
         return "imports" in parent.app.amqp.queues.consume_from
@@ -43,7 +43,7 @@ class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries
             ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
-        self._keeper = Keeper(f"{parent.hostname}/{os.getpid()}", lambda lease: Follower(lease, api_of))
+        self._keeper = LeaseManager(f"{parent.hostname}/{os.getpid()}", lambda lease: ClusterWatcher(lease, api_of))
         self._keeper.start()
         signals.worker_shutting_down.connect(self._end)  # long before `stop` where tasks still run
 

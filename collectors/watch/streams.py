@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from collectors.watch.discovery import Scout, Sight
-from collectors.watch.event_queue import Inbox
+from collectors.watch.discovery import Discovery, Sight
+from collectors.watch.event_queue import EventQueue
 from collectors.watch.reflector import Reflector
 from timeline.core.entries import Entry, Mark
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from collectors.watch.api import Api
-    from collectors.watch.reading import Standing
+    from collectors.watch.reading import KnownObject
     from collectors.watch.resources import Resource
 
 RESTORED = "restored"  # what a reflector tells when revisions went back
@@ -40,12 +40,12 @@ class Streams:
 
     def __init__(self, api: Api, include: list[str], exclude: list[str]) -> None:
         self.api = api
-        self.inbox: Inbox[News] = Inbox()
+        self.inbox: EventQueue[News] = EventQueue()
         self._over = threading.Event()
         self._running: dict[Resource, threading.Event] = {}
         self._broken = ""  # how a thread ended that should not have
         self._restored = False
-        self._scout = Scout(api, (include, exclude), self.inbox.put, self._over)
+        self._scout = Discovery(api, (include, exclude), self.inbox.put, self._over)
 
     def __enter__(self) -> Self:
         self._scout.start()
@@ -63,7 +63,7 @@ class Streams:
         """Those that are read."""
         return set(self._running)
 
-    def start(self, resource: Resource, standing: Mapping[str, Standing], resume: int | None, heard: int) -> None:
+    def start(self, resource: Resource, standing: Mapping[str, KnownObject], resume: int | None, heard: int) -> None:
         """Read it from a revision on, which was reached at a time, µs; from a list on where none is told."""
         over = self._running[resource] = threading.Event()
         reflector = Reflector(

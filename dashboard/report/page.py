@@ -88,7 +88,7 @@ def page(
             lanes=drawn.lanes,
             findings=drawn.findings[:FINDINGS],
             findings_total=len(drawn.findings),
-            told=documents.as_read(documents.told(analysis.world, rulebook()), analysis.skipped),
+            told=documents.as_read(documents.source_document(analysis.world, rulebook()), analysis.skipped),
             skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
             skips=analysis.skips,
             mostly_skipped=analysis.mostly_skipped,

@@ -147,11 +147,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return 0 if self.change is Change.OBSERVED or self.dated else self.arrived
 
 
-class Told(StrEnum):
+class MarkType(StrEnum):
     """What a stream, the watch of one kind, tells besides changes."""
 
     LISTED = "listed"  # all that stood at a revision was told before this; from here on nothing is missing
-    REACHED = "reached"  # everything up to a revision was told
+    BOOKMARK = "reached"  # everything up to a revision was told
     GAP = "gap"  # nothing is known from (since, since_revision) until (time, revision)
     TOGETHER = "together"  # its revisions and those of `other` were seen to be of one counter
     APART = "apart"  # they were seen not to be
@@ -163,7 +163,7 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     group: str
     version: str
     kind: str
-    what: Told
+    what: MarkType
     time: int
     revision: int | None = None
     since: int = 0

@@ -19,11 +19,11 @@ from timeline.core.entries import (
     Facts,
     Level,
     Mark,
+    MarkType,
     ObjectRef,
     Observation,
     Owner,
     Place,
-    Told,
     revision,
 )
 from timeline.kinds import kind_of
@@ -68,7 +68,7 @@ class _Told(msgspec.Struct, omit_defaults=True, gc=False):
     group: str
     version: str
     kind: str
-    what: Told
+    what: MarkType
     time: _Time
     resourceVersion: str | None = None
     since: _Time = 0

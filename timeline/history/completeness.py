@@ -44,11 +44,11 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
     begins = ledger.answered + _MARGIN if begins is None else begins
     found = []
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
-        born = track.told("created") or 0
+        born = track.value("created") or 0
         if born > begins:
             found.append(Loss(kind, born, min(born + 2 * SECOND, first.time), True))
     elif first.change not in (Change.CREATED, Change.OBSERVED):
-        born = track.told("created") or 0
+        born = track.value("created") or 0
         if born > ledger.seen[kind].streamed_since + _MARGIN:
             found.append(Loss(kind, born, first.time, True, streamed=True))
     return found + [

@@ -16,7 +16,7 @@ SEEN: What = ("seen",)  # how much of each kind was observed
 WRITES: What = ("writes",)  # every write there is
 
 
-class Reads:
+class Dependencies:
     """For each subject what its judgement looked at, and what has changed of it since."""
 
     def __init__(self) -> None:

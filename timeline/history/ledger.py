@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, Observation, Told
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, Observation
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND, CommitClock, offsets
 from timeline.history.folding import MANY, Folded, fold
@@ -28,7 +28,7 @@ _ON_ITS_WAY = 5 * SECOND  # µs that a change may take from its commit to whoeve
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
 
 
-class Remembered(NamedTuple):
+class ObjectSnapshot(NamedTuple):
     """What is known of one object: its number, that of its lane, its entries without their bodies."""
 
     number: int
@@ -47,7 +47,7 @@ class Memory(NamedTuple):
     seen: list[tuple[str, str, list[int]]]
     marks: list[Mark]
     steps: list[tuple[str, int, int]]  # of the clocks, by changes that are not known any more: space, revision, time
-    objects: list[Remembered]
+    objects: list[ObjectSnapshot]
 
 
 class _Object:
@@ -126,7 +126,7 @@ class Ledger:
         keeps, objects = self._keeps, self._objects
         for entry in entries:
             if isinstance(entry, Mark):
-                if entry.what is Told.LISTED:
+                if entry.what is MarkType.LISTED:
                     self.seen[entry.group, entry.kind].streamed = True
                 if self.streams[entry.group, entry.kind].learn(entry):
                     self._reach(entry.time, entry.time, logged=False)
@@ -377,7 +377,7 @@ class Ledger:
     def memory(self) -> Memory:
         """All that is known, in a form that can be written down."""
         objects = [
-            Remembered(each.number, self._lane_numbers[each.name], list(each.entries.values()))
+            ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
             for each in self._objects.values()
         ]
         marks = [mark for kind, stream in self.streams.items() for mark in stream.marks(kind)]

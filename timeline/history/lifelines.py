@@ -144,8 +144,8 @@ class Track:
                 return asked if 0 < asked <= moment.time - SECOND else min(began, moment.time)
         return None if self.gone_by is None else self.last.time
 
-    def told(self, fact: str) -> Any:
-        """A fact that never changes, from the first observation that told it; None where none did."""
+    def value(self, fact: str) -> Any:
+        """Return a fact that never changes, from the first observation that has it; None if no observation has it."""
         return next((told for moment in self.moments if (told := getattr(moment.facts, fact, None))), None)
 
     def facts_at(self, time: int) -> Any:

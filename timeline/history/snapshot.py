@@ -6,7 +6,7 @@ import msgspec
 
 from timeline.core.entries import Entry, Mark
 from timeline.history.codec import Known, entry_of, line_of, observation_of
-from timeline.history.ledger import Memory, Remembered
+from timeline.history.ledger import Memory, ObjectSnapshot
 
 VERSION = 1
 
@@ -63,7 +63,7 @@ def memory_of(lines: Iterable[bytes]) -> Memory | None:
     return Memory(head.first, head.last, head.remembered, head.numbers, head.lanes, head.seen, marks, steps, objects)
 
 
-def _remembered(line: bytes, known: Known) -> Remembered:
+def _remembered(line: bytes, known: Known) -> ObjectSnapshot:
     told = _object(line)
     entries: list[Entry] = [entry_of(bytes(raw), known, bodies=False) for raw in told.entries]
-    return Remembered(told.number, told.lane, entries)
+    return ObjectSnapshot(told.number, told.lane, entries)

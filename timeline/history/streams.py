@@ -1,6 +1,6 @@
 """Pure: what the watches of a live cluster told besides changes: where each is complete, which revisions compare."""
 
-from timeline.core.entries import Mark, Told
+from timeline.core.entries import Mark, MarkType
 
 PASSES = 3  # so many times two kinds must be seen to count together before their revisions order them
 
@@ -24,24 +24,24 @@ class Stream:
     def learn(self, mark: Mark) -> bool:
         """Take note of a mark; whether it told anything new."""
         match mark.what:
-            case Told.LISTED:
+            case MarkType.LISTED:
                 news = not self.since or mark.time < self.since
                 if news:
                     self.since = mark.time
                 return self.reach(mark.revision, mark.time) or news
-            case Told.REACHED:
+            case MarkType.BOOKMARK:
                 return self.reach(mark.revision, mark.time)
-            case Told.GAP:
+            case MarkType.GAP:
                 if mark in self.gaps:
                     return False
                 self.gaps = sorted([*self.gaps, mark], key=lambda gap: (gap.since, gap.time, gap.reason))
                 return True
-            case Told.TOGETHER:
+            case MarkType.TOGETHER:
                 if mark in self._passes or len(self._passes) >= PASSES:
                     return False
                 self._passes.add(mark)
                 return True
-            case Told.APART:
+            case MarkType.APART:
                 news, self.apart = not self.apart, True
                 return news
 
@@ -57,10 +57,10 @@ class Stream:
         group, name = kind
         told = [*self.gaps, *sorted(self._passes, key=lambda mark: mark.time)]
         if self.since:
-            told.append(Mark(group, "", name, Told.LISTED, self.since))
+            told.append(Mark(group, "", name, MarkType.LISTED, self.since))
         if self.apart:
-            told.append(Mark(group, "", name, Told.APART, self.reached_at))
-        return [*told, Mark(group, "", name, Told.REACHED, self.reached_at, self.reached)]
+            told.append(Mark(group, "", name, MarkType.APART, self.reached_at))
+        return [*told, Mark(group, "", name, MarkType.BOOKMARK, self.reached_at, self.reached)]
 
     def blind(self, start: int, end: int) -> bool:
         """Whether a gap lies between two times; what happened at its beginning was still told."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from timeline.core.entries import Change, Entry, ObjectRef, Observation
 from timeline.core.order import SECOND, At
 from timeline.history.completeness import Completeness, losses
-from timeline.history.dependencies import LAST, SEEN, WRITES, Reads
+from timeline.history.dependencies import LAST, SEEN, WRITES, Dependencies
 from timeline.history.index import Index, counted_otherwise
 from timeline.history.ledger import Ledger, Memory
 from timeline.history.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
@@ -30,7 +30,7 @@ class World:
     """
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, remembers: bool = False) -> None:
-        self.reads = Reads() if remembers else None
+        self.reads = Dependencies() if remembers else None
         self._ledger = Ledger(keeps)
         self._lanes: dict[Name, list[Track]] = {}
         self._by_key: dict[Key, Track] = {}
@@ -341,7 +341,7 @@ class World:
         if self.reads:
             self.reads.look(*LAST)
         seen, entry = self._ledger.seen[life.name[:2]], moment.entry
-        born, begun = life.told("created"), life.told("created") or life.first.time
+        born, begun = life.value("created"), life.value("created") or life.first.time
         if not seen.watched or entry.facts is not None or begun > entry.staged:
             return False
         if entry.change is Change.CREATED:

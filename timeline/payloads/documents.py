@@ -94,7 +94,7 @@ def finding(found: Finding) -> FindingPayload:
     }
 
 
-def told(world: World, rules: Iterable[Rule]) -> ToldPayload:
+def source_document(world: World, rules: Iterable[Rule]) -> ToldPayload:
     """What was seen of each kind, and so what each rule can say."""
     rows = coverage(world)
     return {
@@ -152,7 +152,7 @@ def document(
 ) -> DocumentPayload:
     """The findings document; `skipped` are (file, line, reason)."""
     payloads = [finding(found) for found in findings]
-    return assembled(payloads, told(world, rules), name, entries, skipped, world.first, world.last)
+    return assembled(payloads, source_document(world, rules), name, entries, skipped, world.first, world.last)
 
 
 def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:

@@ -70,8 +70,8 @@ class Absence(NamedTuple):
 @rule("endpoints-before-service", judges=("EndpointSlice", "Endpoints"), needs=("Service",))
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     ref = endpoints.ref
-    service = endpoints.told("service") if ref.kind == "EndpointSlice" else ref.name
-    if not service or endpoints.told("lock") or (ref.namespace, service) == ("default", "kubernetes"):
+    service = endpoints.value("service") if ref.kind == "EndpointSlice" else ref.name
+    if not service or endpoints.value("lock") or (ref.namespace, service) == ("default", "kubernetes"):
         return
     name = Name("", "Service", ref.namespace, service)
     cases = [_early(endpoints, name, world)]
@@ -237,7 +237,7 @@ def _effect(ready: int, when: str) -> tuple[Effect, str]:
 def _follows(endpoints: Track) -> bool:
     """Whether Kubernetes itself writes it: its controllers have seen the Service, and take the endpoints away again."""
     by_controller = endpoints.first.user_agent.startswith("kube-controller-manager")
-    return by_controller or _owned(endpoints) or endpoints.told("managed_by") in CONTROLLERS
+    return by_controller or _owned(endpoints) or endpoints.value("managed_by") in CONTROLLERS
 
 
 def _owned(endpoints: Track) -> bool:
@@ -245,5 +245,5 @@ def _owned(endpoints: Track) -> bool:
 
 
 def _by_hand(endpoints: Track) -> bool:
-    by_hand = endpoints.ref.kind == "EndpointSlice" and (endpoints.told("managed_by") or "") in HANDS
+    by_hand = endpoints.ref.kind == "EndpointSlice" and (endpoints.value("managed_by") or "") in HANDS
     return by_hand or endpoints.first.user_agent.startswith("kubectl")

@@ -119,7 +119,7 @@ def _waiting(election: Election, rivals: list[tuple[Term, Term]]) -> list[Object
             led[name].append((election.write(term.taken).time, end))
     found = []
     for pod in election.world.of_kind("", "Pod") if schedulers else ():
-        scheduler = pod.told("scheduler")
+        scheduler = pod.value("scheduler")
         if scheduler not in schedulers:
             continue
         start, end = max(begin, pod.first.time), _looked_at(pod, election.world)

@@ -88,7 +88,7 @@ def _length(found: tuple[Absence, Judgement]) -> int:
 def _needed(user: Track) -> Iterator[tuple[Name, Moment]]:
     """What it cannot do without, each with the moment from which it needed it."""
     if user.ref.kind == "Pod":
-        for each in user.told("needs") or ():
+        for each in user.value("needs") or ():
             namespace = user.ref.namespace if each.namespace is None else each.namespace
             yield Name(each.group, each.kind, namespace, each.name), user.first
         return

@@ -52,7 +52,7 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
 @rule("pod-before-service", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born = pod.created
-    subdomain = pod.told("subdomain")
+    subdomain = pod.value("subdomain")
     if not born or not subdomain:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
@@ -145,7 +145,7 @@ def _effect(pod: Track, born: Moment, came: Moment, world: World) -> tuple[Effec
     reported = next((moment for moment in pod.moments if moment.facts.started), None)
     if reported is None:
         return Effect.NONE, "no container of {names} was seen to start"
-    if not pod.told("hostname"):
+    if not pod.value("hostname"):
         return Effect.NONE, "{names} has no hostname, and so no DNS name"
     if reported.time >= came.time:  # the node's clock decides, as far as the API server's bears it out
         bound = next((moment for moment in pod.moments if moment.action == "binding"), born)

@@ -72,7 +72,7 @@ class Gap(NamedTuple):
 
 @rule("service-gap", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
-    subdomain = pod.told("subdomain")
+    subdomain = pod.value("subdomain")
     if not subdomain:
         return
     finished = [moment.time for moment in pod.moments if moment.facts.terminal][:1]
@@ -203,7 +203,7 @@ def _owner_left(pod: Track, soon: int, world: World) -> bool:
 def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
     if not pod.facts_at(gap.ended).started:
         return Effect.NONE, "no container of {names} was seen to start"
-    if not pod.told("hostname"):
+    if not pod.value("hostname"):
         return Effect.NONE, "{names} has no hostname, and so no DNS name to lose"
     if failed := failure(pod, gap.went.time, gap.ended):
         return Effect.OBSERVED, f"{{names}} failed {between(gap.went, failed)} after it went"

@@ -19,7 +19,7 @@ from django.utils import timezone
 from msgspec.structs import replace
 from psycopg import sql
 
-from timeline.core.entries import FOREVER, Entry, ObjectRef, Observation, Owner, Told, microseconds, moment
+from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, microseconds, moment
 from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.lifelines import Track as Life
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
@@ -52,7 +52,7 @@ _SUMS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
 _SUMS_SHARE = 20  # and of the time between them, they take at most one part in so many
 
 
-class Standing(NamedTuple):
+class KnownObject(NamedTuple):
     """An object as the source knows it: what a watch has to know to tell what a list shows anew, and what is gone."""
 
     ref: ObjectRef
@@ -81,10 +81,10 @@ class Live:
         """Whether the sums over all of it are to be written, also where nothing more comes."""
         return self._sums_owed and time.monotonic() >= self._sums_due
 
-    def standing(self, group: str, kind: str) -> dict[str, Standing]:
+    def standing(self, group: str, kind: str) -> dict[str, KnownObject]:
         """All objects of a kind that are taken to stand, by UID."""
         return {
-            uid: Standing(track.ref, track.last.entry.resource_version or 0, track.owner)
+            uid: KnownObject(track.ref, track.last.entry.resource_version or 0, track.owner)
             for track in self.world.of_kind(group, kind)
             if track.until is None and (uid := public_uid(track.ref))
         }
@@ -230,9 +230,9 @@ class Live:
             if isinstance(each, Entry):
                 counts[each.ref.group, each.ref.kind] += 1
                 continue
-            if each.what is Told.GAP:
+            if each.what is MarkType.GAP:
                 gaps.append(each)
-            elif each.what is Told.LISTED:
+            elif each.what is MarkType.LISTED:
                 listed[each.group, each.kind] = moment(each.time)
         store.write_gaps(self.source, gaps)
         rows = []
@@ -258,7 +258,7 @@ class Live:
             began = time.monotonic()
             self._sums_owed = False
             source.census, source.tide = self._census()
-            store.write_source(source, world, documents.told(world, rulebook()))
+            store.write_source(source, world, documents.source_document(world, rulebook()))
             took = time.monotonic() - began
             self._sums_due = time.monotonic() + max(_SUMS_EVERY, took * _SUMS_SHARE)
         else:

@@ -10,8 +10,8 @@ from django.db import connection
 
 from collectors.replay import Replay, serve
 from collectors.watch import connecting
-from collectors.watch.cluster_watcher import Follower
-from collectors.watch.discovery import Scout
+from collectors.watch.cluster_watcher import ClusterWatcher
+from collectors.watch.discovery import Discovery
 from collectors.watch.reflector import Reflector
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.load import busy
@@ -34,8 +34,8 @@ def replay() -> Iterator[Replay]:
 
 
 @pytest.fixture
-def followers() -> Iterator[list[Follower]]:
-    started: list[Follower] = []
+def followers() -> Iterator[list[ClusterWatcher]]:
+    started: list[ClusterWatcher] = []
     yield started
     for follower in started:
         follower.stop()
@@ -43,9 +43,9 @@ def followers() -> Iterator[list[Follower]]:
         assert not follower.is_alive()
 
 
-def follow(followers: list[Follower]) -> Follower:
+def follow(followers: list[ClusterWatcher]) -> ClusterWatcher:
     (lease,) = leases.take("here", 1)
-    follower = Follower(lease, by_path)
+    follower = ClusterWatcher(lease, by_path)
     followers.append(follower)
     follower.start()
     eventually(lambda: Cluster.objects.get().state == "live" and watched(Cluster.objects.get()) >= INCLUDE)
@@ -84,7 +84,7 @@ def eventually_stored(begin: int, end: int) -> None:
 
 
 def test_what_the_streams_tell_is_stored_once_and_the_streams_say_how_far(
-    replay: Replay, followers: list[Follower], tmp_path: Path
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     connected(replay, tmp_path)
     follow(followers)
@@ -101,7 +101,7 @@ def test_what_the_streams_tell_is_stored_once_and_the_streams_say_how_far(
 
 
 def test_a_worker_that_takes_over_goes_on_where_the_last_commit_was(
-    replay: Replay, followers: list[Follower], tmp_path: Path
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     connected(replay, tmp_path)
     first = follow(followers)
@@ -119,7 +119,7 @@ def test_a_worker_that_takes_over_goes_on_where_the_last_commit_was(
 
 
 def test_what_nobody_watched_and_the_server_has_forgotten_is_a_gap(
-    replay: Replay, followers: list[Follower], tmp_path: Path
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     connected(replay, tmp_path)
     first = follow(followers)
@@ -138,7 +138,9 @@ def test_what_nobody_watched_and_the_server_has_forgotten_is_a_gap(
     assert all(gap.since < gap.until and gap.reason for gap in Gap.objects.all())
 
 
-def test_revisions_that_went_back_begin_a_new_source(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+def test_revisions_that_went_back_begin_a_new_source(
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
+) -> None:
     connected(replay, tmp_path)
     follow(followers)
     played = play(replay, 400)
@@ -155,7 +157,7 @@ def test_revisions_that_went_back_begin_a_new_source(replay: Replay, followers: 
 
 
 def test_a_lost_lease_ends_it_and_nothing_is_written_any_more(
-    replay: Replay, followers: list[Follower], tmp_path: Path
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     connected(replay, tmp_path)
     follower = follow(followers)
@@ -169,7 +171,9 @@ def test_a_lost_lease_ends_it_and_nothing_is_written_any_more(
     assert changes_of(current()) == told
 
 
-def test_a_database_that_breaks_off_costs_nothing(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+def test_a_database_that_breaks_off_costs_nothing(
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
+) -> None:
     connected(replay, tmp_path)
     follow(followers)
     end = 0
@@ -184,22 +188,22 @@ def test_a_database_that_breaks_off_costs_nothing(replay: Replay, followers: lis
     assert set(changes_of(current()).values()) == {1}
 
 
-def test_what_cannot_be_reached_is_said(replay: Replay, followers: list[Follower], tmp_path: Path) -> None:
+def test_what_cannot_be_reached_is_said(replay: Replay, followers: list[ClusterWatcher], tmp_path: Path) -> None:
     cluster = connected(replay, tmp_path)
     cluster.reference["path"] = str(tmp_path / "nowhere")
     cluster.save()
     (lease,) = leases.take("here", 1)
-    followers.append(follower := Follower(lease, by_path))
+    followers.append(follower := ClusterWatcher(lease, by_path))
     follower.start()
     eventually(lambda: Cluster.objects.get().state == "failing")
     assert Cluster.objects.get().error
 
 
-@pytest.mark.parametrize("ends", [Reflector, Scout])
+@pytest.mark.parametrize("ends", [Reflector, Discovery])
 def test_a_thread_that_ends_is_missed_and_everything_is_opened_again(
-    ends: type[Reflector | Scout],
+    ends: type[Reflector | Discovery],
     replay: Replay,
-    followers: list[Follower],
+    followers: list[ClusterWatcher],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -221,7 +225,7 @@ def test_a_thread_that_ends_is_missed_and_everything_is_opened_again(
 
 
 def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_recording(
-    replay: Replay, followers: list[Follower], tmp_path: Path
+    replay: Replay, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     cluster = connected(replay, tmp_path)
     follower = follow(followers)
@@ -241,7 +245,7 @@ def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_r
 
 
 def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
-    followers: list[Follower], tmp_path: Path
+    followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     """5000 objects in pages that each take a while, and changes from before the first page until after the last."""
     tape = busy(5000, 600, a_second=200)
@@ -249,7 +253,7 @@ def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
         replay.control(faults=[{"kind": "slow-list", "resource": "pods", "seconds": 0.2, "count": 20}])
         connected(replay, tmp_path)
         (lease,) = leases.take("here", 1)
-        followers.append(follower := Follower(lease, by_path))
+        followers.append(follower := ClusterWatcher(lease, by_path))
         follower.start()
         eventually(lambda: "list pods" in replay.status()["requests"])
         replay.control(play=True)

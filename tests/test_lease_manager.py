@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from collectors.watch.lease_manager import Keeper
+from collectors.watch.lease_manager import LeaseManager
 from tests.test_services import eventually
 from timeline.models import Cluster
 from timeline.storage.leases import Lease
@@ -41,8 +41,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
 
 
 @pytest.fixture
-def keepers() -> Iterator[list[Keeper]]:
-    started: list[Keeper] = []
+def keepers() -> Iterator[list[LeaseManager]]:
+    started: list[LeaseManager] = []
     yield started
     for keeper in started:
         keeper.stop()
@@ -50,8 +50,8 @@ def keepers() -> Iterator[list[Keeper]]:
     assert not Idle.running
 
 
-def begin(keepers: list[Keeper], name: str) -> Keeper:
-    keeper = Keeper(name, Idle)
+def begin(keepers: list[LeaseManager], name: str) -> LeaseManager:
+    keeper = LeaseManager(name, Idle)
     keepers.append(keeper)
     keeper.start()
     return keeper
@@ -68,7 +68,7 @@ def clusters(number: int) -> None:
     Cluster.objects.bulk_create(Cluster(name=str(each)) for each in range(number))
 
 
-def test_clusters_are_spread_over_the_workers_that_live(keepers: list[Keeper]) -> None:
+def test_clusters_are_spread_over_the_workers_that_live(keepers: list[LeaseManager]) -> None:
     clusters(5)
     first = begin(keepers, "a")
     eventually(lambda: shares() == {"a": 5})
@@ -83,7 +83,7 @@ def test_clusters_are_spread_over_the_workers_that_live(keepers: list[Keeper]) -
     )
 
 
-def test_what_a_worker_that_is_gone_held_is_taken_over(keepers: list[Keeper]) -> None:
+def test_what_a_worker_that_is_gone_held_is_taken_over(keepers: list[LeaseManager]) -> None:
     clusters(2)
     Cluster.objects.update(holder="gone", epoch=4, expires_at="2000-01-01T00:00:00Z")
     begin(keepers, "a")
@@ -91,7 +91,7 @@ def test_what_a_worker_that_is_gone_held_is_taken_over(keepers: list[Keeper]) ->
     assert set(Cluster.objects.values_list("epoch", flat=True)) == {5}
 
 
-def test_leases_are_kept_while_nothing_happens(keepers: list[Keeper]) -> None:
+def test_leases_are_kept_while_nothing_happens(keepers: list[LeaseManager]) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: shares() == {"a": 1})
@@ -101,7 +101,7 @@ def test_leases_are_kept_while_nothing_happens(keepers: list[Keeper]) -> None:
     assert Cluster.objects.get().epoch == row.epoch
 
 
-def test_a_paused_cluster_is_given_back_and_taken_again_when_it_goes_on(keepers: list[Keeper]) -> None:
+def test_a_paused_cluster_is_given_back_and_taken_again_when_it_goes_on(keepers: list[LeaseManager]) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: shares() == {"a": 1})
@@ -112,7 +112,7 @@ def test_a_paused_cluster_is_given_back_and_taken_again_when_it_goes_on(keepers:
     eventually(lambda: shares() == {"a": 1})
 
 
-def test_a_changed_cluster_is_followed_anew_under_the_same_lease(keepers: list[Keeper]) -> None:
+def test_a_changed_cluster_is_followed_anew_under_the_same_lease(keepers: list[LeaseManager]) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: len(Idle.running) == 1)
@@ -123,7 +123,7 @@ def test_a_changed_cluster_is_followed_anew_under_the_same_lease(keepers: list[K
 
 
 @pytest.mark.parametrize("how", ["deleted", "taken by another"])
-def test_a_cluster_that_is_lost_is_let_go(keepers: list[Keeper], how: str) -> None:
+def test_a_cluster_that_is_lost_is_let_go(keepers: list[LeaseManager], how: str) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: len(Idle.running) == 1)
@@ -134,7 +134,7 @@ def test_a_cluster_that_is_lost_is_let_go(keepers: list[Keeper], how: str) -> No
     eventually(lambda: not Idle.running)
 
 
-def test_a_follower_that_died_is_begun_again(keepers: list[Keeper]) -> None:
+def test_a_follower_that_died_is_begun_again(keepers: list[LeaseManager]) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: len(Idle.running) == 1)

@@ -16,7 +16,7 @@ SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
 # Hundreds of processes import the same modules: they are compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check lint types layers hooks bench docs docs-site pictures release image lock vendor-check clean
+.PHONY: help demo test soak check lint types layers hooks bench docs docs-site pictures release image lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -29,6 +29,9 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-kubectl.sh
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
+
+soak: .venv/dev ## try twenty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
+	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile soak -m hypothesis --timeout 0 $(PYTEST_ARGS)
 
 check: lint types layers ## everything that is checked without running the tests
 

@@ -1,12 +1,15 @@
-"""The sample recording in the database, for the tests that only read it."""
+"""The sample recording in the database, for the tests that only read it, and what holds for all tests."""
 
 import signal
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection, transaction
+from django.test import TransactionTestCase
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
+from tests.properties import SUITE
 from tests.recordings import SAMPLE, entries_of
 from timeline.history.world import World
 from timeline.models import Source
@@ -16,9 +19,7 @@ from timeline.storage import store
 # Who starts this in the background of a script has it ignore Ctrl-C, and all that it starts; tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# One commit, one result. Random examples are drawn with PYTEST_ARGS="--hypothesis-profile=default".
-settings.register_profile("steady", derandomize=True)
-settings.load_profile("steady")
+settings.load_profile(SUITE)
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +31,20 @@ def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
     yield source
     with django_db_blocker.unblock():
         store.discard_source(source)
+
+
+def _empty_the_tables(case: TransactionTestCase) -> None:
+    """Delete the rows that a test has committed, after it; Django would truncate all tables and fill some anew.
+
+    All foreign keys are deferred, so the order of the tables does not matter.
+    """
+    made_by_migrations = {"django_content_type", "auth_permission"}
+    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    with transaction.atomic(), connection.cursor() as cursor:
+        asked = (f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables - made_by_migrations)
+        cursor.execute(" UNION ALL ".join(asked))
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"DELETE FROM {table}")
+
+
+TransactionTestCase._fixture_teardown = _empty_the_tables  # type: ignore[attr-defined]

@@ -3,10 +3,11 @@
 import gzip
 import json
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from collectors.analysis import analyse
@@ -14,10 +15,12 @@ from collectors.formats import Limits, NotARecording, Skipped, own, read
 from tests.events import entries_of
 from tests.events import real as real_lines
 from tests.objects import documents, listed, made, watch
+from tests.properties import examples
 from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
 LIMITS = Limits(line_bytes=1 << 20, content_bytes=16 << 20, members=100)
+SECONDS = 5  # of the processor, for one input
 
 
 @cache
@@ -52,9 +55,10 @@ def mixtures(draw: st.DrawFn) -> bytes:
     return b"".join(parts)
 
 
-@settings(max_examples=200, deadline=5_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(200, suppress_health_check=[HealthCheck.data_too_large])
 @given(content=mixtures(), packed=st.booleans())
 def test_any_mixture_is_read_and_judged_or_refused(content: bytes, packed: bool) -> None:
+    began = time.process_time()
     with tempfile.NamedTemporaryFile() as file:
         file.write(gzip.compress(content, 1) if packed else content)
         file.flush()
@@ -68,3 +72,4 @@ def test_any_mixture_is_read_and_judged_or_refused(content: bytes, packed: bool)
             analyse(inputs, LIMITS).document()
         except NotARecording as refused:
             assert str(refused).endswith(".")
+    assert time.process_time() - began < SECONDS

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from collectors.formats import NotARecording, Skipped, read
 from collectors.formats.stream import Intake, Limits, Recording, open_all
 from tests.events import real
+from tests.properties import examples
 from tests.test_archives import Files, piped_zip, tar, zipped
 
 LIMITS = Limits(content_bytes=64 << 20, members=1_000)  # so that no damage makes a test slow
@@ -87,7 +88,7 @@ WAYS = st.sampled_from(["cut", "flip", "insert", "delete", "zero", "overwrite"])
 
 
 @pytest.mark.parametrize("name", PACKS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(place=st.floats(0, 1, exclude_max=True), way=WAYS, extra=st.binary(min_size=1, max_size=20))
 @example(place=0.9999999, way="flip", extra=b"\x01")
 @example(place=0.999, way="cut", extra=b"\x01")
@@ -105,7 +106,7 @@ def small(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", PACKS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     hits=st.lists(
         st.tuples(st.floats(0, 1, exclude_max=True), WAYS, st.binary(min_size=1, max_size=40)), min_size=1, max_size=4
@@ -126,7 +127,7 @@ def test_a_damaged_file_is_read_or_refused_in_words(name: str, hits: list[tuple[
             assert all(item.reason for item in items if isinstance(item, Skipped))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     begin=st.sampled_from(
         [
@@ -150,7 +151,7 @@ def test_what_only_begins_as_if_it_were_packed_is_refused(begin: bytes, rest: by
             read([(Path(file.name), "dump")], bodies=True, limits=LIMITS)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(changes=st.lists(st.tuples(st.integers(0, 511), st.binary(min_size=1, max_size=12)), min_size=1, max_size=4))
 def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
     """With a right checksum, so that it is believed."""
@@ -162,7 +163,7 @@ def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, b
     held(bytes(content))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(changes=st.lists(st.tuples(st.integers(4, 29), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4))
 def test_a_zip_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
     content = bytearray(zipped({"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}))

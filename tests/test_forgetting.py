@@ -14,11 +14,12 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
+from tests.properties import examples
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
 from timeline.history import ledger
 from timeline.history.lifelines import Key, name_of
@@ -137,7 +138,7 @@ def reads_all(live: Followed) -> None:
     )
 
 
-@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@examples(8, phases=[Phase.reuse, Phase.generate])
 @given(
     name=st.sampled_from(["jobs-watch", "families-watch"]),
     seed=st.integers(0, 2**32),
@@ -177,7 +178,7 @@ def _of(entry: Observation, keys: set[Key]) -> bool:
     return isinstance(entry, Entry) and (name_of(entry.ref), entry.ref.uid) in keys
 
 
-@settings(max_examples=6, deadline=None, phases=[Phase.generate])
+@examples(6, phases=[Phase.reuse, Phase.generate])
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), size=st.integers(20, 300), memory=st.integers(3, 20))
 def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, memory: int) -> None:
     """What lies behind that which is remembered was found when it was; nothing else follows from forgetting."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from collectors.normalise.gke import event_in
 from tests.events import DATA, pod, real
 from tests.events import entries_of as plain
 from tests.objects import check_damaged
+from tests.properties import examples
 from timeline.core.entries import Change, Entry, Level, Mark
 
 SAMPLE = DATA / "wrappers" / "gke.json"
@@ -189,7 +190,7 @@ def test_a_field_of_another_type_is_told(tmp_path: Path) -> None:
     assert isinstance(entry, Entry)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.text(max_size=8))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -> None:
     check_damaged(SAMPLE.read_bytes(), cut, noise.encode(), bodies=False)

@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry
 from timeline.history.world import World
@@ -56,7 +57,7 @@ def test_line_by_line_the_same_is_found(path: Path) -> None:
     assert judged_in([[entry] for entry in entries]) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(path=st.sampled_from(FIXTURES), seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> None:
     entries, expected = recorded(path)
@@ -64,7 +65,7 @@ def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> 
         assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_of_a_whole_recording_the_same_is_found(seed: int, shuffled: bool) -> None:
     entries, expected = recorded(SAMPLE)

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.formats import Limits, Recording, Skipped
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_text import Item
 from collectors.formats.stream import TOO_DEEP
+from tests.properties import examples
 
 ITEMS = ("items", "*")
 
@@ -115,14 +116,14 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(values), st.integers(1, 50), st.sampled_from([None, 2]))
 def test_every_list_comes_back_however_it_is_cut_into_pieces(made: list[Any], piece: int, indent: int | None) -> None:
     content = json.dumps({"before": made, "items": made, "after": 1}, indent=indent).encode()
     assert [value for _, _, value in found(content, ITEMS, piece=piece)] == made
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=60) | st.text('{}[]",:\\ \n1ae', max_size=60).map(str.encode), st.integers(1, 20))
 def test_nothing_that_comes_in_ends_the_reading(content: bytes, piece: int) -> None:
     for patterns in ((ITEMS,), ((),), (("*",), ("a", "*", "b", "*"))):

@@ -12,11 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.live import batches, observations
+from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation
 from timeline.history.lifelines import Name
 from timeline.history.world import World
@@ -78,7 +79,7 @@ def payloads(found: dict[str, Finding]) -> dict[str, object]:
     return {key: documents.finding(each) for key, each in found.items()}
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
 def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, size: int) -> None:
     world, found = known(told(name), 100_000)
@@ -196,7 +197,7 @@ def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> No
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 1500)] * 6), min_size=2, max_size=5), st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
     lives: list[tuple[int, ...]], chance: random.Random
 ) -> None:

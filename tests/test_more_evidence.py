@@ -5,11 +5,12 @@ import random
 from functools import cache
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from tests import mutations
 from tests.mutations import Log
+from tests.properties import examples
 from tests.test_engine import WATCHES, log, read_logs, watched
 from timeline.core.entries import Entry
 from timeline.history.world import World
@@ -66,7 +67,7 @@ def test_a_log_of_metadata_adds_no_alarm(name: str) -> None:
     assert {each.id for each in found.values() if each.severity != "info"} <= whole.keys()
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.generate])
+@examples(25, phases=[Phase.reuse, Phase.generate])
 @given(name=st.sampled_from(sorted(WATCHES)), seed=st.integers(0, 2**32), share=st.sampled_from([0.05, 0.3, 0.8]))
 def test_a_part_of_such_a_log_takes_nothing_away(name: str, seed: int, share: float) -> None:
     chance = random.Random(seed)

@@ -4,11 +4,12 @@ import json
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.formats import Limits, NotARecording, Skipped
 from tests.objects import documents, items_of, listed, made, real, watch
+from tests.properties import examples
 from timeline.core.entries import Entry
 
 SAMPLES = ("services-w.json", "services-w.yaml", "pods.json", "pods.yaml", "watch/services.jsonl", "dump.txt", "made")
@@ -38,7 +39,7 @@ def read(content: bytes) -> list[Entry | Skipped]:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 @given(data=st.data())
 def test_damaged_bytes_are_skipped_with_their_place(name: str, data: st.DataObject) -> None:
     content = bytearray(sample(name))
@@ -62,7 +63,7 @@ FIELDS = ("apiVersion", "kind", "metadata", "type", "object", "items", "series",
 METADATA = ("managedFields", "resourceVersion", "uid", "name", "namespace", "creationTimestamp", "ownerReferences")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 @given(
     fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=3),
     metadata=st.dictionaries(st.sampled_from(METADATA), ANYTHING, max_size=3),

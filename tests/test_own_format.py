@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, formats, own, read
 from tests.events import DATA, entries_of, event, pod, real
 from tests.objects import check_damaged
+from tests.properties import examples
 from timeline.core.entries import (
     FOREVER,
     Change,
@@ -141,7 +142,7 @@ def test_empty_facts_are_not_taken_for_none(tmp_path: Path) -> None:
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
     times=st.tuples(st.integers(0, FOREVER - 1), st.integers(0, FOREVER)),
@@ -230,7 +231,7 @@ def test_what_was_redacted_stays_as_it_is(tmp_path: Path) -> None:
     assert items_of(tmp_path, b"".join(own.write([entry]))) == [entry]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.binary(max_size=12))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: bytes) -> None:
     check_damaged(b"".join(own.write(entries_of(*LINES[:4], bodies=True))), cut, noise)

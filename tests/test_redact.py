@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from django.conf import settings as django_settings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors import tasks
@@ -20,6 +20,7 @@ from collectors.redaction import BY_NAME as MASK
 from collectors.uploads import importing, receiving
 from tests import stored
 from tests.events import DATA, entries_of, event, pod
+from tests.properties import examples
 
 Place = Callable[[str], Any]
 
@@ -123,7 +124,7 @@ PLACES: dict[str, Place] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(random=st.text(string.ascii_letters + string.digits + "+_.~=-", min_size=1, max_size=60))
 def test_a_planted_secret_never_comes_out(place: str, random: str) -> None:
     secret = f"pl4nted{random}"
@@ -267,7 +268,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=6), st.sampled_from(["", "Pod", "Secret"]))
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 def test_taken_apart_an_object_is_what_it_is_as_a_whole(body: dict[str, Any], kind: str) -> None:
     whole = orjson.dumps(redact(body, kind), option=orjson.OPT_SORT_KEYS)
     assert redact_json(orjson.dumps(body), kind) == whole

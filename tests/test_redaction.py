@@ -13,7 +13,7 @@ import orjson
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors import redaction
@@ -26,6 +26,7 @@ from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
 from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
+from tests.properties import examples
 from timeline import queries
 from timeline.core import masks
 from timeline.core.entries import Entry
@@ -496,7 +497,7 @@ def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> N
     st.sampled_from(["\n", "; ", " "]),
     st.sampled_from(["{}: {}", "{}={}", "{} = {}", '"{}": "{}"', "'{}' => '{}'", "--{}={}", "<{0}>{1}</{0}>"]),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_one_name_does_not_hide_another(names: list[str], between: str, notation: str) -> None:
     told = between.join(notation.format(name, M if grade(name) else "x") for name in names)
     assert M not in out({"data": {"file": told}}), told

@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
 from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
+from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry
 from timeline.kinds import seconds
 
@@ -198,7 +199,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?"])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.tuples(HOW, damaged()), max_size=8))
 def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(told: list[tuple[str, dict[str, Any]]]) -> None:
     reading, reached = Reading(PODS, {}), 0

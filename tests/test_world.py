@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Place, microseconds
 from timeline.history.lifelines import Moment, Name, Track
@@ -36,7 +37,7 @@ def told(world: World) -> list[tuple[object, list[Moment], int | None]]:
     return [(track.ref, track.moments, track.until) for track in world.tracks()]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32), batches=st.integers(1, 6), doubled=st.integers(0, 300))
 def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, batches: int, doubled: int) -> None:
     chance = random.Random(seed)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, formats, read
 from tests.events import DATA, event, pod, real
 from tests.objects import check_damaged
+from tests.properties import examples
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
 from timeline.core.entries import FOREVER, Change, Entry, Level, Mark, moment
@@ -310,7 +311,7 @@ def test_metadata_alone_does_not_tell_whether_a_pod_has_gone(tmp_path: Path) -> 
 # bounded time
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     wrapper=st.sampled_from(sorted(WRAPPERS)),
     cut=st.tuples(st.floats(0, 1), st.floats(0, 1)),

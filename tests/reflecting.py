@@ -13,6 +13,7 @@ from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
+from tests.patience import patient
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 WATCH = Path(__file__).parent / "data" / "objects" / "watch"
@@ -22,7 +23,7 @@ SHORT = {"connect": 1.0, "read": 1.0, "silence": (0.5, 1.0)}  # seconds
 
 def until(holds: Callable[[], Any], seconds: float = LONG) -> None:
     """Wait until it holds. Raises AssertionError where it does not in time."""
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + patient(seconds)
     while not holds():
         assert time.monotonic() < ends, "it did not come in time"
         time.sleep(0.01)

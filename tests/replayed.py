@@ -31,8 +31,8 @@ class Stream:
     """One watch, of which the lines are read as they come."""
 
     def __init__(self, replay: Replay, path: str = "/api/v1/pods", **query: Any) -> None:
-        asked = {"watch": 1, "timeoutSeconds": 10, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
-        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=5)
+        asked = {"watch": 1, "timeoutSeconds": 60, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
+        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=30)
         self._connection.request("GET", f"{path}?{'&'.join(f'{name}={value}' for name, value in asked.items())}")
         self.answer = self._connection.getresponse()
 

@@ -15,9 +15,9 @@ from collectors.watch.discovery import Discovery
 from collectors.watch.reflector import Reflector
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.load import busy
+from tests.patience import eventually
 from tests.recordings import SAMPLE
 from tests.test_leases import let_run_out
-from tests.test_services import eventually
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Finding, Gap, Source, Stream
 from timeline.storage import chunks, leases

@@ -18,7 +18,7 @@ from collectors.watch import discovery
 from collectors.watch.cluster_watcher import ClusterWatcher
 from tests.followed import by_path, connected
 from tests.live import verdicts
-from tests.test_services import eventually
+from tests.patience import eventually
 from timeline.core.entries import Mark, MarkType
 from timeline.history.streams import PASSES
 from timeline.models import Cluster, Finding, Gap, Source, Stream, Track

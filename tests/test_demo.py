@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import eventually
 from tests.running import free_port
 from tests.test_launcher import OWN_SERVERS, causeline
-from tests.test_services import descendants, eventually, processes
+from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
 SECONDS = 60

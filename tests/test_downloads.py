@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from dashboard.web import downloads
 from dashboard.web.downloads import AT_ONCE, Busy, Download
+from tests.patience import eventually
 from tests.recordings import SAMPLE, entries_of
 from tests.running import TOKEN, WITH_TOKEN, Running, running
-from tests.test_services import eventually
 from timeline.history.world import World
 from timeline.pipeline import ingest
 from timeline.storage import store

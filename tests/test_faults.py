@@ -16,8 +16,8 @@ from pytest_django import DjangoDbBlocker
 
 from collectors.replay import Replay, serve
 from tests.followed import Seen, changes_of, connected, expected, found, found_anew, taped, watched
+from tests.patience import eventually
 from tests.recordings import SAMPLE
-from tests.test_services import eventually
 from tests.watching import Workers
 from timeline.models import Cluster, Gap, Source
 from timeline.storage import store

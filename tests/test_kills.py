@@ -15,10 +15,11 @@ import zstandard
 
 from bench.larger import repeated
 from dashboard.services.servers import addresses_of
+from tests.patience import eventually
 from tests.recordings import SAMPLE
 from tests.running import free_port
 from tests.test_launcher import OWN_SERVERS, causeline, finished
-from tests.test_services import descendants, eventually, processes
+from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
 ROUNDS = 12  # of the sample: an import takes some seconds

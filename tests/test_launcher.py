@@ -18,8 +18,9 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
+from tests.patience import eventually
 from tests.running import free_port
-from tests.test_services import CHECKOUT, descendants, eventually, processes, watchers_of
+from tests.test_services import CHECKOUT, descendants, processes, watchers_of
 from tests.visitor import Visitor
 
 if TYPE_CHECKING:

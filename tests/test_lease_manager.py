@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from collectors.watch.lease_manager import LeaseManager
-from tests.test_services import eventually
+from tests.patience import eventually
 from timeline.models import Cluster
 from timeline.storage.leases import Lease
 

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from tests.test_services import eventually
+from tests.patience import eventually
 from timeline.models import Cluster
 from timeline.storage import leases
 from timeline.storage.leases import Lease, Lost

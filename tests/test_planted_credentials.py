@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from collectors.replay import Replay, serve
+from tests.patience import eventually
 from tests.recordings import SAMPLE
 from tests.running import Running, running
-from tests.test_services import eventually
 from tests.visitor import Visitor
 
 SECRET = "pl4nted-t0ken-of-a-service-account"

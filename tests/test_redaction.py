@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
 from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
+from tests.patience import processor_seconds
 from tests.properties import examples
 from timeline import queries
 from timeline.core import masks
@@ -483,13 +483,15 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> None:
     """A million characters take a few seconds at most, even of this."""
+    told = [{"message": piece * (length // len(piece)) + "x"} for length in (20_000, 160_000)]
     taken = []
-    for length in (20_000, 160_000):
-        text = piece * (length // len(piece)) + "x"
-        began = time.process_time()
-        redact({"message": text})
-        taken.append(time.process_time() - began)
-    assert taken[1] < max(0.5, 24 * taken[0]), taken
+
+    def grows_as_it_may() -> bool:
+        short, long = (processor_seconds(lambda each=each: redact(each)) for each in told)  # type: ignore[misc]
+        taken.append((short, long))
+        return long < max(0.5, 24 * short)
+
+    assert any(grows_as_it_may() for _ in range(3)), taken
 
 
 @given(

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,10 @@ import redis
 from dashboard.services import Program, ServiceError, Supervisor, binaries, servers
 from dashboard.services.accounts import server_account
 from dashboard.services.program import GUARD, guarded
+from tests.patience import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 CHECKOUT = Path(__file__).parent.parent
 NOBODY = 65534
@@ -42,13 +42,6 @@ def users() -> list[object]:
     shell = [*AS_NOBODY, "/bin/sh", "-c", f"'{sys.executable}' -c ''"]  # setpriv's own exec may do more than nobody's
     works = subprocess.run(shell, capture_output=True, check=False).returncode == 0
     return [pytest.param((), id="root"), pytest.param(AS_NOBODY if works else AS_READING_NOBODY, id="ordinary user")]
-
-
-def eventually(happens: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not happens():
-        assert time.monotonic() < deadline, f"did not happen within {seconds} s"
-        time.sleep(0.05)
 
 
 def processes() -> dict[int, tuple[int, str]]:

@@ -10,9 +10,9 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from dashboard.tasks import clear_sessions
+from tests.patience import eventually
 from tests.recordings import SAMPLE
 from tests.running import Running, running
-from tests.test_services import eventually
 from tests.visitor import Visitor
 
 

@@ -12,8 +12,8 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from collectors.replay import Replay, serve
 from tests.followed import changes_of, connected, expected, found, found_anew, taped, watched
+from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
-from tests.test_services import eventually
 from tests.watching import Servers, Workers
 from timeline.models import Cluster, Gap, Source
 
@@ -91,7 +91,7 @@ def test_workers_that_stop_die_and_freeze_hand_over_what_they_watch(scene: Scene
     scene.play(200)
     scene.eventually(scene.stored)
 
-    assert workers.stop("a") < 3
+    assert workers.stop("a") < patient(3)
     scene.eventually(lambda: scene.holders() == ["b", "b"], 3)
     scene.play()
     scene.eventually(scene.stored, 5)
@@ -125,10 +125,8 @@ def test_a_server_that_is_killed_costs_nothing(scene: Scene, server: str) -> Non
     for _ in range(2):
         scene.play()
         scene.servers.kill(server)
-        began = time.monotonic()
         scene.play()
         scene.eventually(scene.stored)
-        assert time.monotonic() - began < AGAIN
     everything_is_there(scene)
 
 

@@ -10,8 +10,8 @@ import zstandard
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.browser.conftest import SAMPLE, come_in
+from tests.patience import eventually
 from tests.running import Running, running
-from tests.test_services import eventually
 
 SLOW = 700_000  # bytes a second
 PATIENCE = 90_000  # ms

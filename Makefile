@@ -1,4 +1,4 @@
-# `make` alone lists the targets. Needs python3 (3.11 or newer), git and make; all else is installed into .venv.
+# `make` alone lists the targets. They need python3 (3.11 or newer), git and make, and install the rest into .venv.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -13,16 +13,19 @@ router = Router(tags=["clusters"])
 
 @router.get("/clusters", response=ClustersPayload)
 def list_clusters(request: HttpRequest) -> HttpResponseBase:
-    """All that are connected, by name, each with the health of the source that it feeds now.
+    """Return the connected clusters by name, each with the health of the source that it feeds now.
 
-    Only administrators are told `server`, `context` and `path`.
+    Only administrators receive `server`, `context` and `path`.
     """
     return json_response(request, {"clusters": queries.clusters(places=is_admin(request.user))})
 
 
 @router.get("/sources/{source_id}/health", response=SourceHealthPayload)
 def show_health(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """How far each watch of a live source is, where it has gaps, who watches it. 404 for a recording."""
+    """Return how far each watch of a live source has got, its gaps, and the worker that watches it.
+
+    A recording answers 404.
+    """
     if (told := queries.health(source_id)) is None:
         return problem(404, "Not a live source", "No cluster feeds it: it is a recording.")
     return json_response(request, told)

@@ -33,7 +33,7 @@ class Note(Schema):
 
 @router.get("/sources/{source_id}/tracks/{track_id}", response=TrackPayload)
 def track(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResponseBase:
-    """One object's life: its owner, its children, what it needs, what needs it, the findings that name it."""
+    """Return the life of one object: its owner, children and dependencies in both directions, and its findings."""
     return json_response(request, queries.track(source_id, track_id))
 
 
@@ -46,7 +46,7 @@ def revisions(
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
     bodies: bool = False,
 ) -> HttpResponseBase:
-    """Its changes in commit order, with their bodies where these are asked for; the next page with `next` as cursor."""
+    """Return the changes of an object in commit order, with bodies on request. Pass `next` as cursor for more."""
     page = queries.revisions(source_id, track_id, int(cursor or 0), limit)
     following = page.offset + len(page.revisions)
     payload: RevisionsPayload = {
@@ -76,7 +76,7 @@ def entries(
     limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     bodies: bool = False,
 ) -> HttpResponseBase:
-    """Entries as they were read, by the time at which their requests were received; the next page with `next`."""
+    """Return entries as they were read, by the time at which their requests arrived. Pass `next` for more."""
     if start is not None and end is not None and start > end:
         raise HttpError(422, "start lies after end")
     found = queries.entries(
@@ -95,19 +95,19 @@ def entries(
 
 @router.get("/sources/{source_id}/findings/{identity}", response=FindingPagePayload)
 def finding(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
-    """A finding as in the findings document, with each time that it happened and the objects that it names."""
+    """Return a finding as in the findings document, with its occurrences and the objects that it names."""
     return json_response(request, queries.finding(source_id, identity))
 
 
 @router.put("/sources/{source_id}/findings/{identity}/acknowledgement", response=AcknowledgementPayload)
 def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, told: Note) -> HttpResponseBase:
-    """Say that the finding is known; what was noted before is replaced."""
+    """Acknowledge a finding with a note, which replaces an earlier one."""
     return json_response(request, queries.acknowledge(source_id, identity, person(request), told.note.strip()))
 
 
 @router.delete("/sources/{source_id}/findings/{identity}/acknowledgement", response={204: None})
 def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
-    """Take it back."""
+    """Withdraw the acknowledgement of a finding."""
     if not queries.withdraw(source_id, identity):
         raise HttpError(404, "The finding is not acknowledged.")
     return HttpResponse(status=204)
@@ -115,13 +115,13 @@ def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> Ht
 
 @router.get("/sources/{source_id}/coverage", response=SourceCoveragePayload)
 def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """What was seen of each kind, what each rule can say by it, what was skipped, and which clocks were corrected."""
+    """Return what was seen of each kind, what each rule can judge, what was skipped, and the corrected clocks."""
     return json_response(request, queries.coverage(source_id))
 
 
 @router.get("/rules", response=list[CataloguePayload])
 def rules(request: HttpRequest) -> HttpResponseBase:
-    """The catalogue, with the thresholds in force."""
+    """Return the catalogue of rules, with the thresholds in force."""
     return json_response(request, [_rule(rule) for rule in rulebook()])
 
 

@@ -31,24 +31,25 @@ class Renamed(Schema):
 
 @router.get("/sources", response=RecordingsPayload)
 def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limit = MOST) -> HttpResponseBase:
-    """The newest first; `cursor` is the `next` of the answer before."""
+    """Return recordings and live sources, newest first. Pass `next` of an answer as `cursor` for the page after it."""
     return json_response(request, queries.recordings(cursor, limit))
 
 
 @router.get("/sources/{source_id}", response=RecordingPayload)
 def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """Return one recording or live source."""
     return json_response(request, queries.recording(source_id))
 
 
 @router.get("/sources/{source_id}/document", response=DocumentPayload)
 def show_document(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """The findings document, as `causeline analyze --output json` writes it of the same files."""
+    """Return the findings document, as `causeline analyze --output json` writes it for the same files."""
     return json_response(request, exports.document(Source.objects.get(pk=source_id, ready=True)))
 
 
 @router.get("/sources/{source_id}/recording", openapi_extra=_ZSTD)
 def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """All entries in Causeline's own format, packed with zstd; what reads recordings reads it back."""
+    """Return all entries in Causeline's own format, compressed with zstd. `import` and `analyze` read it."""
     source = Source.objects.get(pk=source_id, ready=True)
     try:
         download = Download(packed(lines_of(source)))
@@ -63,7 +64,7 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
 
 @router.patch("/sources/{source_id}", response=RecordingPayload)
 def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
-    """Call a recording something else. Only who sent it, or an administrator, can."""
+    """Rename a recording. Only its owner and administrators can."""
     only_its_owner(request, Source.objects.get(pk=source_id, ready=True).owner_id)
     if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
         raise Source.DoesNotExist
@@ -74,7 +75,7 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
 
 @router.delete("/sources/{source_id}", response={204: None})
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
-    """Remove a recording and everything that was stored of it. Only who sent it, or an administrator, can."""
+    """Delete a recording with everything that was stored of it. Only its owner and administrators can."""
     source = Source.objects.get(pk=source_id, ready=True)
     only_its_owner(request, source.owner_id)
     if Cluster.objects.filter(source=source_id).exists():

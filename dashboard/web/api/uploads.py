@@ -48,7 +48,7 @@ _BODY = {
 
 @router.post("/uploads", response={201: ReceivingPayload}, openapi_extra=_BODY)
 def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
-    """With JSON: announce files, whose pieces follow. With `?name=` and any other body: the body is the file, whole."""
+    """Start an upload: JSON announces files whose pieces follow; with `?name=` any other body is the whole file."""
     if request.content_type == "application/json" and name is None:
         return _announced(request)
     if name is None:
@@ -87,12 +87,13 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
 
 @router.get("/uploads", response=UploadsPayload)
 def list_uploads(request: HttpRequest) -> HttpResponseBase:
-    """Those that have not ended, the newest first."""
+    """Return the uploads that have not ended, newest first."""
     return json_response(request, {"uploads": queries.open_uploads()})
 
 
 @router.get("/uploads/{upload_id}", response=ReceivingPayload)
 def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
+    """Return one upload, with how much of each file has arrived."""
     row = Upload.objects.get(pk=upload_id)
     return json_response(request, queries.receiving_payload(row, receiving.received_of(row)))
 
@@ -106,9 +107,9 @@ def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     },
 )
 def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpResponseBase:
-    """The body follows on what has arrived of the file; `Upload-Offset` or `Content-Range` says where it begins.
+    """Append the body to what has arrived of a file. `Upload-Offset` or `Content-Range` says where it begins.
 
-    409 with `received` tells where it should have begun.
+    An answer 409 says in `received` where it should have begun.
     """
     file = UploadFile.objects.select_related("upload").filter(upload=upload_id, number=number).first()
     if file is None:
@@ -126,7 +127,7 @@ def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpRe
 
 @router.post("/uploads/{upload_id}/finish", response=UploadPayload)
 def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
-    """Everything has arrived: it is looked at and waits for a worker. Said twice, it is done once."""
+    """Say that everything has arrived, so that a worker imports it. A second call changes nothing."""
     row = Upload.objects.get(pk=upload_id)
     only_its_owner(request, row.owner_id)
     try:
@@ -143,6 +144,7 @@ def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
 
 @router.post("/uploads/{upload_id}/cancel", response=UploadPayload)
 def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
+    """Cancel an upload, and delete what has arrived of it."""
     row = Upload.objects.get(pk=upload_id)
     only_its_owner(request, row.owner_id)
     importing.cancel(row)

@@ -74,7 +74,7 @@ def window(
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
     limit: int = queries.LANES,
 ) -> HttpResponseBase:
-    """What is drawn between start and end (microseconds since 1970; the whole recording if left out)."""
+    """Return what is drawn between `start` and `end`, or of the whole recording without them."""
     _in_order(start, end)
     limit = max(1, min(limit, 200))
     return json_response(
@@ -100,9 +100,11 @@ def findings(
     limit: Annotated[int, Field(ge=1, le=500)] = 100,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
-    """Findings: of a cluster the newest first, of a recording in the order of time, unless `order` says otherwise. The
-    next page has `next` as cursor, in the same order. `about` is a track: only those that name its object, or what
-    belongs to it."""
+    """Return findings: those of a cluster newest first, those of a recording in order of time, unless `order` is given.
+
+    Pass `next` as `cursor` for the page after it, in the same order. `about` is the number of a track, and keeps only the
+    findings that name its object or what belongs to it.
+    """
     _in_order(start, end)
     view = replace(wanted.view(), about=about)
     try:
@@ -116,19 +118,22 @@ def findings(
 
 @router.get("/sources/{source_id}/search", response=SearchPayload)
 def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
-    """Objects and findings of which each word of `q` tells: part of a name, a namespace, a kind, a UID."""
+    """Return objects and findings that match each word of `q` by part of a name, namespace, kind or UID."""
     return json_response(request, queries.search(source_id, q))
 
 
 @router.get("/sources/{source_id}/measure", response=MeasurePayload)
 def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> HttpResponseBase:
-    """What lies between two moments (microseconds since 1970) in the whole source: the latest change up to each, with
-    its exact revision and the bounds of its time, and how sure their order is. No filter changes the answer."""
+    """Return what lies between two moments of the whole source, which no filter changes.
+
+    That is the latest change up to each moment, with its revision and the bounds of its time, and how certain the order
+    of the two is.
+    """
     _in_order(start, end)
     return json_response(request, queries.measure(source_id, start, end))
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)
 def overview(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """The recording as a whole: how much when, where its findings lie, which kinds and namespaces there are."""
+    """Return the source as a whole: changes over time, where its findings lie, its kinds and its namespaces."""
     return json_response(request, queries.overview(source_id))

@@ -102,8 +102,8 @@ def findings(
 ) -> HttpResponseBase:
     """Return findings: those of a cluster newest first, those of a recording in order of time, unless `order` is given.
 
-    Pass `next` as `cursor` for the page after it, in the same order. `about` is the number of a track, and keeps only the
-    findings that name its object or what belongs to it.
+    Pass `next` as `cursor` for the page after it, in the same order. `about` is the number of a track, and keeps only
+    the findings that name its object or what belongs to it.
     """
     _in_order(start, end)
     view = replace(wanted.view(), about=about)

@@ -61,7 +61,7 @@ docs: .venv/runtime ## write docs/rules.md anew from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md
 
 docs-site: .venv/dev ## build the documentation as a site into build/site; a broken link fails it
-	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build
 	@echo "To read it: python3 -m http.server --bind 127.0.0.1 --directory build/site"
 
 pictures: .venv/dev ## take the pictures of docs/images anew from a running demo

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
 
 from dashboard import __version__
 from tests.test_docs import LINKING
@@ -43,7 +44,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(built)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(built)]
     settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     environment = {"PATH": os.environ["PATH"], "NO_MKDOCS_2_WARNING": "1", **settings}
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -91,6 +92,12 @@ def test_the_site_has_search_the_catalogue_the_api_and_the_version(site: Path) -
     for record in (ROOT / "docs/decisions").glob("[0-9]*.md"):
         assert f"decisions/{record.stem}/" in places
         assert f'href="{record.stem}/"' in (site / "decisions/index.html").read_text(encoding="utf-8")
+
+
+def test_make_builds_the_site_with_its_warnings() -> None:
+    assert yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["strict"] == "true"
+    (recipe,) = re.findall(r"mkdocs build(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert not recipe, "with --quiet MkDocs counts no warning, and a broken link passes"
 
 
 @pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))

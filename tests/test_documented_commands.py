@@ -13,6 +13,8 @@ from tests.variables import ROOT
 
 BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`(causeline [^`]+)`")
+INLINE_TARGET = re.compile(r"`make ([a-z-]+)[^`]*`")
+TARGET = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
 TYPED = re.compile(r"(?:^|web )(causeline [^|<>;&#\n]+)", re.MULTILINE)
 
 
@@ -54,6 +56,15 @@ def test_every_service_of_compose_is_one(page: Path) -> None:
         for act, arguments in re.findall(r"docker compose (exec|run|logs) (.*)", block):
             named = [word for word in arguments.split() if not word.startswith("-")]
             assert named[0] in services, f"docker compose {act} {arguments}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_target_of_make_is_one(page: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    text = page.read_text(encoding="utf-8")
+    named = [*INLINE_TARGET.findall(text), *(each for block in shell(text) for each in TARGET.findall(block))]
+    assert set(named) <= set(targets)
+    assert page.name != "CONTRIBUTING.md" or {"check", "hooks", "release"} <= set(named)
 
 
 def test_commands_are_found() -> None:

@@ -14,7 +14,7 @@ from timeline.core.entries import Entry, Observation
 from timeline.history.codec import line_of
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
 

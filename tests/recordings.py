@@ -9,7 +9,7 @@ from collectors.formats import Skipped, read
 from timeline.core.entries import Entry
 from timeline.history.world import World
 from timeline.judge import judge
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"

@@ -6,7 +6,8 @@ import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
 from timeline.core.entries import Change, Entry
-from timeline.judging.rulebook import Finding, settings
+from timeline.judging.findings import Finding
+from timeline.judging.rulebook import settings
 from timeline.judging.verdicts import Verdict
 from timeline.payloads import documents
 

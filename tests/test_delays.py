@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 from timeline.layout.lanes import Drawing, LaneRow
 from timeline.payloads import documents
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Change, Entry, ObjectRef
-from timeline.judging.rulebook import Finding, Status
+from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"

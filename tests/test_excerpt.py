@@ -4,7 +4,7 @@ import pytest
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.history.world import World
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 from timeline.layout import excerpt as excerpts
 from timeline.layout.excerpt import Excerpt, excerpt
 

@@ -34,7 +34,7 @@ from timeline.layout.arrangement import Arrangement, Known
 from timeline.payloads import documents
 
 if TYPE_CHECKING:
-    from timeline.judging.rulebook import Finding
+    from timeline.judging.findings import Finding
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 SECOND = 1_000_000

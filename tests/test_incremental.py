@@ -14,7 +14,7 @@ from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry
 from timeline.history.world import World
 from timeline.judge import judge, touched
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 
 FIXTURES = sorted((Path(__file__).parent / "rules").glob("*/*.jsonl"))
 

@@ -9,7 +9,7 @@ import pytest
 from tests.recordings import entries_of, findings_of, world_of
 from tests.test_rules import FIXTURES, check_fires
 from timeline.core.entries import Entry
-from timeline.judging.rulebook import Effect, Finding
+from timeline.judging.findings import Effect, Finding
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.job import JobFacts
 

@@ -11,7 +11,7 @@ from tests.recordings import entries_of, findings_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
 from timeline.history.world import World
 from timeline.judge import rulebook
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import Kind, kind_of, qualified
 from timeline.kinds.deployment import Lock

@@ -22,7 +22,7 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, Ma
 from timeline.history.lifelines import Name
 from timeline.history.world import World
 from timeline.judge import horizons, judge, judged, settled, touched
-from timeline.judging.rulebook import Finding, Status
+from timeline.judging.findings import Finding, Status
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
 from timeline.payloads import documents

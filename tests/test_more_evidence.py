@@ -16,7 +16,7 @@ from timeline.core.entries import Entry
 from timeline.history.world import World
 from timeline.judge import judge, rulebook
 from timeline.judging.coverage import coverage, judgeable
-from timeline.judging.rulebook import Finding
+from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 
 names = pytest.mark.parametrize("name", WATCHES)

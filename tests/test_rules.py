@@ -8,7 +8,7 @@ import pytest
 from tests.recordings import entries_of, findings_of, world_of
 from timeline.core.durations import duration
 from timeline.judge import rulebook
-from timeline.judging.rulebook import Effect, Finding
+from timeline.judging.findings import Effect, Finding
 from timeline.judging.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"

@@ -14,7 +14,7 @@ from tests.test_live_order import entry, mark, service, started
 from timeline.core.entries import Change, Entry, Facts, MarkType, Observation, Owner
 from timeline.history.world import World
 from timeline.judge import horizons, judged, settled, touched
-from timeline.judging.rulebook import Finding, Status
+from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import WorkloadFacts
 from timeline.kinds.endpointslice import EndpointSliceFacts

@@ -12,7 +12,8 @@ from timeline.history.lifelines import Key, Track
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
 from timeline.judging.coverage import plural
-from timeline.judging.rulebook import Finding, Rule, Status, load
+from timeline.judging.findings import Finding, Status
+from timeline.judging.rulebook import Rule, load
 from timeline.kinds import qualified, registry
 
 

@@ -19,7 +19,8 @@ from timeline.judging.coverage import (
     of_parts,
     partly_read,
 )
-from timeline.judging.rulebook import Finding, Occurrence, Rule, digest, settings
+from timeline.judging.findings import Finding, Occurrence, digest
+from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload

@@ -19,7 +19,8 @@ from dashboard.presentation.catalogue import sections, words
 from dashboard.report import inlining
 from timeline.core.durations import duration
 from timeline.judge import rulebook
-from timeline.judging.rulebook import Finding, settings
+from timeline.judging.findings import Finding
+from timeline.judging.rulebook import settings
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Key, Name, Track, name_of
 from timeline.history.world import World
-from timeline.judging.rulebook import Finding, Severity
+from timeline.judging.findings import Finding, Severity
 from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.lanes import Drawing, Heading, LaneRow, full, gaps, group_payload

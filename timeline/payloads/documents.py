@@ -8,7 +8,8 @@ from timeline.core.entries import ObjectRef, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
 from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
-from timeline.judging.rulebook import Finding, Occurrence, Proof, Rule, digest
+from timeline.judging.findings import Finding, Occurrence, Proof, digest
+from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
     DocumentPayload,
     FindingGroupPayload,

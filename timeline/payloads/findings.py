@@ -4,7 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
 
-from timeline.judging.rulebook import Severity
+from timeline.judging.findings import Severity
 
 FindingOrder = Literal["newest", "time", "gravest"]  # what happened last first; as it began; errors first
 Within = tuple[int, int | None]  # µs before and after a drawn time: the commit lies there; null: nothing bounds it

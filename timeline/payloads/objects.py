@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
 
-from timeline.judging.rulebook import Severity
+from timeline.judging.findings import Severity
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingPayload,

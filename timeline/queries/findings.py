@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import Count, Q
 
 from timeline.core.entries import microseconds, moment
-from timeline.judging.rulebook import Severity
+from timeline.judging.findings import Severity
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
 from timeline.payloads.findings import (

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 
 from timeline.core.entries import microseconds
-from timeline.judging.rulebook import Severity
+from timeline.judging.findings import Severity
 from timeline.models import Occurrence, Source
 from timeline.payloads.findings import FindingGroupPayload, RecordingPayload, RecordingsPayload
 from timeline.queries.findings import payloads

@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import Count
 
 from timeline.core.entries import microseconds
-from timeline.judging.rulebook import ATTEMPTS, VERSION, Severity
+from timeline.judging.findings import Severity
+from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
 from timeline.payloads.findings import OverviewPayload

@@ -5,7 +5,7 @@ from typing import Literal
 
 from django.db.models import Q, QuerySet
 
-from timeline.judging.rulebook import Severity
+from timeline.judging.findings import Severity
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source, Track
 from timeline.queries.sources import SEVERITIES

@@ -42,7 +42,8 @@ from timeline.core.entries import Change
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl, ordered
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, order_of, so_far, torn_down, why
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")

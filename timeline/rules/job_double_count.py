@@ -37,7 +37,8 @@ from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, why
 
 

@@ -42,7 +42,8 @@ from timeline.core.entries import Change
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, order_of, why
 
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")

@@ -42,7 +42,8 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Track, public_uid
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, order_of, why
 from timeline.kinds.job import JobFacts
 

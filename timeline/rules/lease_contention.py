@@ -40,7 +40,8 @@ from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election, Term, heartbeat, known
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
 WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")

@@ -36,7 +36,8 @@ from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election, heartbeat, renews, sureness
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, so_far
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")

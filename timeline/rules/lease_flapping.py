@@ -35,7 +35,8 @@ from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election, Term, heartbeat, sureness
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between
 
 

@@ -39,7 +39,8 @@ from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import WORKLOADS, known, runs
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import Lock
 

@@ -44,7 +44,8 @@ from timeline.core.entries import Change, Clock
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, Status, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, Status
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, so_far, why
 from timeline.kinds.service import ServiceFacts
 

@@ -41,7 +41,8 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between, failure, order_of, surely_live, unfailed, why
 
 _OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."

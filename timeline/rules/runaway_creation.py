@@ -46,7 +46,8 @@ from typing import NamedTuple
 from timeline.core.entries import FOREVER, ObjectRef
 from timeline.history.lifelines import Track
 from timeline.history.world import World
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between
 from timeline.kinds import qualified
 from timeline.kinds.volcano_job import makes_claim

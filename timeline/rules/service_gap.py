@@ -38,7 +38,8 @@ from timeline.core.durations import Length
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.rulebook import Effect, Finding, Occurrence, Proof, rule, setting
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import (
     Verdict,
     between,

@@ -27,8 +27,9 @@ from timeline.history.snapshot import lines_of, memory_of
 from timeline.history.streams import Stream as Watch
 from timeline.history.world import World
 from timeline.judge import horizons, judged, rulebook, settled
-from timeline.judging.rulebook import VERSION, Status
-from timeline.judging.rulebook import Finding as Found
+from timeline.judging.findings import Finding as Found
+from timeline.judging.findings import Status
+from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement, Known
 from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track

@@ -13,8 +13,8 @@ from timeline.core.entries import Mark, ObjectRef, moment
 from timeline.history.lifelines import Track, name_of
 from timeline.history.packing import LIFELINES, Packer
 from timeline.history.world import World
+from timeline.judging.findings import Finding as Found
 from timeline.judging.rulebook import VERSION
-from timeline.judging.rulebook import Finding as Found
 from timeline.kinds import kind_of
 from timeline.layout import outline
 from timeline.models import Finding, Gap, Occurrence, Source, Strip

@@ -1,0 +1,157 @@
+"""Pure: what a rule reports: findings, their occurrences, and the events that prove them."""
+
+import hashlib
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from timeline.core.durations import Length
+from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Moment
+from timeline.judging.verdicts import Verdict
+
+Severity = Literal["error", "warning", "info"]
+
+
+class Status(StrEnum):
+    """Whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    WITHDRAWN = "withdrawn"
+
+
+class Effect(StrEnum):
+    """The harm that was seen. The severity of a finding follows from it."""
+
+    NONE = "none"
+    POSSIBLE = "possible"
+    OBSERVED = "observed"
+
+    @property
+    def severity(self) -> Severity:
+        return _SEVERITY[self]
+
+
+_SEVERITY: dict[Effect, Severity] = {Effect.NONE: "info", Effect.POSSIBLE: "warning", Effect.OBSERVED: "error"}
+
+
+class Proof(msgspec.Struct, frozen=True, gc=False):
+    """One event that proves a finding: its role in the finding, the object, and the change of that object."""
+
+    role: str
+    ref: ObjectRef
+    moment: Moment
+
+
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """One time that a violation happened. `first` and `last` are drawn times in microseconds. The function
+    `occurrence` makes one."""
+
+    first: int
+    last: int
+    headline: str  # one sentence for all subjects that share it; {subjects} stands for "Pod a" or "3 running Pods"
+    plural: str  # what several subjects are called: "running Pods"
+    why: str  # why the order of the events is as sure as the verdict says
+    effect: Effect
+    effect_text: str  # {names} stands for the names of the subjects
+    proof: tuple[Proof, ...]  # in commit order
+    arrow: str = ""  # the label of an arrow from the first proof to the last; "" draws none
+    hole: str = ""  # the label of a hole between the two, on the lane of the first; "" draws none
+    interval: Length | None = None  # how long it lasted, or how late the last event came, as far as that is known
+
+    @property
+    def length(self) -> int:
+        """Return the drawn length in microseconds."""
+        return self.last - self.first
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """Return a sort key: occurrences with more harm are heavier, then longer ones."""
+        return list(Effect).index(self.effect), self.length
+
+
+def occurrence(
+    *proof: Proof,
+    headline: str,
+    plural: str,
+    why: str,
+    effect: tuple[Effect, str],
+    first: int | None = None,
+    last: int | None = None,
+    arrow: str = "",
+    hole: str = "",
+    interval: Length | None = None,
+) -> Occurrence:
+    """Return the occurrence that these events prove.
+
+    It lasts from the first event to the last, unless `first` or `last` (drawn times in microseconds) say otherwise. It
+    never ends before it begins, although the clocks of two API servers may contradict the order of the revisions.
+    `effect` is the harm and the text that describes it. `Occurrence` describes the other arguments.
+    """
+    begin = proof[0].moment.time if first is None else first
+    end = proof[-1].moment.time if last is None else last
+    return Occurrence(
+        first=begin,
+        last=max(begin, end),
+        headline=headline,
+        plural=plural,
+        why=why,
+        effect=effect[0],
+        effect_text=effect[1],
+        proof=proof,
+        arrow=arrow,
+        hole=hole,
+        interval=interval,
+    )
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One violation, however often it happened."""
+
+    rule: str  # the id of the rule
+    subject: ObjectRef
+    verdict: Verdict
+    summary: str
+    occurrences: tuple[Occurrence, ...]  # at least one, in order of time
+    advice: tuple[str, ...]  # see `timeline.judging.advice`
+    other: ObjectRef | None  # the object that the subject waited for, lost, or collided with
+    delay: int | None  # in microseconds, as drawn; None if the violation is no delay
+    interval: Length | None = None  # the bounds of the delay, as far as the clocks tell them
+    affects: tuple[ObjectRef, ...] = ()  # other objects that the violation harms
+    count: int | None = None  # how many objects there were too many; None: the number of occurrences counts
+    status: Status = Status.CONFIRMED
+    status_reason: str = ""  # one sentence that says why the finding is not confirmed
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Return the bounds of the delay in seconds; None if nothing bounds it from above."""
+        if self.interval is None or self.interval.most is None:
+            return None
+        return self.interval.least / 1e6, self.interval.most / 1e6
+
+    @property
+    def worst(self) -> Occurrence:
+        """Return the occurrence with the most harm; among equals the longest, then the first."""
+        return max(self.occurrences, key=lambda each: (*each.weight, -each.first))
+
+    @property
+    def severity(self) -> Severity:
+        return "info" if self.verdict is Verdict.INCONCLUSIVE else self.worst.effect.severity
+
+    @property
+    def id(self) -> str:
+        """Return a stable key: the same violation has it after it was observed again, or happened again."""
+        return digest(self.rule, self.subject, f"{self.other.kind}/{self.other.name}" if self.other else "")
+
+
+def digest(*parts: str | ObjectRef | None) -> str:
+    """Return a short key of words and objects, the same in every process."""
+    words = [
+        "/".join((part.group, part.kind, part.namespace, part.name, part.uid))
+        if isinstance(part, ObjectRef)
+        else part or ""
+        for part in parts
+    ]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]

@@ -18,6 +18,8 @@ from tests.test_docs import LINKING
 from tests.variables import ROOT
 
 FETCHING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+NAMING = (".css", ".html", ".js", ".json", ".py", ".sh", ".toml", ".yml", "Dockerfile", "Makefile")
+NAMED = re.compile(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|png)")
 EXTERNAL = re.compile(r"\]\(([a-z]+:[^)\s]*)\)")
 
 
@@ -98,6 +100,18 @@ def test_make_builds_the_site_with_its_warnings() -> None:
     assert yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["strict"] == "true"
     (recipe,) = re.findall(r"mkdocs build(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert not recipe, "with --quiet MkDocs counts no warning, and a broken link passes"
+
+
+def test_every_page_that_the_code_names_is_there() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    sources = [ROOT / name for name in listed.split("\0") if name.endswith(NAMING) and not name.startswith("tests/")]
+    named = {
+        (page, source)
+        for source in sources
+        for page in NAMED.findall(source.read_text(encoding="utf-8"))
+        if not (ROOT / page).is_file()
+    }
+    assert not named
 
 
 @pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))

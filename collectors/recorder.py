@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from collectors.watch.api import Api
-from collectors.watch.closing import complete
+from collectors.watch.completion import complete
 from collectors.watch.discovery import Discovery, Sight
 from collectors.watch.failures import ApiError
 from collectors.watch.output import RecordingFile

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from collectors.replay import Replay, serve
-from collectors.watch import connecting
+from collectors.watch import connections
 from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.discovery import Discovery
 from collectors.watch.reflector import Reflector
@@ -231,7 +231,7 @@ def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_r
     follower = follow(followers)
     eventually_stored(0, play(replay, 10_000))
     source = current()
-    connecting.disconnect(cluster)
+    connections.disconnect(cluster)
     follower.join(10)
     assert not follower.is_alive()
     watched_entries = changes_of(source).total()

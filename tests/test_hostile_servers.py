@@ -17,14 +17,14 @@ from typing import Any
 import orjson
 import pytest
 
-from collectors.watch import bodies, punctual, stream
+from collectors.watch import bodies, deadlines, stream
 from collectors.watch.access import check
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unreachable
 from collectors.watch.resources import Resource, resources
 from tests.load import busy
 from tests.reflecting import Watching, api_to, until
-from tests.test_connecting import signed
+from tests.test_connections import signed
 from timeline.core.entries import MarkType
 
 PODS = Resource("", "v1", "Pod", "pods", True)
@@ -196,7 +196,7 @@ BAD = [
 def test_an_answer_without_an_end_is_given_up(
     answer: Callable[[bytes, Send], None], server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(punctual, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.5)
     server.answer = answer
     api = api_of(server)
     for most in (bodies.LIST_BYTES, bodies.SMALL_BYTES):
@@ -218,7 +218,7 @@ def test_an_error_is_read_as_far_as_an_error_goes(status: bytes, server: Server)
 
 def test_what_is_trickled_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes before a read gives up, and the answer never."""
-    monkeypatch.setattr(punctual, "HEAD_SECONDS", 0.6)
+    monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.6)
     monkeypatch.setattr(bodies, "_SECONDS", 0.6)
 
     def trickle(line: bytes, send: Send) -> None:

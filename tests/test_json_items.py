@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collectors.formats import Limits, Recording, Skipped
 from collectors.formats.json_items import Pattern, items, outline
-from collectors.formats.json_text import Item
+from collectors.formats.json_stream import Item
 from collectors.formats.stream import TOO_DEEP
 from tests.properties import examples
 

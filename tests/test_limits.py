@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, read
-from collectors.formats.stream import TOO_DEEP, intake
+from collectors.formats.stream import TOO_DEEP, limits
 from dashboard import environment
 from tests.events import event, pod
 from tests.test_archives import opened, opened_bytes, tar, written, zipped
@@ -93,7 +93,7 @@ def test_a_plain_file_has_no_bound_of_content(tmp_path: Path) -> None:
 
 
 def test_more_bytes_than_can_honestly_come_out_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "RATIO_FLOOR", 10 << 20)
+    monkeypatch.setattr(limits, "RATIO_FLOOR", 10 << 20)
     (tmp_path / "bomb.zst").write_bytes(zstandard.compress(TEXT * 1_000_000))
     (tmp_path / "log.zst").write_bytes(zstandard.compress(TEXT * 1_000))
     files, (skipped,) = opened((tmp_path / "bomb.zst", "bomb.zst"), (tmp_path / "log.zst", "log.zst"))

@@ -13,7 +13,7 @@ import pytest
 from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
 from collectors.watch import api as module
-from collectors.watch.reading import Reading
+from collectors.watch.decoding import Reading
 from collectors.watch.resources import Resource
 from tests.patience import patient
 from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until

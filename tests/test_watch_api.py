@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from kubernetes.config import incluster_config
 
 from collectors.watch import api as module
-from collectors.watch import exec_runs
+from collectors.watch import exec_credentials
 from collectors.watch.api import Api
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
@@ -173,7 +173,7 @@ def test_a_program_gets_none_of_the_secrets_of_causeline(
 def test_a_program_that_hangs_is_ended_with_what_it_started(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exec_runs, "_SECONDS", 0.5)
+    monkeypatch.setattr(exec_credentials, "_SECONDS", 0.5)
     child = tmp_path / "child"
     with pytest.raises(Unusable, match="did not end within"):
         api_to(server.kubeconfig({"exec": program(f"sleep 300 & echo $! > {child}; wait")}))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.formats.depth import is_deeper
-from collectors.formats.refusal import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
+from collectors.formats.rejections import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
 from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
 from collectors.redaction.entries import without_credentials
 from timeline.core.entries import Mark, Observation

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.refusal import reason_of
+from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
-from collectors.normalise.shared import Shared
+from collectors.normalise.interning import Shared
 from timeline.core.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)
@@ -27,7 +27,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)
         return
-    from collectors.formats.sharing import read_together
+    from collectors.formats.parallel import read_together
 
     events = _Events(bodies)
     yield from read_together(recording, events)

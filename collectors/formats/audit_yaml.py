@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from collectors.formats import Format, yaml_documents
-from collectors.formats.json_text import Item
+from collectors.formats.json_stream import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
 from collectors.normalise import gke

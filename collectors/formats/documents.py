@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from collectors.formats.refusal import reason_of
+from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import told
+from collectors.normalise.initial_events import Replay
 from collectors.normalise.objects import failure, observed_object
-from collectors.normalise.replay import Replay
 from timeline.core.entries import Change, Entry, Place, revision
 
 

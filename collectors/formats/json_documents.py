@@ -12,7 +12,7 @@ import msgspec
 from collectors.formats import Format, watch
 from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of, header_of
 from collectors.formats.json_items import outline
-from collectors.formats.json_text import Damaged, Text
+from collectors.formats.json_stream import Damaged, Text
 from collectors.formats.stream import Recording, Skipped, too_long
 from timeline.core.entries import Entry
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from collectors.formats.json_text import Damaged, Item, Text
+from collectors.formats.json_stream import Damaged, Item, Text
 from collectors.formats.stream import Recording, Skipped
 
 Pattern = tuple[str, ...]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.refusal import reason_of
+from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
 from timeline.core.entries import Mark, Observation, Place

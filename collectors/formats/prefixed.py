@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from collectors.formats import Format
-from collectors.formats.json_text import Item
+from collectors.formats.json_stream import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_text, read_records
 from timeline.core.entries import Entry

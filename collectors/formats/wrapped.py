@@ -12,8 +12,8 @@ import orjson
 from collectors.formats import Format
 from collectors.formats.audit import read_lines
 from collectors.formats.json_items import Pattern, items, outline
-from collectors.formats.json_text import Item
-from collectors.formats.refusal import reason_of
+from collectors.formats.json_stream import Item
+from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from timeline.core.entries import Entry
 

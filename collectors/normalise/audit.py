@@ -7,7 +7,7 @@ import msgspec
 
 from collectors.normalise import NOT_OBJECTS, decoder, outcome, told
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, date, instant, latest
-from collectors.normalise.shared import Shared
+from collectors.normalise.interning import Shared
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Level, Place, revision
 from timeline.kinds import Kind, Metadata, kind_of

@@ -6,9 +6,9 @@ does the same of JSON, and quickly; `entries.py` of everything in an entry besid
 describes it for users.
 """
 
+from collectors.redaction.cached import redact_json
 from collectors.redaction.objects import redact
 from collectors.redaction.policy import PatternError, Policy, current, use
-from collectors.redaction.quick import redact_json
 from timeline.core.masks import BY_FORM, BY_NAME, COPY, OWN
 
 __all__ = [

@@ -3,12 +3,12 @@
 import asyncio
 from collections import Counter
 
-from collectors.replay import reviews
+from collectors.replay import access_reviews
 from collectors.replay.answers import Refused, json
 from collectors.replay.faults import Fault, Faults
+from collectors.replay.handlers import Reads, Target
 from collectors.replay.http import Answer, Request, Streaming
 from collectors.replay.player import Player
-from collectors.replay.reads import Reads, Target
 from collectors.replay.resources import Resource, api_versions, group_of, groups, resource_list
 
 VERSION = {"major": "1", "minor": "36", "gitVersion": "v1.36.0+causeline-replay", "platform": "linux/amd64"}
@@ -47,7 +47,7 @@ class Api:
             if fault.kind == "close":
                 return None
             await _struck(fault)
-        if request.path == f"/apis/{reviews.API_VERSION}/selfsubjectaccessreviews" and request.method == "POST":
+        if request.path == f"/apis/{access_reviews.API_VERSION}/selfsubjectaccessreviews" and request.method == "POST":
             return self._review(request.body)
         if request.method not in ("GET", "HEAD"):
             raise Refused(
@@ -72,14 +72,14 @@ class Api:
         if len(rest) > 2 and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
         if not rest or not (resource := self._by_path.get((version, rest[0]))) or len(rest) > 2:
-            if not rest or version == reviews.API_VERSION:
+            if not rest or version == access_reviews.API_VERSION:
                 return None
             raise Refused(404, "the server could not find the requested resource")
         return Target(resource, namespace, rest[1] if len(rest) == 2 else "")
 
     def _discovery(self, path: str) -> Answer:
         parts = path.strip("/").split("/")
-        known = groups(self._resources) | {reviews.API_VERSION.partition("/")[0]: ["v1"]}
+        known = groups(self._resources) | {access_reviews.API_VERSION.partition("/")[0]: ["v1"]}
         if path == "/version":
             return json(VERSION)
         if path == "/api":
@@ -90,8 +90,8 @@ class Api:
         if parts[0] == "apis" and len(parts) == 2 and parts[1] in known:
             return json(group_of(parts[1], known[parts[1]]))
         version = "v1" if parts == ["api", "v1"] else "/".join(parts[1:])
-        if version == reviews.API_VERSION:
-            return json(resource_list(version, ()) | {"resources": [reviews.DISCOVERED]})
+        if version == access_reviews.API_VERSION:
+            return json(resource_list(version, ()) | {"resources": [access_reviews.DISCOVERED]})
         if parts[0] in ("api", "apis") and any(each.api_version == version for each in self._resources):
             return json(resource_list(version, self._resources))
         if path == "/":
@@ -101,12 +101,12 @@ class Api:
     def _review(self, body: bytes) -> Answer:
         """What is recorded may be read, unless it was forbidden for a test."""
         try:
-            asked = reviews.question(body)
+            asked = access_reviews.question(body)
         except ValueError as error:
             raise Refused(400, str(error)) from None
         reads = asked.verb in ("get", "list", "watch", "*")
         allowed = not asked.resource or (reads and not {asked.name, asked.resource} & self.denied)
-        return json(reviews.answer(allowed), 201)
+        return json(access_reviews.answer(allowed), 201)
 
     def _permit(self, resource: Resource, verb: str) -> None:
         if {resource.name, resource.plural} & self.denied:

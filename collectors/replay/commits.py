@@ -13,8 +13,8 @@ import orjson
 
 from collectors.analysis import processors, two_clusters
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
-from collectors.replay import both_events
-from collectors.replay.placing import Commit, Draft, commit_of, placed, revision_of, spread
+from collectors.replay import core_events
+from collectors.replay.commit_order import Commit, Draft, commit_of, placed, revision_of, spread
 from collectors.replay.resources import Names, Resource, defined_by, guessed
 from timeline.core.entries import Change, Entry, Observation, moment
 from timeline.core.observations import identity
@@ -114,10 +114,10 @@ def _taped(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
     commits = spread(sorted(commits, key=lambda commit: commit.time))
     begins = commits[0].time if commits else max(draft.moment.time for draft in standing)
     stood = [commit_of(draft, served, revision_of(draft.body) or 1, begins) for draft in standing]
-    other = next(filter(both_events.is_other, spaces), None)
-    if other and spaces.setdefault(both_events.CORE, spaces[other]) == spaces[other]:
-        known = {commit.uid for commit in (*stood, *commits) if commit.resource == both_events.CORE}
-        stood, commits = both_events.with_core(stood, known), both_events.with_core(commits, known)
+    other = next(filter(core_events.is_other, spaces), None)
+    if other and spaces.setdefault(core_events.CORE, spaces[other]) == spaces[other]:
+        known = {commit.uid for commit in (*stood, *commits) if commit.resource == core_events.CORE}
+        stood, commits = core_events.with_core(stood, known), core_events.with_core(commits, known)
     return Tape(sorted(spaces), spaces, stood, commits, begins, commits[-1].time if commits else begins)
 
 

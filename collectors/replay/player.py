@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from collectors.replay.clock import MAX, Clock
 from collectors.replay.commits import Tape
 from collectors.replay.history import History
-from collectors.replay.laps import Laps, reel
+from collectors.replay.loop import Laps, reel
 from collectors.replay.resources import Resource
 
 _STEP = 256  # commits that are played at once where only the reader sets the pace

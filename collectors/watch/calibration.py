@@ -7,8 +7,8 @@ failure disproves it; many passes in a busy cluster make it sure.
 from collections.abc import Iterator, Sequence
 
 from collectors.watch.api import Api
+from collectors.watch.decoding import Malformed, page_of
 from collectors.watch.failures import ApiError
-from collectors.watch.reading import Malformed, page_of
 from collectors.watch.resources import Resource
 from timeline.core.entries import Mark, MarkType
 from timeline.kinds import qualified

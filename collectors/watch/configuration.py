@@ -21,9 +21,9 @@ from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util.ssl_ import create_urllib3_context
 
 from collectors.addresses import is_loopback
-from collectors.watch import exec_runs
+from collectors.watch import exec_credentials
+from collectors.watch.deadlines import POOLS
 from collectors.watch.failures import Unusable
-from collectors.watch.punctual import POOLS
 
 Load = Callable[[Configuration], ssl.SSLContext]
 _load_kubeconfig: Any = load_kube_config_from_dict  # the library's types are incomplete
@@ -40,7 +40,7 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
         cluster, user = told["clusters"][0]["cluster"], told["users"][0]["user"]
         credential = None
         if "exec" in user:
-            credential = exec_runs.run(user["exec"], cluster)
+            credential = exec_credentials.run(user["exec"], cluster)
             user = {name: content for name, content in user.items() if name != "exec"} | credential.user
         keys = {name: user[name] for name in _KEY_FIELDS if user.get(name)}
         plain = {name: content for name, content in user.items() if name not in keys}

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-from collectors.watch import programs
+from collectors.watch import exec_permissions
 from collectors.watch.failures import Unusable
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
@@ -64,9 +64,11 @@ def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeco
 
     Raises Unusable where they would have to run, and the permission for it in the cluster's row is not valid.
     """
-    if kubeconfig.context(reference.get("context", "")).programs and (why := programs.refusal(cluster, reference)):
+    if kubeconfig.context(reference.get("context", "")).programs and (
+        why := exec_permissions.refusal(cluster, reference)
+    ):
         raise Unusable(why)
-    return programs.allowed(cluster, reference)
+    return exec_permissions.allowed(cluster, reference)
 
 
 def _read_by_path(cluster: str, reference: dict[str, Any]) -> dict[str, Any]:

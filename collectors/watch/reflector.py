@@ -13,8 +13,8 @@ from typing import Any
 
 from collectors.watch.api import Api
 from collectors.watch.bodies import LIST_BYTES
+from collectors.watch.decoding import Bookmark, KnownObject, Malformed, Page, Reading, key_in, key_of, page_of
 from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
-from collectors.watch.reading import Bookmark, KnownObject, Malformed, Page, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
 from timeline.core.entries import Entry, Mark, MarkType, Observation

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from collectors.watch.api import Api
-    from collectors.watch.reading import KnownObject
+    from collectors.watch.decoding import KnownObject
     from collectors.watch.resources import Resource
 
 RESTORED = "restored"  # what a reflector tells when revisions went back

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 
-from collectors.watch import connecting, credentials
-from collectors.watch.connecting import Refused, Wanted, Way
+from collectors.watch import connections, credentials
+from collectors.watch.connections import Refused, Wanted, Way
 from collectors.watch.files import MOST_BYTES
 from collectors.watch.kubeconfig import Context, Kubeconfig
 
@@ -83,11 +83,11 @@ class Asked:
         """How it is reached. Raises Refused, and credentials.Unusable."""
         match self.how:
             case credentials.IN_CLUSTER:
-                return connecting.in_cluster()
+                return connections.in_cluster()
             case credentials.BY_PATH:
                 raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
             case credentials.STORED:
-                return connecting.stored(Kubeconfig(self._content()), self.context)
+                return connections.stored(Kubeconfig(self._content()), self.context)
         raise Refused("Choose how the cluster is reached.")
 
     def wanted(self) -> Wanted:
@@ -96,8 +96,8 @@ class Asked:
         size = _number(self.keep_size, self.keep_unit)
         unit = UNITS.get(self.keep_unit, 1)
         return Wanted(
-            connecting.resources(self.include),
-            connecting.resources(self.exclude),
+            connections.resources(self.include),
+            connections.resources(self.exclude),
             int(days) if days is not None else None,
             round(size * unit) if size is not None else None,
         )
@@ -133,7 +133,7 @@ def _words(text: str) -> tuple[str, ...]:
 def _sound(names: tuple[str, ...]) -> tuple[str, ...]:
     """Nothing, where they are not all names of resources."""
     try:
-        return connecting.resources(names)
+        return connections.resources(names)
     except Refused:
         return ()
 

@@ -5,7 +5,7 @@ is ever unpacked to the disk.
 """
 
 from collectors.formats.stream.inputs import open_all
-from collectors.formats.stream.intake import TOO_DEEP, Intake, Limits, too_long
+from collectors.formats.stream.limits import TOO_DEEP, Intake, Limits, too_long
 from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, Skipped
 
 __all__ = [

@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from collectors.formats.stream.content import PIECE, Content
-from collectors.formats.stream.intake import Intake, Lost
-from collectors.formats.stream.packing import unpacked, unpacking
+from collectors.formats.stream.byte_stream import PIECE, Content
+from collectors.formats.stream.compression import unpacked, unpacking
+from collectors.formats.stream.limits import Intake, Lost
 from collectors.formats.stream.recording import NotARecording, Recording, Skipped
 from collectors.formats.stream.tar import is_tar, tar_members
 from collectors.formats.stream.zip import is_zip, zip_members

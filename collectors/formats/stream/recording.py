@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.formats.stream.content import Content
-from collectors.formats.stream.intake import Limits, Lost, too_long
+from collectors.formats.stream.byte_stream import Content
+from collectors.formats.stream.limits import Limits, Lost, too_long
 
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # white space and NUL are not above it

@@ -4,8 +4,8 @@ import sys
 import tarfile
 from collections.abc import Iterator
 
-from collectors.formats.stream.content import PIECE, Content
-from collectors.formats.stream.intake import Intake, Lost
+from collectors.formats.stream.byte_stream import PIECE, Content
+from collectors.formats.stream.limits import Intake, Lost
 
 _HEADER = 256 * 1024  # bytes that may tell of one file; tarfile holds them all
 _DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # what a bad header ends in

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from collectors.formats.stream.content import PIECE, Content
-from collectors.formats.stream.intake import Intake, Lost
-from collectors.formats.stream.packing import Unpack, bunzip2, counted, inflate, unxz, unzstd
+from collectors.formats.stream.byte_stream import PIECE, Content
+from collectors.formats.stream.compression import Unpack, bunzip2, counted, inflate, unxz, unzstd
+from collectors.formats.stream.limits import Intake, Lost
 
 _FILE, _DIRECTORY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _FOLLOW = (_FILE, _DIRECTORY, b"PK\x06\x08")  # what stands behind a file

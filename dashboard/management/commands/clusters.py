@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import OperationalError
 
-from collectors.watch import connecting, credentials
+from collectors.watch import connections, credentials
 from collectors.watch.access import Checked, check
-from collectors.watch.connecting import Refused, Wanted, Way
+from collectors.watch.connections import Refused, Wanted, Way
 from collectors.watch.kubeconfig import usual_paths
 from dashboard.access import change_log
 from dashboard.cli.clusters import add_arguments
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = connecting.renew_secrets()
+                count = connections.renew_secrets()
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted anew, with the first key.")
             else:
@@ -56,8 +56,8 @@ class Command(BaseCommand):
 
 def _connect(options: dict[str, Any]) -> None:
     wanted = Wanted(
-        connecting.resources(options["include"]),
-        connecting.resources(options["exclude"]),
+        connections.resources(options["include"]),
+        connections.resources(options["exclude"]),
         options["keep_days"],
         options["keep_bytes"],
     )
@@ -69,21 +69,21 @@ def _connect(options: dict[str, Any]) -> None:
         _show(checked, way)
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
-    cluster = connecting.connect(options["name"], way, wanted)
+    cluster = connections.connect(options["name"], way, wanted)
     change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
     say(plain(f"{cluster.name} is connected; a worker takes it up. `causeline clusters` shows how it does."))
 
 
 def _way(options: dict[str, Any]) -> Way:
     if options["in_cluster"]:
-        return connecting.in_cluster()
+        return connections.in_cluster()
     paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else usual_paths()
     if options["by_path"]:
         if len(paths) > 1:
             raise Refused("KUBECONFIG names several files: name the one to connect by its path with --kubeconfig.")
-        return connecting.by_path(paths[0], options["context"], programs_for=options["name"].strip())
+        return connections.by_path(paths[0], options["context"], programs_for=options["name"].strip())
     kubeconfig, read = credentials.own_kubeconfig(paths)
-    return connecting.stored(kubeconfig, options["context"], read)
+    return connections.stored(kubeconfig, options["context"], read)
 
 
 def _show(checked: Checked, way: Way) -> None:
@@ -113,13 +113,13 @@ def _act(act: str, name: str, *, delete: bool) -> None:
         _give_up(f"No cluster {name} is connected. There are: {names}.", 2)
     number = cluster.pk
     if act == "pause":
-        connecting.pause(cluster)
+        connections.pause(cluster)
         say(plain(f"{name} is paused; what happens until it is resumed will be shown as a gap."))
     elif act == "resume":
-        connecting.resume(cluster)
+        connections.resume(cluster)
         say(plain(f"{name} is resumed."))
     else:
-        connecting.disconnect(cluster, delete=delete)
+        connections.disconnect(cluster, delete=delete)
         kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
         say(plain(f"{name} is disconnected, {kept}."))
     change_log.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")

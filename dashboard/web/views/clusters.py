@@ -9,9 +9,9 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from collectors.watch import connecting, credentials, rbac
+from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import check
-from collectors.watch.connecting import Refused, Way
+from collectors.watch.connections import Refused, Way
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
 from dashboard.presentation import clusters, home
@@ -36,7 +36,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             way = asked.way()
             asked.wanted()
             if request.POST.get("act") == "connect":
-                cluster = connecting.connect(asked.name, way, asked.wanted())
+                cluster = connections.connect(asked.name, way, asked.wanted())
                 change_log.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
@@ -109,7 +109,7 @@ def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iter
     """What it answers, for the page."""
     api = credentials.api_to(name, way.reference, way.secret)
     try:
-        checked = check(api, connecting.resources(include), connecting.resources(exclude))
+        checked = check(api, connections.resources(include), connections.resources(exclude))
     finally:
         api.close()
     return {"checked": checked, "answers": clusters.findings_of(checked, way.reference)}
@@ -118,18 +118,18 @@ def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iter
 def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
     match request.POST.get("act"):
         case "pause":
-            connecting.pause(row)
+            connections.pause(row)
         case "resume":
-            connecting.resume(row)
+            connections.resume(row)
         case "disconnect":
-            connecting.disconnect(row, delete="delete" in request.POST)
+            connections.disconnect(row, delete="delete" in request.POST)
             return redirect("clusters")
         case "change":
             asked = forms.Asked.of(request)
             wanted = asked.wanted()
             if asked.gives_credentials:
-                connecting.reach_otherwise(row, asked.way())
-            connecting.change(row, wanted)
+                connections.reach_otherwise(row, asked.way())
+            connections.change(row, wanted)
         case _:
             raise Refused("The form was not understood; load the page again.")
     return redirect("cluster", row.pk)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from django.db import transaction
 
-from collectors.watch import credentials, programs
+from collectors.watch import credentials, exec_permissions
 from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster, Source
 from timeline.storage import notify, store
 
@@ -72,7 +72,7 @@ def by_path(path: Path, context: str = "", *, programs_for: str = "") -> Way:
     kubeconfig.reduced(chosen.name, credentials.by_path().read, programs=bool(programs_for))  # it can be used now
     reference = _reference(credentials.BY_PATH, chosen, str(path))
     if programs_for:
-        reference["programs"] = programs.permission(programs_for, reference)
+        reference["programs"] = exec_permissions.permission(programs_for, reference)
     return Way(reference)
 
 
@@ -164,8 +164,8 @@ def renew_secrets() -> int:
     """
     with transaction.atomic():
         for cluster in Cluster.objects.select_for_update().filter(secret=None):
-            if programs.allowed(cluster.name, cluster.reference):
-                cluster.reference["programs"] = programs.permission(cluster.name, cluster.reference)
+            if exec_permissions.allowed(cluster.name, cluster.reference):
+                cluster.reference["programs"] = exec_permissions.permission(cluster.name, cluster.reference)
                 cluster.save(update_fields=["reference"])
         kept = list(Cluster.objects.select_for_update().exclude(secret=None))
         for cluster in kept:

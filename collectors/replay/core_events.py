@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from msgspec.structs import replace
 
-from collectors.replay.placing import Commit
+from collectors.replay.commit_order import Commit
 from collectors.replay.resources import Resource
 
 CORE = Resource("", "v1", "Event", "events", True, ("ev",))

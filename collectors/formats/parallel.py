@@ -156,7 +156,7 @@ class _Helper:
         self._process.wait()
 
 
-_HELP = "from collectors.formats.sharing import help_to_read; help_to_read()"
+_HELP = "from collectors.formats.parallel import help_to_read; help_to_read()"
 
 
 def help_to_read() -> None:

@@ -26,9 +26,9 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from collectors.watch import connecting, credentials, rbac
+from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import blind
-from collectors.watch.connecting import Refused, Wanted
+from collectors.watch.connections import Refused, Wanted
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import Kubeconfig
 from dashboard import environment
@@ -128,8 +128,8 @@ def config(server: str, user: dict[str, Any] | None = None) -> str:
 
 
 def connected(server: str = "https://10.0.0.1:6443", name: str = "prod") -> Cluster:
-    way = connecting.stored(Kubeconfig(config(server).encode()))
-    return connecting.connect(name, way, Wanted())
+    way = connections.stored(Kubeconfig(config(server).encode()))
+    return connections.connect(name, way, Wanted())
 
 
 def form(server: str, act: str = "check", **fields: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def test_keys_are_rotated(settings: Settings) -> None:
     cluster = connected()
     settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
     credentials.api_of(cluster)
-    assert connecting.renew_secrets() == 1
+    assert connections.renew_secrets() == 1
     settings.CREDENTIALS_KEYS = [KEY]
     credentials.api_of(Cluster.objects.get(pk=cluster.pk))
     with pytest.raises(Unusable, match="a key that is not in CAUSELINE_CREDENTIALS_KEY"):
@@ -180,14 +180,14 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     program = {"apiVersion": credential["apiVersion"], "command": "sh", "args": ["-c", script]}
     file = tmp_path / "kubeconfig"
     file.write_text(config("https://127.0.0.1:1"))
-    refused = connecting.connect("page", connecting.by_path(file), Wanted())
+    refused = connections.connect("page", connections.by_path(file), Wanted())
     file.write_text(config("https://127.0.0.1:1", {"exec": program}))
     with pytest.raises(Unusable, match="come from a program"):
-        connecting.by_path(file)
+        connections.by_path(file)
     with pytest.raises(Unusable, match="come from a program"):
         credentials.api_of(refused)
     assert not ran.exists()
-    allowed = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
+    allowed = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
     credentials.api_of(allowed)
     assert ran.exists()
     ran.unlink()
@@ -211,18 +211,18 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     assert not ran.exists()
 
     Cluster.objects.filter(pk=allowed.pk).update(reference={**signed, "programs": True}, keep_days=3)
-    again = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
+    again = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
     assert (again.pk, again.keep_days, again.reference) == (allowed.pk, 3, signed)
     with pytest.raises(Refused):
-        connecting.connect("terminal", connecting.by_path(other, programs_for="terminal"), Wanted())
+        connections.connect("terminal", connections.by_path(other, programs_for="terminal"), Wanted())
     settings.CREDENTIALS_KEYS = ["n" * 32]
     with pytest.raises(Unusable, match="not valid"):
         credentials.api_of(again)
     settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
     settings.SECRET_KEY = "another"
-    again = connecting.connect("terminal", connecting.by_path(file, programs_for="terminal"), Wanted())
+    again = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
     settings.CREDENTIALS_KEYS = [OLD_KEY, KEY]
-    connecting.renew_secrets()
+    connections.renew_secrets()
     settings.CREDENTIALS_KEYS = [OLD_KEY]
     credentials.api_of(Cluster.objects.get(pk=again.pk))
     assert ran.exists()
@@ -247,7 +247,7 @@ def test_a_file_that_somebody_uploaded_is_no_kubeconfig(
     real = tmp_path / "real" / "uploads" / "0"
     for path in (file, tmp_path / "link", real, tmp_path / "data" / ".." / "data" / "uploads" / "0", outside):
         with pytest.raises(Unusable, match="among the uploads"):
-            connecting.by_path(path)
+            connections.by_path(path)
         assert ran("connect", "--name=prod", "--unchecked", f"--kubeconfig={path}")[0] == 2
         assert "among the uploads" in capsys.readouterr().err
     assert not Cluster.objects.exists()
@@ -263,7 +263,7 @@ def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator
     assert ran("connect", "--name=prod", "--by-path", "--unchecked", f"--kubeconfig={outside}")[0] == 2
     assert "CAUSELINE_KUBECONFIG_DIRS" in capsys.readouterr().err
     inside.write_text(config("https://127.0.0.1:1"))
-    cluster = connecting.connect("prod", connecting.by_path(inside), Wanted())
+    cluster = connections.connect("prod", connections.by_path(inside), Wanted())
     credentials.api_of(cluster).close()
     (tmp_path / "token").write_text(SECRET)
     inside.write_text(config("https://127.0.0.1:1", {"tokenFile": "../token"}))
@@ -275,7 +275,7 @@ def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator
         credentials.api_of(Cluster.objects.get())
     for path in ("/dev/zero", "/proc/self/environ", f"{tmp_path}/allowed", f"{tmp_path}/allowed/none"):
         with pytest.raises(Unusable):
-            connecting.by_path(Path(path))
+            connections.by_path(Path(path))
 
 
 def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, server: Server) -> None:
@@ -289,7 +289,7 @@ def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, ser
     harmless = Path(f"{tmp_path}/a:{harmful}")
     harmless.parent.mkdir(parents=True)
     harmless.write_text(config(server.url))
-    api = credentials.api_of(connecting.connect("prod", connecting.by_path(harmless), Wanted()))
+    api = credentials.api_of(connections.connect("prod", connections.by_path(harmless), Wanted()))
     assert json.loads(api.get("/version"))["gitVersion"] == "v1.34.1" and not ran_it.exists()
     assert ran("connect", "--name=stored", f"--kubeconfig={harmless}")[0] == 0 and not ran_it.exists()
 
@@ -301,7 +301,7 @@ def test_a_file_is_checked_on_every_load(
     settings.KUBECONFIG_DIRS = (tmp_path,)
     file, ran_it = tmp_path / "kubeconfig", tmp_path / "ran"
     file.write_text(config(server.url))
-    api = credentials.api_of(connecting.connect("prod", connecting.by_path(file), Wanted()))
+    api = credentials.api_of(connections.connect("prod", connections.by_path(file), Wanted()))
     api.get("/version")
     program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(ran_it)]}
     outside = tmp_path.parent / f"{tmp_path.name}-secret"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from collectors.formats.stream.intake import Lost
+from collectors.formats.stream.limits import Lost
 
 PIECE = 1024 * 1024  # bytes that are handed on at a time, at most
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.watch.decoding import Bookmark, Malformed, Reading, key_in, key_of, page_of
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
-from collectors.watch.reading import Bookmark, Malformed, Reading, key_in, key_of, page_of
 from collectors.watch.resources import Resource
 from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry

@@ -14,6 +14,8 @@ import orjson
 from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+_SALT = "collectors.watch.programs"  # of the signatures in the database; another one would invalidate them
+
 
 def permission(cluster: str, reference: dict[str, Any]) -> str:
     """Return the signature that lets the programs of this kubeconfig run for the cluster of this name."""
@@ -50,7 +52,7 @@ def _signature(cluster: str, reference: dict[str, Any], key: str) -> str:
         str(path.parent.resolve() / path.name),
         reference.get("context"),
     ]
-    return salted_hmac("collectors.watch.programs", orjson.dumps(signed), secret=key, algorithm="sha256").hexdigest()
+    return salted_hmac(_SALT, orjson.dumps(signed), secret=key, algorithm="sha256").hexdigest()
 
 
 def _keys() -> list[str]:

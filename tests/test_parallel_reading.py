@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.formats import Skipped, read, sharing
+from collectors.formats import Skipped, parallel, read
 from collectors.formats.stream import Block
 from tests.events import event, pod
 from tests.recordings import SAMPLE
@@ -16,7 +16,7 @@ from timeline.core.entries import Entry, Mark
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "ALONE", 0)
+    monkeypatch.setattr(parallel, "ALONE", 0)
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
@@ -26,13 +26,13 @@ def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
 def test_both_read_the_same() -> None:
     helpers = []
 
-    class Spied(sharing._Helper):
+    class Spied(parallel._Helper):
         def takes(self, block: Block) -> bool:
             helpers.append(super().takes(block))
             return helpers[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sharing, "_Helper", Spied)
+        patch.setattr(parallel, "_Helper", Spied)
         together = items_of(SAMPLE, 2)
     assert any(helpers)
     assert together == items_of(SAMPLE, 1)
@@ -61,7 +61,7 @@ def test_a_kind_that_one_line_tells_names_the_resource_on_all(tmp_path: Path) ->
 
 
 def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Mortal(sharing._Helper):
+    class Mortal(parallel._Helper):
         blocks = 0
 
         def takes(self, block: Block) -> bool:
@@ -70,19 +70,19 @@ def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyP
                 os.kill(self._process.pid, signal.SIGKILL)
             return super().takes(block)
 
-    monkeypatch.setattr(sharing, "_Helper", Mortal)
+    monkeypatch.setattr(parallel, "_Helper", Mortal)
     assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
 
 
 def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPatch) -> None:
     helpers = []
 
-    class Seen(sharing._Helper):
+    class Seen(parallel._Helper):
         def close(self) -> None:
             super().close()
             helpers.append(self._process)
 
-    monkeypatch.setattr(sharing, "_Helper", Seen)
+    monkeypatch.setattr(parallel, "_Helper", Seen)
     items = iter(read([(SAMPLE, "log")], bodies=False, processes=2))
     for _, _ in zip(range(400), items, strict=False):
         pass

@@ -12,7 +12,7 @@ import pytest
 
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
-from collectors.replay.laps import Laps
+from collectors.replay.loop import Laps
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import microseconds, moment
 from timeline.kinds import seconds

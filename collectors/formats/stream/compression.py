@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import zstandard
 
-from collectors.formats.stream.content import PIECE, Content
-from collectors.formats.stream.intake import Intake, Lost
+from collectors.formats.stream.byte_stream import PIECE, Content
+from collectors.formats.stream.limits import Intake, Lost
 
 Unpack = Callable[[Content], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
 # A decoder that meets damage gives nothing of the step it is in, so steps are small: what stood before is kept.

@@ -1,9 +1,11 @@
 """Builds a release of the last commit into dist/: wheel, sdist, SBOM, and a file with the SHA-256 of each."""
 
 import hashlib
+import io
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,7 +51,9 @@ def main() -> None:
         )
     made = datetime.fromtimestamp(int(_git("log", "-1", "--format=%ct")), UTC)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(f"git archive HEAD | tar -x -C {folder}", cwd=ROOT, shell=True, check=True)
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tree:
+            tree.extractall(folder, filter="data")
         for file in build(Path(folder), dist, made):
             print(file.relative_to(ROOT))
 

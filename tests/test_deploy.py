@@ -349,6 +349,14 @@ def test_every_image_and_action_is_pinned() -> None:
         assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in actions), actions
 
 
+def test_the_workflow_runs_what_a_contributor_runs() -> None:
+    workflow = yaml.load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"), yaml.BaseLoader)
+    assert workflow["permissions"] == {"contents": "read"}
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
 def test_the_image_says_the_version_that_it_is_built_with() -> None:
     (labels,) = dockerfile("LABEL", final_stage())
     assert "org.opencontainers.image.version=$VERSION" in labels

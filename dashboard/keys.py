@@ -1,4 +1,5 @@
-"""Secrets that Causeline makes itself, each in a file of the data directory that only its owner can read."""
+"""This module keeps the secrets that Causeline creates itself, each in a file of the data directory that only its
+owner can read."""
 
 import os
 import secrets
@@ -6,9 +7,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+AT_LEAST = 32  # characters of a secret that is hard to guess
+
 
 def kept(data_dir: Path, name: str) -> str:
-    """Return the secret in this file of the data directory. The file is made where there is none."""
+    """Return the secret in this file of the data directory. The file is created if there is none."""
     file = data_dir / name
     if not file.exists():
         descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600

@@ -1,5 +1,6 @@
-"""Django's settings. Every variable read here stands in docs/settings.md; a test holds the two together."""
+"""Django's settings. The variables that they come from are declared in `dashboard/environment/declarations.py`."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
@@ -8,30 +9,32 @@ from dashboard import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-DEBUG = environment.flag("CAUSELINE_DEBUG", False)
-SECRET_KEY = environment.secret_key()
-CREDENTIALS_KEYS = environment.credentials_keys()
-ALLOWED_HOSTS = environment.words("CAUSELINE_HOSTS", "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = environment.words("CAUSELINE_ORIGINS", "")
-LOGIN_REQUIRED = environment.login() == "on"
-TOKEN_REQUIRED = environment.login() == "token"
-PORT = environment.number("CAUSELINE_PORT", 0, 0, 65535)
-HTTPS = environment.flag("CAUSELINE_HTTPS", False)
-PROXIES = environment.networks("CAUSELINE_PROXIES", "")
-DATA_DIR = Path(environment.text("CAUSELINE_DATA_DIR", str(Path.home() / ".local/share/causeline"))).absolute()
-UPLOAD_DIR = DATA_DIR / "uploads"
-KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *environment.folders("CAUSELINE_KUBECONFIG_DIRS", ""))
-UPLOAD_LIMIT_BYTES = environment.number("CAUSELINE_UPLOAD_LIMIT_BYTES", 4 * 1024**3, 1, 10**15)
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # of JSON and forms, which are parsed whole
-UPLOAD_PATIENCE = environment.hours("CAUSELINE_UPLOAD_PATIENCE_HOURS", 24)
-LIMITS = environment.limits()
-KEEP_DAYS = environment.keep_days()
-KEEP_BYTES = environment.keep_bytes()
-LIVE_MEMORY = environment.hours("CAUSELINE_LIVE_MEMORY_HOURS", 6)
+variables = environment.read()
 environment.rule_settings()
 environment.redaction()
-LEASE_SECONDS = environment.number("CAUSELINE_LEASE_SECONDS", 8, 3, 60)
-LOG_LEVEL = environment.choice("CAUSELINE_LOG_LEVEL", "INFO", environment.LOG_LEVELS)
+
+DEBUG = variables.debug
+SECRET_KEY = variables.secret_key
+CREDENTIALS_KEYS = variables.credentials_key
+ALLOWED_HOSTS = variables.hosts
+CSRF_TRUSTED_ORIGINS = variables.origins
+LOGIN_REQUIRED = variables.login == "on"
+TOKEN_REQUIRED = variables.login == "token"
+PORT = variables.port
+HTTPS = variables.https
+PROXIES = variables.proxies
+DATA_DIR = variables.data_dir
+UPLOAD_DIR = DATA_DIR / "uploads"
+KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
+UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # of JSON and forms, which are parsed whole
+UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
+LIMITS = environment.limits()
+KEEP_DAYS = variables.keep_days
+KEEP_BYTES = variables.keep_bytes
+LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
+LEASE_SECONDS = variables.lease_seconds
+LOG_LEVEL = variables.log_level
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -92,10 +95,10 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-DATABASES = {"default": environment.database(environment.text("DATABASE_URL"))}
+DATABASES = {"default": variables.database_url}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CELERY_BROKER_URL = environment.broker(environment.text("REDIS_URL"))
+CELERY_BROKER_URL = variables.redis_url
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

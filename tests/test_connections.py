@@ -318,11 +318,11 @@ def test_a_file_is_checked_on_every_load(
 
 def test_a_setting_of_folders_holds_whole_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAUSELINE_KUBECONFIG_DIRS", "/etc/causeline, ~/.kube")
-    assert environment.folders("CAUSELINE_KUBECONFIG_DIRS", "") == [Path("/etc/causeline"), Path.home() / ".kube"]
+    assert environment.read().kubeconfig_dirs == [Path("/etc/causeline"), Path.home() / ".kube"]
     for given in ("kube", "./kube", "/a,kube", "~nobody-of-this-name/kube"):
         monkeypatch.setenv("CAUSELINE_KUBECONFIG_DIRS", given)
         with pytest.raises(environment.SettingError, match="CAUSELINE_KUBECONFIG_DIRS"):
-            environment.folders("CAUSELINE_KUBECONFIG_DIRS", "")
+            environment.read()
 
 
 def test_the_page_shows_contexts_and_answers_first_and_connects_then(client: Client, server: Server) -> None:

@@ -10,22 +10,22 @@ import pytest
 from django.views.debug import get_default_exception_reporter_filter
 from pytest_django import Settings
 
-import dashboard.settings  # noqa: F401
 from dashboard import environment
-from dashboard.environment import SettingError
+from dashboard.environment import SettingError, addresses
+from dashboard.environment.declarations import HOURS_AT_MOST, KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST
+from tests import variables
 from tests.variables import ROOT
 from timeline import models
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings as thresholds
 
-NUMBERS = dict(environment.ranges)  # which importing the settings has filled
+NUMBERS = variables.ranges()
 
 
 def read_anew(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    """The functions of the environment that read this variable, as a start runs them."""
+    """Read the settings with this variable, as a start does."""
     monkeypatch.setenv(name, value)
-    least, most = environment.ranges[name]
-    environment.number(name, least, least, most)
+    environment.read()
 
 
 @pytest.mark.parametrize("name", sorted(NUMBERS))
@@ -33,21 +33,20 @@ def test_a_number_is_taken_to_its_ends_and_refused_beyond(name: str, monkeypatch
     least, most = NUMBERS[name]
     for value in (least, most):
         read_anew(monkeypatch, name, str(value))
-    for wrong in (least - 1, most + 1, -(10**9), 10**30, "nan", "inf", "1.5", "many", "9" * 5_000):
+    for wrong in (least - 1, most + 1, -(10**9), 10**30, "nan", "inf", "1.5", "1.0", "many", "9" * 5_000):
         with pytest.raises(SettingError, match=rf"{name} is .*; write a whole number from {least} to {most}\.") as told:
             read_anew(monkeypatch, name, str(wrong))
         assert len(str(told.value)) < 250
 
 
 def test_every_time_that_is_computed_from_a_number_can_be_computed() -> None:
-    longest = timedelta(days=environment.KEEP_DAYS_AT_MOST)
-    assert environment.ranges["CAUSELINE_UPLOAD_PATIENCE_HOURS"][1] * timedelta(hours=1) < longest
-    assert environment.ranges["CAUSELINE_LIVE_MEMORY_HOURS"][1] * timedelta(hours=1) < longest
+    longest = timedelta(days=KEEP_DAYS_AT_MOST)
+    assert NUMBERS["CAUSELINE_UPLOAD_PATIENCE_HOURS"][1] * timedelta(hours=1) < longest
+    assert NUMBERS["CAUSELINE_LIVE_MEMORY_HOURS"][1] * timedelta(hours=1) <= HOURS_AT_MOST * timedelta(hours=1)
 
 
 def test_a_cluster_may_keep_what_the_settings_may() -> None:
-    kept = models.KEEP_DAYS_AT_MOST, models.KEEP_BYTES_AT_MOST
-    assert kept == (environment.KEEP_DAYS_AT_MOST, environment.KEEP_BYTES_AT_MOST)
+    assert (models.KEEP_DAYS_AT_MOST, models.KEEP_BYTES_AT_MOST) == (KEEP_DAYS_AT_MOST, KEEP_BYTES_AT_MOST)
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "-1", "1e9", "1e300", "soon"])
@@ -104,12 +103,11 @@ def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, told: st
         "geheim:5432",
         "mysql://u:geheim@h/d",
         "u:geheim@h/d",
-        "",
     ],
 )
-def test_an_address_that_cannot_be_is_refused_without_showing_it(address: str) -> None:
+def test_an_address_that_cannot_be_is_refused_without_showing_it(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match=r"^DATABASE_URL ") as told:
-        environment.database(address)
+        read_anew(monkeypatch, "DATABASE_URL", address)
     assert "gehe" not in str(told.value)
     assert told.value.__cause__ is None and told.value.__context__ is None
 
@@ -118,16 +116,15 @@ def test_an_address_that_can_be_is_understood() -> None:
     found = environment.database("postgresql://u:a%2Fb%40c@db.example:6543/causeline?sslmode=require")
     assert (found["PASSWORD"], found["PORT"], found["OPTIONS"]) == ("a/b@c", "6543", {"sslmode": "require"})
     assert environment.database("postgresql:///d?host=/run&port=7000")["PORT"] == "7000"
-    assert environment.broker("redis://:a@[::1]:6379/0") == "redis://:a@[::1]:6379/0"
+    assert addresses.broker("redis://:a@[::1]:6379/0") == "redis://:a@[::1]:6379/0"
 
 
 def test_proxies_are_addresses_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAUSELINE_PROXIES", "127.0.0.1, 10.0.0.0/8,2001:db8::/32")
-    assert environment.networks("CAUSELINE_PROXIES", "") == ["127.0.0.1/32", "10.0.0.0/8", "2001:db8::/32"]
+    assert environment.read().proxies == ["127.0.0.1/32", "10.0.0.0/8", "2001:db8::/32"]
     for wrong in ("*", "proxy.example", "10.0.0.1/8", "10.0.0.0/99"):
-        monkeypatch.setenv("CAUSELINE_PROXIES", wrong)
         with pytest.raises(SettingError, match=r"CAUSELINE_PROXIES has .* which is neither an address nor a network"):
-            environment.networks("CAUSELINE_PROXIES", "")
+            read_anew(monkeypatch, "CAUSELINE_PROXIES", wrong)
 
 
 def test_a_file_of_a_secret_has_to_hold_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -135,16 +132,54 @@ def test_a_file_of_a_secret_has_to_hold_one(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("CAUSELINE_SECRET_KEY")
     monkeypatch.setenv("CAUSELINE_SECRET_KEY_FILE", str(file))
     file.write_text("k" * 32 + "\n")
-    assert environment.secret_key() == "k" * 32
+    assert environment.read().secret_key == "k" * 32
     file.write_text(" \n")
     with pytest.raises(SettingError, match="CAUSELINE_SECRET_KEY is not set"):
-        environment.secret_key()
+        environment.read()
     file.write_bytes(b"\xff\xfe" * 20)
     with pytest.raises(SettingError, match="which is not text in UTF-8"):
-        environment.secret_key()
+        environment.read()
 
 
 def test_the_error_page_shows_no_password_of_an_address(settings: Settings) -> None:
     settings.CELERY_BROKER_URL = "redis://:a-password-of-the-broker@127.0.0.1:1/0"
     shown = get_default_exception_reporter_filter().get_safe_settings()
     assert "CELERY_BROKER_URL" in shown and "a-password-of-the-broker" not in str(shown)
+
+
+def test_commands_that_read_no_settings_do_not_import_pydantic() -> None:
+    code = (
+        "import sys, dashboard.cli.__main__ as c; c.main(['rules']); c.main(['analyze', '/dev/null']);"
+        "sys.exit(bool({'django', 'pydantic', 'structlog', 'prometheus_client'} & sys.modules.keys()))"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CAUSELINE_")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("variable", variables.settings().values(), ids=lambda variable: variable.name)
+def test_an_empty_variable_counts_as_one_that_is_not_set(
+    variable: variables.Variable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable.name, "")
+    if variable.required:
+        with pytest.raises(SettingError, match=f"^{variable.name} is not set"):
+            environment.read()
+    else:
+        environment.read()
+
+
+def test_the_value_of_a_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY", "REDIS_URL", "DATABASE_URL"):
+        with monkeypatch.context() as patch, pytest.raises(SettingError, match=f"^{name} ") as told:
+            read_anew(patch, name, "planted")
+        assert "planted" not in str(told.value) and told.value.__context__ is None
+
+
+def test_the_settings_do_not_print_their_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {"CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY", "CAUSELINE_TOKEN"}
+    for name in secrets:
+        monkeypatch.setenv(name, f"planted-{name}" + "x" * 32)
+    for name, scheme in (("DATABASE_URL", "postgresql"), ("REDIS_URL", "redis")):
+        monkeypatch.setenv(name, f"{scheme}://user:planted@host:5/d")
+    assert "planted" not in repr(environment.read())

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-import dashboard.settings  # noqa: F401 (what it reads has a range then)
-from dashboard import environment
 from tests import variables
 from tests.variables import ROOT, Variable
 from timeline.judge import rulebook
@@ -46,15 +44,20 @@ def test_the_documented_default_is_the_one_in_the_code(variable: Variable) -> No
         assert default not in {"required", "empty"}
 
 
-@pytest.mark.parametrize("name", sorted(environment.ranges))
+@pytest.mark.parametrize("name", sorted(variables.ranges()))
 def test_the_range_of_each_number_is_documented(name: str) -> None:
-    least, most = environment.ranges[name]
+    least, most = variables.ranges()[name]
     assert f"From {least} to {most}" in table("Causeline")[name][1]
+
+
+@pytest.mark.parametrize("variable", variables.settings().values(), ids=lambda variable: variable.name)
+def test_the_documented_meaning_is_the_one_of_the_declaration(variable: Variable) -> None:
+    assert table("Causeline")[variable.name][1] == variable.meaning
 
 
 def test_each_number_has_a_range() -> None:
     numbers = {name for name, each in variables.settings().items() if re.fullmatch(r"\d+", each.default or "")}
-    assert numbers and numbers <= set(environment.ranges)
+    assert numbers and numbers <= set(variables.ranges())
 
 
 def test_what_compose_asks_for_is_documented_with_its_default() -> None:
@@ -96,8 +99,8 @@ def test_the_servers_take_thresholds_from_the_environment(given: str, told: str)
 def test_every_limit_on_what_is_read_is_told_where_formats_are() -> None:
     formats = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     limits = re.compile(r"CAUSELINE_[A-Z]+_LIMIT(?:_BYTES)?")
-    code = (ROOT / "dashboard/environment.py").read_text(encoding="utf-8")
-    assert set(limits.findall(formats)) == set(limits.findall(code)) - {"CAUSELINE_UPLOAD_LIMIT_BYTES"}
+    declared = {name for name in variables.settings() if limits.fullmatch(name)}
+    assert set(limits.findall(formats)) == declared - {"CAUSELINE_UPLOAD_LIMIT_BYTES"}
 
 
 def test_the_tables_are_found() -> None:

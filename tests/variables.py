@@ -1,24 +1,16 @@
-"""Finds the environment variables that Causeline's own code reads, by reading the code."""
+"""This module lists the environment variables that Causeline reads: the declared ones, and what other code reads."""
 
 import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dashboard.environment.declarations import Settings
+from dashboard.environment.sources import range_of, variable_of
+
 ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"CAUSELINE_\w+|DATABASE_URL|REDIS_URL")
-READERS = {
-    "text",
-    "flag",
-    "number",
-    "choice",
-    "hours",
-    "networks",
-    "words",
-    "folders",
-    "get",
-    "getenv",
-}  # of dashboard.environment, os.environ and os
+READERS = {"text", "get", "getenv"}  # of dashboard.environment, os.environ and os
 
 
 @dataclass(frozen=True)
@@ -27,6 +19,8 @@ class Variable:
     required: bool
     default: str | None
     """As one would write it into the environment; None when it is computed from something else."""
+    meaning: str = ""
+    """The sentence of a declared setting."""
 
 
 def constant(node: ast.expr) -> object:
@@ -59,13 +53,23 @@ def variables_in(path: Path) -> list[Variable]:
 
 
 def settings() -> dict[str, Variable]:
-    """What settings.py reads, itself or by dashboard/environment.py, by name."""
-    modules = [ROOT / "dashboard/settings.py", ROOT / "dashboard/environment.py"]
-    return {variable.name: variable for module in modules for variable in variables_in(module)}
+    """Return what `dashboard/environment/declarations.py` declares, by name."""
+    declared = {}
+    for field_name, field in Settings.model_fields.items():
+        name = variable_of(field_name, field)
+        default = None if field.is_required() else str(field.default)
+        declared[name] = Variable(name, field.is_required(), default, field.description or "")
+    return declared
+
+
+def ranges() -> dict[str, tuple[int, int]]:
+    """Return the least and the most of each declared number, by variable."""
+    found = {variable_of(name, field): range_of(field) for name, field in Settings.model_fields.items()}
+    return {name: bounds for name, bounds in found.items() if bounds}
 
 
 def elsewhere() -> set[str]:
-    """What any other module of the three packages reads."""
+    """Return the names of what any module of the three packages reads by itself."""
     packages = [ROOT / name for name in ("collectors", "dashboard", "timeline")]
     modules = [module for package in packages for module in package.rglob("*.py")]
     return {variable.name for module in modules for variable in variables_in(module) if OURS.fullmatch(variable.name)}

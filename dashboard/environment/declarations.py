@@ -1,0 +1,280 @@
+"""This module declares every setting once: its type, range, default and its sentence in docs/settings.md.
+
+A field `keep_days` is the variable `CAUSELINE_KEEP_DAYS`. The classes are divided by who reads them: a command that
+judges files needs neither a key nor a database.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from collectors.formats.stream import Limits
+from dashboard.environment.parsing import (
+    Broker,
+    Database,
+    Flag,
+    Folder,
+    Folders,
+    Key,
+    Keys,
+    Login,
+    Networks,
+    Patterns,
+    Whole,
+    Words,
+    one_of,
+)
+from dashboard.environment.sources import Environment, written
+
+KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
+KEEP_BYTES_AT_MOST = 10**18
+HOURS_AT_MOST = 87_600  # ten years
+_LIMITS = Limits()
+
+
+class Reading(Environment):
+    """How much of a recording is read, and what is redacted."""
+
+    line_limit_bytes: Whole = Field(
+        _LIMITS.line_bytes,
+        ge=1,
+        le=1024**3,
+        description=(
+            "The longest line of a recording, or object in it, in bytes. A longer one is skipped, counted and "
+            "shown; a worker needs a few times this much memory. From 1 to 1073741824."
+        ),
+    )
+    content_limit_bytes: Whole = Field(
+        _LIMITS.content_bytes,
+        ge=1,
+        le=10**18,
+        description=(
+            "How many bytes may come out of the compressed files and archives of one recording. The rest is not "
+            "read, and the recording says so. From 1 to 1000000000000000000."
+        ),
+    )
+    ratio_limit: Whole = Field(
+        _LIMITS.ratio,
+        ge=1,
+        le=10**9,
+        description=(
+            "How many times its own size a compressed file may unpack to, once more than 4 GiB came out of it. "
+            "The rest is not read, and the recording says so. From 1 to 1000000000."
+        ),
+    )
+    member_limit: Whole = Field(
+        _LIMITS.members,
+        ge=1,
+        le=10**9,
+        description=(
+            "How many files one recording may have, in folders and archives; folders in archives count. Further "
+            "files are not read, and the recording says so. From 1 to 1000000000."
+        ),
+    )
+    depth_limit: Whole = Field(
+        _LIMITS.depth,
+        ge=1,
+        le=250,
+        description=(
+            "How deeply the JSON of a stored object may be nested. A deeper one is skipped, counted and shown. "
+            "From 1 to 250."
+        ),
+    )
+    object_limit: Whole = Field(
+        _LIMITS.objects,
+        ge=1,
+        le=10**9,
+        description=(
+            "How many objects one recording may contain. Reading stops there, and the recording says so. From 1 "
+            "to 1000000000."
+        ),
+    )
+    redact: Annotated[str, one_of("normal", "strict")] = Field(
+        written("normal"),
+        description=(
+            "`strict` stores facts and no objects: findings stay the same, and the pages of objects show neither "
+            "YAML nor differences ([more](redaction.md#keep-no-objects-at-all))."
+        ),
+    )
+    redact_patterns: Patterns = Field(
+        written(""),
+        description=(
+            "Regular expressions of credentials of your own, one on each line, which are redacted besides all "
+            "that Causeline knows ([more](redaction.md#patterns-of-your-own)). Each repetition needs an upper "
+            "bound."
+        ),
+    )
+
+
+class Settings(Reading):
+    """All settings of the processes that serve."""
+
+    secret_key: Key = Field(
+        repr=False,
+        description=(
+            "A long random text of at least 32 characters that signs sessions and links: `openssl rand -hex 32`. "
+            "A new one signs everyone out."
+        ),
+    )
+    credentials_key: Keys = Field(
+        written(""),
+        repr=False,
+        description=(
+            "The key that encrypts the credentials of connected clusters: a random text of at least 32 "
+            "characters, `openssl rand -hex 32`. Several keys are separated by commas: the first one encrypts, "
+            "all of them decrypt ([how to change it](how-to/run-it-in-production.md#keys)). Without a key, "
+            "clusters can be connected by path or in-cluster only."
+        ),
+    )
+    database_url: Database = Field(
+        repr=False,
+        validation_alias="DATABASE_URL",
+        description=(
+            "PostgreSQL 18: `postgresql://user:password@host:5432/name`. Options such as `?sslmode=require` are "
+            "passed on; `?host=/folder` names the folder of a socket. In a password, the characters `/ ? # @ [ %` "
+            "are written as `%2F %3F %23 %40 %5B %25`."
+        ),
+    )
+    redis_url: Broker = Field(
+        repr=False,
+        validation_alias="REDIS_URL",
+        description="Valkey or Redis, which hands tasks to workers: `redis://:password@host:6379/0`.",
+    )
+    login: Login = Field(
+        written("on"),
+        description=(
+            "How people sign in. `on`: with accounts. `token`, or `off`: there are no accounts, and whoever has "
+            "the start-up token is let in as an administrator. `open`: nobody signs in, so whoever reaches the "
+            "address can read and change everything. `causeline up` and `causeline demo` set `token` while they "
+            "listen on this machine alone, unless the variable is `on`; they set `open` only with `--no-token`, "
+            "and they require accounts elsewhere."
+        ),
+    )
+    token: str = Field(
+        written(""),
+        repr=False,
+        description=(
+            "The start-up token, at least 32 characters. If it is empty, the web process takes the one in the "
+            "file `token` of the data directory, and creates that file, readable for its owner alone, if there is "
+            "none. A new token ends all sessions that began with the old one."
+        ),
+    )
+    data_dir: Folder = Field(
+        written("~/.local/share/causeline"),
+        description=(
+            "Folder for uploads, and for the servers that Causeline starts itself. Web and workers on different "
+            "machines must share it."
+        ),
+    )
+    hosts: Words = Field(
+        written("localhost,127.0.0.1,[::1]"),
+        description=(
+            "Names under which browsers reach Causeline, separated by commas; a request for any other is refused. "
+            "Keep `127.0.0.1` for the image's health check."
+        ),
+    )
+    origins: Words = Field(
+        written(""),
+        description=(
+            "Origins that may send forms and open WebSockets besides the address of the page itself, separated by "
+            "commas, such as `https://causeline.example.org`. Needed behind a proxy that changes the host name."
+        ),
+    )
+    https: Flag = Field(
+        written("off"),
+        description=(
+            "Set it to `on` behind a proxy that ends TLS and sets `X-Forwarded-Proto`: cookies go over HTTPS "
+            "only, plain requests are redirected, and browsers are told to remember that."
+        ),
+    )
+    proxies: Networks = Field(
+        written(""),
+        description=(
+            "Addresses or networks of the proxies in front of Causeline, separated by commas, such as "
+            "`127.0.0.1,10.0.0.0/8`. `X-Forwarded-For` is believed only from these. Without it, everybody behind "
+            "a proxy has the proxy's address: failures to sign in are then counted by name alone, and the log "
+            "shows no other address."
+        ),
+    )
+    port: Whole = Field(
+        0,
+        ge=0,
+        le=65_535,
+        description=(
+            "The port that browsers use, needed where several instances are reached under one host name. Browsers "
+            "send cookies to all ports of a host, so the names of Causeline's cookies then end in the port. "
+            "`causeline up` and `causeline demo` set it. From 0 to 65535; 0 leaves the port out."
+        ),
+    )
+    kubeconfig_dirs: Folders = Field(
+        written(""),
+        description=(
+            "Folders from which kubeconfigs that are connected with `--by-path`, and the files that they name, "
+            "may be read, besides `kubeconfigs` in the data folder: absolute paths, separated by commas. Links "
+            "are followed before the folders are compared, and uploads are never read. The value has to be the "
+            "same for web, workers and the command line."
+        ),
+    )
+    upload_limit_bytes: Whole = Field(
+        4 * 1024**3,
+        ge=1,
+        le=10**15,
+        description=(
+            "The largest recording that may be uploaded, in bytes; several files count together. From 1 to "
+            "1000000000000000."
+        ),
+    )
+    upload_patience_hours: Whole = Field(
+        24,
+        ge=1,
+        le=HOURS_AT_MOST,
+        description=(
+            "How long an interrupted upload is kept so that it can be resumed, in hours since its last byte "
+            "arrived. From 1 to 87600."
+        ),
+    )
+    keep_days: Whole = Field(
+        14,
+        ge=1,
+        le=KEEP_DAYS_AT_MOST,
+        description=(
+            "How long the observations of live sources are kept, in days, unless a cluster has its own value. "
+            "From 1 to 36500, and the same for a cluster."
+        ),
+    )
+    keep_bytes: Whole = Field(
+        0,
+        ge=0,
+        le=KEEP_BYTES_AT_MOST,
+        description=(
+            "How many bytes the entries of a cluster may take in the database, unless the cluster has its own "
+            "value; the oldest are deleted first, a table at a time. From 0 to 1000000000000000000; 0 sets no "
+            "limit."
+        ),
+    )
+    live_memory_hours: Whole = Field(
+        6,
+        ge=1,
+        le=HOURS_AT_MOST,
+        description=(
+            "How long a worker keeps deleted objects of a live source in memory, in hours. Objects that ended "
+            "earlier stay in the database and are not judged again. From 1 to 87600."
+        ),
+    )
+    lease_seconds: Whole = Field(
+        8,
+        ge=3,
+        le=60,
+        description=(
+            "After how many seconds without a sign of life from a worker other workers take over the clusters "
+            "that it watches. The value has to be the same for all workers. From 3 to 60."
+        ),
+    )
+    log_level: Annotated[str, one_of("DEBUG", "INFO", "WARNING", "ERROR")] = Field(
+        written("INFO"),
+        description="`DEBUG`, `INFO`, `WARNING` or `ERROR`.",
+    )
+    debug: Flag = Field(
+        written("off"),
+        description="`on` shows tracebacks, with settings and data in them, in the browser; for development only.",
+    )

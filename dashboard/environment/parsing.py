@@ -1,0 +1,118 @@
+"""The types of the settings: how the text of a variable becomes a value, and what an error says.
+
+Each function takes the text of a variable. Its ValueError ends the sentence that begins with the variable's name.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from collectors.redaction.policy import PatternError, checked
+from dashboard import keys
+from dashboard.environment import addresses
+from dashboard.environment.variables import NO, YES, login
+
+
+def _flag(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    if (word := given.lower()) in YES | NO:
+        return word in YES
+    raise ValueError(f"is {given[:40]!r}; write on or off.")
+
+
+def _words(given: str) -> list[str]:
+    return [word.strip() for word in given.split(",") if word.strip()]
+
+
+def _networks(given: str) -> list[str]:
+    found = []
+    for word in _words(given):
+        try:
+            found.append(str(ipaddress.ip_network(word)))
+        except ValueError:
+            raise ValueError(
+                f"has {word[:60]!r}, which is neither an address nor a network such as 10.0.0.0/8."
+            ) from None
+    return found
+
+
+def _folders(given: str) -> list[Path]:
+    try:
+        found = [Path(word).expanduser() for word in _words(given)]
+    except RuntimeError:
+        raise ValueError("names a home folder that is not known; write whole paths, from / on.") from None
+    for folder in found:
+        if not folder.is_absolute():
+            raise ValueError(f"names {folder}; write whole paths, from / on, separated by commas.")
+    return found
+
+
+def _folder(given: str) -> Path:
+    return Path(given).expanduser().absolute()
+
+
+def _key(given: str) -> str:
+    if len(given) < keys.AT_LEAST:
+        raise ValueError(
+            f"has {len(given)} characters; it needs at least {keys.AT_LEAST}. `openssl rand -hex 32` makes a good one."
+        )
+    return given
+
+
+def _optional_key(given: str) -> str:
+    return _key(given) if given else ""
+
+
+def _keys(given: str) -> list[str]:
+    found = _words(given)
+    if any(len(key) < keys.AT_LEAST for key in found):
+        raise ValueError(
+            f"has a key with less than {keys.AT_LEAST} characters; `openssl rand -hex 32` makes a good one."
+        )
+    return found
+
+
+def _patterns(given: str) -> list[str]:
+    lines = [line.strip() for line in given.splitlines()]
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    for pattern in patterns:
+        try:
+            checked(pattern)
+        except PatternError as error:
+            raise ValueError(f"has a pattern that cannot be used: {pattern[:80]}: {error}.") from None
+    return patterns
+
+
+def one_of(*choices: str) -> BeforeValidator:
+    """Return a validator that accepts one of these words, in capitals or not, and returns it as written here."""
+
+    def choose(given: str) -> str:
+        return _chosen(given, choices)
+
+    return BeforeValidator(choose)
+
+
+def _chosen(given: str, choices: Sequence[str]) -> str:
+    for choice in choices:
+        if given.upper() == choice.upper():
+            return choice
+    raise ValueError(f"is {given[:40]!r}; write one of {', '.join(choices)}.")
+
+
+Whole = Annotated[int, BeforeValidator(int)]  # pydantic's own parser takes 1.0, too
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Words = Annotated[list[str], BeforeValidator(_words)]
+Networks = Annotated[list[str], BeforeValidator(_networks)]
+Folders = Annotated[list[Path], BeforeValidator(_folders)]
+Folder = Annotated[Path, BeforeValidator(_folder)]
+Key = Annotated[str, BeforeValidator(_key)]
+OptionalKey = Annotated[str, BeforeValidator(_optional_key)]
+Keys = Annotated[list[str], BeforeValidator(_keys)]
+Patterns = Annotated[list[str], BeforeValidator(_patterns)]
+Login = Annotated[str, BeforeValidator(login)]
+Database = Annotated[dict[str, object], BeforeValidator(addresses.database)]
+Broker = Annotated[str, BeforeValidator(addresses.broker)]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
 from timeline.core.job_pods import TRACKING
-from timeline.history.world import World
+from timeline.history.recording import RecordingWorld
 from timeline.judge import judge, touched
 from timeline.kinds.job import JobFacts
 from timeline.kinds.pod import PodFacts
@@ -26,7 +26,7 @@ class Cluster:
     """One Job whose Pods are created, and then written one after the other."""
 
     def __init__(self, pods: int) -> None:
-        self.world = World(remembers=True)
+        self.world = RecordingWorld()
         self._revision = 100
         job = JobFacts(created=_SECOND, generation=1, active=pods)
         self.take(self._entry("batch", "Job", "many", "job-uid", Change.CREATED, job))

@@ -23,7 +23,8 @@ from tests.properties import examples
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
 from timeline.history import ledger
 from timeline.history.lifelines import Key, name_of
-from timeline.history.snapshot import lines_of, memory_of
+from timeline.history.recording import RecordingWorld
+from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world import World
 from timeline.judge import horizons, judged, settled, touched
 from timeline.judging.coverage import coverage
@@ -51,7 +52,7 @@ class Followed:
     """What a worker holds of a live source, without its rows."""
 
     def __init__(self) -> None:
-        self.world = World(remembers=True)
+        self.world = RecordingWorld()
         self.order = Arrangement(self.world, Known({}, {}))
         self.found: dict[Key, list[Finding]] = {}
         self.gone: set[Key] = set()
@@ -67,7 +68,7 @@ class Followed:
                 self.order.number(track)
 
     def forget(self, before: int) -> None:
-        over = self.world.over(before, before)
+        over = self.world.expired(before, before)
         for track in over:
             self.order.forget(track)
             self.found.pop(track.key, None)
@@ -117,10 +118,10 @@ def findings(world: World) -> dict[str, object]:
 
 
 def taken_over(world: World) -> World:
-    again = World(remembers=True)
-    memory = memory_of(lines_of(world.memory()))
-    assert memory is not None
-    again.recall(memory)
+    again = RecordingWorld()
+    snapshot = snapshot_of(lines_of(world.snapshot()))
+    assert snapshot is not None
+    again.restore(snapshot)
     again.settle()
     return again
 
@@ -164,7 +165,7 @@ def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -
     live.commit([])
     reads_all(live)
     kept = [each for each in told(name) if isinstance(each, Mark) or not _of(each, live.gone)]
-    fresh = World(remembers=True)
+    fresh = RecordingWorld()
     for _ in fresh.learn(kept):
         pass
     fresh.settle()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry
+from timeline.history.recording import RecordingWorld
 from timeline.history.world import World
 from timeline.judge import judge, touched
 from timeline.judging.findings import Finding
@@ -27,7 +28,7 @@ def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
 
 def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
     """As they are stored: what holds of the touched subjects takes the place of what was found of them before."""
-    world = World(remembers=True)
+    world = RecordingWorld()
     stored: dict[str, Finding] = {}
     for batch in batches:
         for _ in world.learn(batch):

@@ -20,6 +20,7 @@ from tests.live import batches, observations
 from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation
 from timeline.history.lifelines import Name
+from timeline.history.recording import RecordingWorld
 from timeline.history.world import World
 from timeline.judge import horizons, judge, judged, settled, touched
 from timeline.judging.findings import Finding, Status
@@ -58,7 +59,7 @@ def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Obs
 
 def known(told: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
     """The world that learned batch after batch, and what was found of those that each touched."""
-    world = World(remembers=True)
+    world = RecordingWorld()
     found: dict[Key, list[Finding]] = {}
     for batch in [*batches(told, size), []]:
         for _ in world.learn(batch):
@@ -129,7 +130,7 @@ def entry(kind: str, name: str, revision: int, second: float, change: Change, fa
 
 
 def found_in(*told: Observation) -> list[Finding]:
-    world = World(remembers=True)
+    world = RecordingWorld()
     for _ in world.learn(told):
         pass
     world.settle()
@@ -180,7 +181,7 @@ def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock
         told = [
             replace(each, arrived=each.arrived + off * SECOND) for each in (pod(10, 1.4), pod(12, 3.2, Change.MODIFIED))
         ]
-        world = World(remembers=True)
+        world = RecordingWorld()
         for _ in world.learn([*started("Pod"), *told]):
             pass
         world.settle()
@@ -189,7 +190,7 @@ def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock
 
 
 def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> None:
-    world = World(remembers=True)
+    world = RecordingWorld()
     for _ in world.learn([*started("Pod"), pod(10, 1.4)]):
         pass
     (track,) = world.settle()
@@ -217,7 +218,7 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
             told.append(replace(made, ref=ref, facts=PodFacts(created=born)))
     batch: list[Observation] = [*started("Pod"), *told]
     chance.shuffle(batch)
-    world = World(remembers=True)
+    world = RecordingWorld()
     for _ in world.learn(batch):
         pass
     world.settle()

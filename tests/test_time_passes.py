@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.test_live_order import entry, mark, service, started
 from timeline.core.entries import Change, Entry, Facts, MarkType, Observation, Owner
-from timeline.history.world import World
+from timeline.history.recording import RecordingWorld
 from timeline.judge import horizons, judged, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class Live:
     def __init__(self) -> None:
-        self.world = World(remembers=True)
+        self.world = RecordingWorld()
         self.found: dict[Key, list[Finding]] = {}
 
     def tell(self, *batch: Observation) -> list[Finding]:

@@ -1,4 +1,7 @@
-"""Pure: which subjects a change touches, and what the rules say of them."""
+"""This module runs the rules: it finds the subjects that a change affects, and what the rules find of them.
+
+It is pure. It lies outside of the wing `judging`, because it loads every rule.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -9,6 +12,7 @@ from msgspec.structs import replace
 from timeline import rules
 from timeline.core.entries import Entry
 from timeline.history.lifelines import Key, Track
+from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
 from timeline.judging.coverage import plural
@@ -18,49 +22,57 @@ from timeline.kinds import qualified, registry
 
 
 def rulebook() -> tuple[Rule, ...]:
-    """All rules, by id."""
+    """Return all rules, sorted by id."""
     return load(rules)
 
 
 @cache
 def _rules_for(group: str, kind: str) -> tuple[Rule, ...]:
-    """Those of the kind, where it is that and not one of another group under its name: its facts are others."""
-    known = qualified(group, kind) if (group, kind) in registry() else ""
-    return tuple(rule for rule in rulebook() if not rule.judges or known in rule.judges)
+    """Return the rules that judge this kind. A kind of the same name in another group has other facts, and is judged
+    only by the rules that judge every kind."""
+    name = qualified(group, kind) if (group, kind) in registry() else ""
+    return tuple(rule for rule in rulebook() if not rule.judges or name in rule.judges)
 
 
 def matters(entry: Entry) -> bool:
-    """Whether a rule may look at it. Of Events, often a third of a log, none does but those that tell their reason."""
+    """Return whether a rule may look at an entry.
+
+    Often a third of a log are Events, and of these the rules look only at those with a reason that some rule knows.
+    """
     return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 
 
 def horizons(world: World) -> dict[str, int]:
-    """Where a live source ends for each rule, by id: the drawn time up to which the streams that it looks at are
-    complete."""
-    return {rule.id: world.reached(_kinds(rule, world)) for rule in rulebook()}
+    """Return where a live source ends for each rule, by rule id: the drawn time up to which the watches that the rule
+    looks at are complete, in microseconds since 1970."""
+    return {rule.id: world.reached(_watched_kinds(rule, world)) for rule in rulebook()}
 
 
-def _ends(world: World) -> dict[str, int]:
-    """Where the source ends for each rule, by id, where that is not where it ends for all: a log that goes on when the
-    watches have ended, and tells no states, must not turn what they show into what nobody knows."""
+def _horizons(world: World) -> dict[str, int]:
+    """Return where the source ends for each rule, by rule id, without the rules for which it ends at `world.last`.
+
+    When an audit log without states goes on after the watches have ended, the end of the watches counts for rules
+    about kinds whose states only watches show.
+    """
     if world.live:
         return horizons(world)
-    states = {qualified(*kind): seen.watched for kind, seen in world.seen.items()}
+    watched = {qualified(*kind): seen.watched for kind, seen in world.seen.items()}
     until = world.watched_until()
     ends = {}
     for rule in rulebook() if until else ():
-        known = [states[kind] for kind in {*rule.judges, *rule.needs, *rule.any_of} if kind in states]
+        known = [watched[kind] for kind in {*rule.judges, *rule.needs, *rule.any_of} if kind in watched]
         if known and all(known):
             ends[rule.id] = until
     return ends
 
 
-def touched(world: World, changed: Iterable[Track], ends: Mapping[str, int] | None = None) -> list[Track]:
-    """The changed tracks, and all whose judgement looked at something that is not as it was. With a workload goes the
-    Lease that it elects on, and all others that do: what is found of two of them is found of the Lease."""
-    if world.reads is None:
-        return list(world.tracks())
-    found = {track.key: track for track in (*changed, *world.stale(ends))}
+def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[str, int] | None = None) -> list[Track]:
+    """Return the changed tracks and all tracks whose judgement looked at something that has changed.
+
+    `horizons` is as `RecordingWorld.stale` takes it. A workload brings along the Lease on which it elects its leader,
+    and all workloads that use this Lease, because a finding about two of them belongs to the Lease.
+    """
+    found = {track.key: track for track in (*changed, *world.stale(horizons))}
     leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
     for lease in leases:
         found.update((track.key, track) for track in (*world.incarnations(lease), *world.referrers(lease)))
@@ -68,41 +80,45 @@ def touched(world: World, changed: Iterable[Track], ends: Mapping[str, int] | No
 
 
 def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
-    """What holds of these subjects now; the findings in the order of the document."""
-    found = chain.from_iterable(judged(world, subjects).values())
-    return sorted(found, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
+    """Judge these subjects; return the findings in the order of the findings document."""
+    findings = chain.from_iterable(judged(world, subjects).values())
+    return sorted(findings, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
 
 
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
-    """What was found when each of these subjects was judged."""
+    """Judge these subjects; return the findings of each.
+
+    A `RecordingWorld` records what each judgement looks at.
+    """
+    dependencies = world.dependencies if isinstance(world, RecordingWorld) else None
     found: dict[Key, list[Finding]] = {}
-    ends = _ends(world)
+    ends = _horizons(world)
     for track in subjects:
-        if world.reads:
-            world.reads.begin(track.key)
+        if dependencies:
+            dependencies.begin(track.key)
         of_track = found[track.key] = []
-        if world.doubled(track):
+        if world.is_duplicate(track):
             continue
         for rule in _rules_for(track.ref.group, track.ref.kind):
             world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
             of_track += rule.judge(track, world)
     world.horizon = None
-    if world.reads:
-        world.reads.end()
+    if dependencies:
+        dependencies.end()
     if world.live:
-        found = {key: [settled(finding, world) for finding in each] for key, each in found.items()}
+        found = {key: [settled(finding, world) for finding in findings] for key, findings in found.items()}
     return found
 
 
 def settled(finding: Finding, world: World) -> Finding:
-    """The finding of a live source, confirmed if every stream that its rule looks at is complete up to its last event;
-    else what arrives late may yet explain it."""
+    """Return the finding of a live source with its status: confirmed if every watch that its rule looks at is complete
+    up to the last event of its proof, else suspected, because changes that arrive late may explain it."""
     (rule,) = (rule for rule in rulebook() if rule.id == finding.rule)
     moments = [proof.moment for each in finding.occurrences for proof in each.proof]
     revision = max((moment.entry.resource_version or 0 for moment in moments if not moment.space), default=0)
     arrived = max(moment.entry.arrived for moment in moments)
     late = []
-    for kind in _kinds(rule, world):
+    for kind in _watched_kinds(rule, world):
         stream = world.streams[kind]
         if (stream.reached < revision) if stream.together else (stream.reached_at < arrived):
             late.append(plural(kind[1]))
@@ -113,7 +129,7 @@ def settled(finding: Finding, world: World) -> Finding:
     return replace(finding, status=Status.SUSPECTED, status_reason=reason)
 
 
-def _kinds(rule: Rule, world: World) -> list[GroupKind]:
-    """Those that it looks at, of those that are watched."""
+def _watched_kinds(rule: Rule, world: World) -> list[GroupKind]:
+    """Return the kinds that a rule looks at and that are watched."""
     wanted = {*rule.judges, *rule.needs, *rule.any_of}
     return [kind for kind in world.streams if qualified(*kind) in wanted and world.streams[kind].since]

@@ -45,11 +45,10 @@ def judge_again(source: Source, world: World) -> None:
 
 def _judge(source: Source, world: World) -> None:
     """What follows from all that the world has learned, into the database."""
-    changed = world.settle()
-    subjects = touched(world, changed)
+    world.settle()
     source.judged = VERSION
     store.write_tracks(source, world)
-    store.write_findings(source, world, subjects, judge(world, subjects))
+    store.write_findings(source, world, judge(world, world.tracks()))
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)

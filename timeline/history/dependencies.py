@@ -1,4 +1,4 @@
-"""Pure: what each judgement looked at, so that whatever changes finds the judgements that may come out otherwise."""
+"""This module knows what each judgement looked at, and finds the judgements that a change may affect. It is pure."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -8,30 +8,38 @@ from itertools import chain
 from timeline.core.order import At
 from timeline.history.lifelines import Key, Track
 
-What = tuple[object, ...]
-Answer = tuple[str, str, int, int, bool]  # of `World.complete`: group, kind, start, end, and what it said
+What = tuple[object, ...]  # something that a judgement can look at, such as ("name", name)
+Answer = tuple[str, str, int, int, bool]  # of `World.complete`: group, kind, start, end, and the answer
 
-LAST: What = ("last",)  # when the source ends
+LAST: What = ("last",)  # the end of the source
 SEEN: What = ("seen",)  # how much of each kind was observed
-WRITES: What = ("writes",)  # every write there is
+WRITES: What = ("writes",)  # the set of all writes
 
 
 class Dependencies:
-    """For each subject what its judgement looked at, and what has changed of it since."""
+    """For each subject, what its judgement looked at; and the subjects that a change has affected since."""
 
     def __init__(self) -> None:
-        self._subject: Key | None = None
-        self._read: dict[Key, set[What]] = {}
+        self._subject: Key | None = None  # the subject that is judged now
+        self._looked_at: dict[Key, set[What]] = {}
         self._tallied: dict[Key, set[tuple[str, At]]] = {}
         self._answers: dict[Key, set[Answer]] = {}
         self._readers: dict[What, set[Key]] = defaultdict(set)
-        self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by owner, in order
+        self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, sorted
         self._stale: set[Key] = set()
 
     def begin(self, subject: Key) -> None:
-        """What is looked at from now on is for the judgement of this one; what it looked at before is forgotten."""
+        """Record from now on for the judgement of this subject, and forget what its last judgement looked at."""
+        self.forget(subject)
         self._subject = subject
-        for what in self._read.pop(subject, ()):
+
+    def end(self) -> None:
+        """Record nothing until the next `begin`."""
+        self._subject = None
+
+    def forget(self, subject: Key) -> None:
+        """Forget what the last judgement of a subject looked at."""
+        for what in self._looked_at.pop(subject, ()):
             self._readers[what].discard(subject)
             if not self._readers[what]:
                 del self._readers[what]
@@ -42,26 +50,25 @@ class Dependencies:
                 del self._counters[uid]
         self._answers.pop(subject, None)
 
-    def end(self) -> None:
-        self._subject = None
-
     def look(self, *what: object) -> None:
+        """Record that the judgement looks at something."""
         if self._subject and self._subject not in (readers := self._readers[what]):
             readers.add(self._subject)
-            self._read.setdefault(self._subject, set()).add(what)
+            self._looked_at.setdefault(self._subject, set()).add(what)
 
     def count(self, owner_uid: str, at: At) -> None:
-        """The children of an owner are counted as they were right after `at`."""
+        """Record that the judgement counts the children of an owner as they were right after `at`."""
         if self._subject and (owner_uid, at) not in (tallied := self._tallied.setdefault(self._subject, set())):
             tallied.add((owner_uid, at))
             insort(self._counters[owner_uid], (at, self._subject))
 
     def ask(self, answer: Answer) -> None:
+        """Record an answer of `World.complete`."""
         if self._subject:
             self._answers.setdefault(self._subject, set()).add(answer)
 
     def changed(self, track: Track, since: int) -> None:
-        """A track is not as it was from a drawn time on."""
+        """Mark every subject that looked at this track, which differs from a drawn time on (microseconds)."""
         self._stale.add(track.key)
         self.differs(("name", track.name), ("kind", *track.name[:2]), ("uid", track.ref.uid))
         self.differs(*(("referrers", name) for name in track.references()))
@@ -71,13 +78,14 @@ class Dependencies:
             self._stale.update(key for _, key in counters[bisect_left(counters, ((since, 0),)) :])
 
     def differs(self, *whats: What) -> None:
+        """Mark every subject that looked at one of these."""
         self._stale.update(chain.from_iterable(self._readers.get(what, ()) for what in whats))
 
     def answers(self) -> Iterator[tuple[Key, Iterable[Answer]]]:
-        """Of every subject what it was told of completeness."""
+        """Yield each subject with the answers of `World.complete` that its judgement got."""
         yield from self._answers.items()
 
     def take(self) -> set[Key]:
-        """Those whose judgement may come out otherwise, since this was asked the last time."""
+        """Return the subjects that were marked since the last call."""
         stale, self._stale = self._stale, set()
         return stale

@@ -8,7 +8,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +17,7 @@ from timeline.core.order import SECOND, CommitClock, offsets
 from timeline.history.folding import MANY, Folded, fold
 from timeline.history.lifelines import Name, Track, lives_of, name_of
 from timeline.history.seen import GroupKind, Seen
+from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.spaces import FEW, calibrated, shared
 from timeline.history.streams import Stream
 from timeline.kinds import kind_of
@@ -26,28 +26,6 @@ _LONGEST = 2_000  # changes of one object of a live source that are held at a ti
 _RECENT = 5_000  # changes that may be drawn otherwise when one comes late
 _ON_ITS_WAY = 5 * SECOND  # µs that a change may take from its commit to whoever watches
 Stamped = tuple[int | None, int, int]  # resource version, received, staged
-
-
-class ObjectSnapshot(NamedTuple):
-    """What is known of one object: its number, that of its lane, its entries without their bodies."""
-
-    number: int
-    lane: int
-    entries: list[Entry]
-
-
-class Memory(NamedTuple):
-    """All that a ledger knows of a live source."""
-
-    first: int
-    last: int
-    remembered: int
-    numbers: int
-    lanes: int
-    seen: list[tuple[str, str, list[int]]]
-    marks: list[Mark]
-    steps: list[tuple[str, int, int]]  # of the clocks, by changes that are not known any more: space, revision, time
-    objects: list[ObjectSnapshot]
 
 
 class _Object:
@@ -374,8 +352,8 @@ class Ledger:
             clock.thin(sorted(told[space]))
             self._steps[space] = {revision: time for revision, time in clock.steps() if revision not in told[space]}
 
-    def memory(self) -> Memory:
-        """All that is known, in a form that can be written down."""
+    def snapshot(self) -> Snapshot:
+        """Return everything that is known, in a form that can be stored."""
         objects = [
             ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
             for each in self._objects.values()
@@ -383,20 +361,20 @@ class Ledger:
         marks = [mark for kind, stream in self.streams.items() for mark in stream.marks(kind)]
         seen = [(*kind, seen.state()) for kind, seen in self.seen.items()]
         steps = [(space, *step) for space, steps in self._steps.items() for step in steps.items()]
-        return Memory(
+        return Snapshot(
             self.first, self.last, self.remembered, self._numbers, self._lanes_numbered, seen, marks, steps, objects
         )
 
-    def recall(self, memory: Memory) -> None:
-        """Know what was known; nothing may have been learned before."""
-        self.first, self.last, self.remembered = memory.first, memory.last, memory.remembered
-        for space, revision, time in memory.steps:
+    def restore(self, snapshot: Snapshot) -> None:
+        """Know what a snapshot knows. Nothing may have been learned before."""
+        self.first, self.last, self.remembered = snapshot.first, snapshot.last, snapshot.remembered
+        for space, revision, time in snapshot.steps:
             self._steps[space][revision] = time
-        for group, kind, state in memory.seen:
+        for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
-        for mark in memory.marks:
+        for mark in snapshot.marks:
             self.streams[mark.group, mark.kind].learn(mark)
-        for number, lane, entries in memory.objects:
+        for number, lane, entries in snapshot.objects:
             ref = entries[0].ref
             name = name_of(ref)
             known = _Object(name, ref.uid, number, self.seen[name[:2]])
@@ -406,7 +384,7 @@ class Ledger:
             self._lanes.setdefault(name, []).append(known)
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
-        self._numbers, self._lanes_numbered = memory.numbers, memory.lanes
+        self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
 
     @property
     def live(self) -> bool:

@@ -1,14 +1,40 @@
-"""Pure: what is known of a live source as lines of JSON, and back: who takes it over need not read all of it."""
+"""This module writes a snapshot of a live source as lines of JSON and reads it back.
+
+With a snapshot, a worker that takes a source over need not read all of its entries. This module is pure. The names of
+the fields are part of the stored format.
+"""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from timeline.core.entries import Entry, Mark
 from timeline.history.codec import Known, entry_of, line_of, observation_of
-from timeline.history.ledger import Memory, ObjectSnapshot
 
 VERSION = 1
+
+
+class ObjectSnapshot(NamedTuple):
+    """One object: its number, the number of its lane, and its entries without their bodies."""
+
+    number: int
+    lane: int
+    entries: list[Entry]
+
+
+class Snapshot(NamedTuple):
+    """Everything that is known of a live source. Times are microseconds since 1970."""
+
+    first: int
+    last: int
+    remembered: int  # the time from which on every life is known
+    numbers: int  # how many objects there ever were
+    lanes: int  # how many lanes there ever were
+    seen: list[tuple[str, str, list[int]]]  # group, kind, and the state of `Seen`
+    marks: list[Mark]
+    steps: list[tuple[str, int, int]]  # of the clocks, by changes that were forgotten: space, revision, drawn time
+    objects: list[ObjectSnapshot]
 
 
 class _Head(msgspec.Struct):
@@ -19,35 +45,46 @@ class _Head(msgspec.Struct):
     lanes: int
     seen: list[tuple[str, str, list[int]]]
     remembered: int = 0
-    steps: list[tuple[str, str, int]] = []  # revisions as text: they may exceed 64 bits
+    steps: list[tuple[str, str, int]] = []  # revisions are text, since they may exceed 64 bits
 
 
-class _Object(msgspec.Struct):
+class _ObjectLine(msgspec.Struct):
     number: int
     lane: int
     entries: list[msgspec.Raw]
 
 
 _encode = msgspec.json.Encoder().encode
-_head = msgspec.json.Decoder(_Head).decode
-_object = msgspec.json.Decoder(_Object).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
+_decode_object = msgspec.json.Decoder(_ObjectLine).decode
 
 
-def lines_of(memory: Memory) -> Iterator[bytes]:
-    """The head, the marks, an empty line, and a line for each object."""
-    head = memory.first, memory.last, memory.numbers, memory.lanes, memory.seen, memory.remembered
-    yield _encode(_Head(VERSION, *head, [(space, str(revision), time) for space, revision, time in memory.steps]))
-    yield from map(line_of, memory.marks)
+def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
+    """Yield the head, a line for each mark, an empty line, and a line for each object; without line ends."""
+    steps = [(space, str(revision), time) for space, revision, time in snapshot.steps]
+    yield _encode(
+        _Head(
+            VERSION,
+            snapshot.first,
+            snapshot.last,
+            snapshot.numbers,
+            snapshot.lanes,
+            snapshot.seen,
+            snapshot.remembered,
+            steps,
+        )
+    )
+    yield from map(line_of, snapshot.marks)
     yield b""
-    for number, lane, entries in memory.objects:
-        yield _encode(_Object(number, lane, [msgspec.Raw(line_of(entry)) for entry in entries]))
+    for number, lane, entries in snapshot.objects:
+        yield _encode(_ObjectLine(number, lane, [msgspec.Raw(line_of(entry)) for entry in entries]))
 
 
-def memory_of(lines: Iterable[bytes]) -> Memory | None:
-    """None where another version has written it."""
+def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
+    """Return the snapshot that `lines_of` wrote; None if another version of the format wrote it."""
     rest = iter(lines)
     try:
-        head = _head(next(rest))
+        head = _decode_head(next(rest))
     except msgspec.ValidationError:
         return None
     if head.version != VERSION:
@@ -58,12 +95,19 @@ def memory_of(lines: Iterable[bytes]) -> Memory | None:
         mark = observation_of(line, known)
         assert isinstance(mark, Mark)
         marks.append(mark)
-    objects = [_remembered(line, known) for line in rest]
-    steps = [(space, int(revision), time) for space, revision, time in head.steps]
-    return Memory(head.first, head.last, head.remembered, head.numbers, head.lanes, head.seen, marks, steps, objects)
+    return Snapshot(
+        first=head.first,
+        last=head.last,
+        remembered=head.remembered,
+        numbers=head.numbers,
+        lanes=head.lanes,
+        seen=head.seen,
+        marks=marks,
+        steps=[(space, int(revision), time) for space, revision, time in head.steps],
+        objects=[_object_of(line, known) for line in rest],
+    )
 
 
-def _remembered(line: bytes, known: Known) -> ObjectSnapshot:
-    told = _object(line)
-    entries: list[Entry] = [entry_of(bytes(raw), known, bodies=False) for raw in told.entries]
-    return ObjectSnapshot(told.number, told.lane, entries)
+def _object_of(line: bytes, known: Known) -> ObjectSnapshot:
+    read = _decode_object(line)
+    return ObjectSnapshot(read.number, read.lane, [entry_of(bytes(raw), known, bodies=False) for raw in read.entries])

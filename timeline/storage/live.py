@@ -23,9 +23,9 @@ from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observati
 from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.lifelines import Track as Life
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
-from timeline.history.snapshot import lines_of, memory_of
+from timeline.history.recording import RecordingWorld
+from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import Stream as Watch
-from timeline.history.world import World
 from timeline.judge import horizons, judged, rulebook, settled
 from timeline.judging.findings import Finding as Found
 from timeline.judging.findings import Status
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from timeline.history.seen import GroupKind
+    from timeline.history.world import World
 
 _REMEMBER = 600.0  # seconds between two times that what is known is written down
 _PAGE = 5_000  # lines of it in a row
@@ -65,7 +66,7 @@ class KnownObject(NamedTuple):
 class Live:
     """One source, its world, and what was written of that. Void once `pipeline.follow` has raised."""
 
-    def __init__(self, source: Source, world: World, known: Known) -> None:
+    def __init__(self, source: Source, world: RecordingWorld, known: Known) -> None:
         self.source = source
         self.world = world
         self._arrangement = Arrangement(world, known)
@@ -277,7 +278,7 @@ class Live:
     def _remember(self) -> None:
         """Forget what is long over, and write down what is known, for whoever takes the source over."""
         before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
-        over = self.world.over(before, self.world.last - _EVENTS)
+        over = self.world.expired(before, self.world.last - _EVENTS)
         for track in over:
             self._arrangement.forget(track)
             self._found.pop(track.key, None)
@@ -288,7 +289,7 @@ class Live:
             kept = timedelta(days=retention.days(self.source.cluster))
             self.world.begin(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)
-        lines = list(lines_of(self.world.memory()))
+        lines = list(lines_of(self.world.snapshot()))
         Memory.objects.filter(source=self.source).delete()
         for number, first in enumerate(range(0, len(lines), _PAGE)):
             page = packer.pack(b"\n".join(lines[first : first + _PAGE]))
@@ -320,7 +321,7 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
 def open_again(source: Source) -> Live:
     """Take a source over: its world as it was stored, judged. Raises store.Overtaken where it is gone."""
     source.refresh_from_db()
-    world = World(remembers=True)
+    world = RecordingWorld()
     after = _recall(world, source)
     for _ in world.learn(chunks.observations(source.pk, after=after)):
         pass
@@ -341,9 +342,9 @@ def _recall(world: World, source: Source) -> int:
     """Let the world know what was written down of it; up to which place in the sequence that is."""
     rows = list(Memory.objects.filter(source=source).order_by("number"))
     lines = (line for row in rows for line in unpack(bytes(row.lines)).split(b"\n"))
-    if not rows or not (memory := memory_of(lines)):
+    if not rows or not (snapshot := snapshot_of(lines)):
         return 0
-    world.recall(memory)
+    world.restore(snapshot)
     return rows[0].after
 
 

@@ -224,13 +224,10 @@ def _range(start: int, end: int | None) -> str:
     return f"[{moment(start).isoformat()}," + (f"{moment(end).isoformat()}]" if end is not None else ")")
 
 
-def write_findings(source: Source, world: World, subjects: Iterable[Track], findings: Iterable[Found]) -> None:
-    """What holds of these subjects now takes the place of what was stored of them."""
+def write_findings(source: Source, world: World, findings: Iterable[Found]) -> None:
+    """Store all findings of a recording in place of those that were stored before."""
     rows = [finding_row(source, world, found) for found in findings]
-    stored = Finding.objects.filter(source=source)
-    if world.reads:  # else all were judged
-        stored = stored.filter(subject__in=[world.number(track) for track in subjects])
-    gone, _ = stored.exclude(identity__in=[row[1] for row in rows]).delete()
+    gone, _ = Finding.objects.filter(source=source).exclude(identity__in=[row[1] for row in rows]).delete()
     if upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows) or gone:
         write_occurrences(source)
 

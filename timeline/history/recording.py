@@ -1,0 +1,149 @@
+"""This module has the view of a world that records what each judgement looks at.
+
+A source that grows batch by batch, such as a live cluster, is judged through it: when something changes, only those
+subjects are judged again whose judgement looked at it. It is pure.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from timeline.core.order import At
+from timeline.history.completeness import Completeness
+from timeline.history.dependencies import LAST, SEEN, WRITES, Dependencies
+from timeline.history.index import counted_otherwise
+from timeline.history.lifelines import Key, Name, Track
+from timeline.history.seen import GroupKind, Seen
+from timeline.history.tracks import Settlement
+from timeline.history.world import World
+
+
+class RecordingWorld(World):
+    """A world whose answers are the same, and that records for each judgement which of them it asked for.
+
+    `dependencies.begin` names the subject that is judged; outside of a judgement nothing is recorded.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dependencies = Dependencies()
+        self._horizons: dict[str, int] = {}  # by rule: the end of the source when it was last judged
+        self._last_observed: object = None  # what `_observed` was when it was last compared
+
+    # What has changed
+
+    def _settle(self) -> Settlement:
+        settlement = super()._settle()
+        for track, before, since in settlement.replaced:
+            if before:
+                if (counted := counted_otherwise(track, before)) is not None:
+                    since = min(since, counted)
+                if before.owner != track.owner or not before.references() <= track.references():
+                    self.dependencies.changed(before, 0)  # as a child of that owner, and as a referrer of that name
+            self.dependencies.changed(track, since)
+        for track in (*settlement.removed, *settlement.bounded):
+            self.dependencies.changed(track, 0)
+        return settlement
+
+    def forget(self, tracks: Collection[Track], before: int) -> None:
+        super().forget(tracks, before)
+        for track in tracks:
+            self.dependencies.changed(track, 0)
+            self.dependencies.forget(track.key)
+
+    def passed(self, horizons: Mapping[str, int]) -> bool:
+        """Return whether time has passed for any rule since `stale` was last called with horizons."""
+        return self._horizons != horizons
+
+    def stale(self, horizons: Mapping[str, int] | None = None) -> list[Track]:
+        """Return the tracks whose judgement may differ from the last one, and take note of them as judged.
+
+        `horizons` says where a live source ends for each rule, in microseconds. Without it, the judgements of a live
+        source that depend on the mere passing of time are left out.
+        """
+        if (observed := self._observed()) != self._last_observed:
+            self._last_observed = observed
+            self.dependencies.differs(SEEN)
+        if self.live:
+            if horizons is None:
+                return self._tracks.resolve(sorted(self.dependencies.take()))
+            passed = ((*LAST, rule) for rule, time in horizons.items() if self._horizons.get(rule) != time)
+            self.dependencies.differs(*passed)
+            self._horizons = dict(horizons)
+        self.dependencies.differs(LAST, WRITES)
+        keys = self.dependencies.take()
+        complete = super().complete
+        for key, answers in self.dependencies.answers():
+            if any(complete(group, kind, start, end) != before for group, kind, start, end, before in answers):
+                keys.add(key)
+        return self._tracks.resolve(sorted(keys))
+
+    def _observed(self) -> object:
+        """Return how much of each kind was observed, as far as rules ask for it."""
+        return {kind: (set(each.levels), each.tells_status, each.streamed) for kind, each in self._ledger.seen.items()}
+
+    # The questions of `World`, recorded
+
+    @property
+    def last(self) -> int:
+        if self.horizon is not None and self.live:
+            self.dependencies.look(*LAST, self.horizon[0])
+        else:
+            self.dependencies.look(*LAST)
+        return super().last
+
+    def watched_after(self, time: int, length: int) -> int:
+        covered = super().watched_after(time, length)
+        if covered < length or not self.live:  # of a live source, time that is covered stays covered
+            _ = self.last
+        return covered
+
+    @property
+    def seen(self) -> Mapping[GroupKind, Seen]:
+        self.dependencies.look(*SEEN)
+        return super().seen
+
+    def of_kind(self, group: str, kind: str) -> Iterator[Track]:
+        self.dependencies.look("kind", group, kind)
+        return super().of_kind(group, kind)
+
+    def incarnations(self, name: Name) -> list[Track]:
+        self.dependencies.look("name", name)
+        self._look_at_duplicates(name)
+        return super().incarnations(name)
+
+    def is_duplicate(self, track: Track) -> bool:
+        self._look_at_duplicates(track.name)
+        return super().is_duplicate(track)
+
+    def _look_at_duplicates(self, name: Name) -> None:
+        """Which tracks of a name are duplicates depends on how far the watch goes."""
+        if self._tracks.is_mixed(name):
+            self.dependencies.look(*LAST)
+
+    def of_uid(self, uid: str) -> Track | None:
+        self.dependencies.look("uid", uid)
+        return super().of_uid(uid)
+
+    def children(self, owner: Track) -> list[Track]:
+        self.dependencies.look("children", owner.ref.uid)
+        return super().children(owner)
+
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
+        self.dependencies.count(owner_uid, at)
+        return super().tally(owner_uid, spell, at)
+
+    def _referrer_keys(self, name: Name) -> Collection[Key]:
+        self.dependencies.look("referrers", name)
+        return super()._referrer_keys(name)
+
+    def owner_of(self, track: Track) -> Track | None:
+        return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at
+
+    def complete(self, group: str, kind: str, start: int, end: int) -> bool:
+        answer = super().complete(group, kind, start, end)
+        self.dependencies.ask((group, kind, start, end, answer))
+        return answer
+
+    @property
+    def completeness(self) -> Completeness:
+        self.dependencies.look(*WRITES)
+        return super().completeness

@@ -1,0 +1,168 @@
+"""This module keeps the settled tracks of one source, by name, by key, and in an index of their relations.
+
+It is pure. A track is one life (incarnation) of one object; the tracks of one name share a lane.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from timeline.core.entries import Change
+from timeline.core.order import SECOND
+from timeline.history.index import Index
+from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
+from timeline.history.seen import GroupKind, Seen
+
+
+class Replacement(NamedTuple):
+    """A track that is new, or that differs from the track of the same key that it replaces."""
+
+    track: Track
+    before: Track | None
+    since: int  # the drawn time from which the two differ, in microseconds; 0 for a new track
+
+
+class Settlement(NamedTuple):
+    """What one call of `Tracks.settle` changed."""
+
+    replaced: list[Replacement]
+    removed: list[Track]  # tracks whose key does not exist any more
+    bounded: list[Track]  # tracks that are otherwise unchanged, but whose `gone_by` is another one now
+
+    @property
+    def changed(self) -> list[Track]:
+        """Return every track that is new or not as it was."""
+        return [each.track for each in self.replaced] + self.bounded
+
+
+class Tracks:
+    """The tracks of one source. `seen` says how much of each kind was observed."""
+
+    def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
+        self.index = Index()
+        self._seen = seen
+        self._lanes: dict[Name, list[Track]] = {}
+        self._by_key: dict[Key, Track] = {}
+        self._names: list[Name] | None = None  # the names of all lanes, sorted; None when they must be sorted anew
+        self._mixed: set[Name] = set()  # names with tracks that have a UID beside tracks that have none
+
+    def __iter__(self) -> Iterator[Track]:
+        """Yield all tracks, by name and then in the order in which they began."""
+        if self._names is None:
+            self._names = sorted(self._lanes)
+        for name in self._names:
+            yield from self._lanes[name]
+
+    def __getitem__(self, key: Key) -> Track:
+        return self._by_key[key]
+
+    def get(self, key: Key) -> Track | None:
+        return self._by_key.get(key)
+
+    def resolve(self, keys: Iterable[Key]) -> list[Track]:
+        """Return the tracks of these keys, and leave out keys that do not exist any more."""
+        return [track for key in keys if (track := self._by_key.get(key))]
+
+    def lane(self, name: Name) -> Collection[Track]:
+        """Return every track of a name, in the order in which they began."""
+        return self._lanes.get(name, ())
+
+    def incarnations(self, name: Name) -> list[Track]:
+        """Return the tracks of a name in the order in which they began, without duplicates (see `is_duplicate`)."""
+        lane = self._lanes.get(name, [])
+        return [track for track in lane if not self.is_duplicate(track)] if name in self._mixed else lane
+
+    def is_mixed(self, name: Name) -> bool:
+        """Return whether some tracks of this name have a UID while others have none."""
+        return name in self._mixed
+
+    def is_duplicate(self, track: Track) -> bool:
+        """Return whether a track consists of writes without a UID that a watch shows of tracks with a UID."""
+        if track.name not in self._mixed or public_uid(track.ref):
+            return False
+        others = [other for other in self._lanes[track.name] if public_uid(other.ref)]
+        return all(any(self.shows(other, moment) for other in others) for moment in track.moments)
+
+    def shows(self, track: Track, moment: Moment) -> bool:
+        """Return whether a write that names no UID, and carries no state, is one that a watch or a list shows of this
+        track."""
+        seen, entry = self._seen[track.name[:2]], moment.entry
+        created = track.value("created")
+        if not seen.watched or entry.facts is not None or (created or track.first.time) > entry.staged:
+            return False
+        if entry.change is Change.CREATED:
+            return created is not None and entry.received < created + SECOND
+        deleted = entry.change is Change.DELETED and track.ended is None
+        return seen.streamed and (not deleted or moment.time <= seen.streamed_until + SECOND)
+
+    def settle(self, lives: Mapping[Name, list[Track]]) -> Settlement:
+        """Take in all tracks of each of these names, in place of those that the name had, and return what changed."""
+        replaced: list[Replacement] = []
+        removed: list[Track] = []
+        for name, tracks in lives.items():
+            known = {track.key: track for track in self._lanes.get(name, ())}
+            lane = self._lanes[name] = []
+            for track in tracks:
+                before = known.pop(track.key, None)
+                since = 0 if before is None else track.differs(before)
+                if before is not None and since is None:
+                    lane.append(before)
+                    continue
+                lane.append(track)
+                replaced.append(Replacement(track, before, since or 0))
+                if before:
+                    self._leave(before)
+                self.index.enter(track)
+                self._by_key[track.key] = track
+            for before in known.values():
+                self._leave(before)
+                removed.append(before)
+        self._names = None
+        self._find_mixed(lives)
+        return Settlement(replaced, removed, self._bind(lives, {each.track.key for each in replaced}))
+
+    def remove(self, track: Track) -> None:
+        """Forget a track."""
+        lane = self._lanes[track.name]
+        lane.remove(track)
+        if not lane:
+            del self._lanes[track.name]
+            self._names = None
+        self._leave(track)
+
+    def _leave(self, track: Track) -> None:
+        self.index.forget(track)
+        del self._by_key[track.key]
+
+    def _find_mixed(self, names: Iterable[Name]) -> None:
+        for name in names:
+            lane = self._lanes[name]
+            if len(lane) > 1 and len({bool(public_uid(track.ref)) for track in lane}) > 1:
+                self._mixed.add(name)
+            else:
+                self._mixed.discard(name)
+
+    def _bind(self, names: Iterable[Name], changed: set[Key]) -> list[Track]:
+        """Set `gone_by` of the tracks of these names; return those that this changes, without the `changed` ones."""
+        bounded = []
+        for name in names:
+            lane = self._lanes[name]
+            if name.kind == "Service":
+                lane = [*lane, *self.incarnations(name._replace(kind="Endpoints"))]
+            elif name.kind != "Endpoints" and len(lane) == 1:
+                continue
+            bounded += [track for track in lane if self._set_gone_by(track) and track.key not in changed]
+        return bounded
+
+    def _set_gone_by(self, track: Track) -> bool:
+        """Set the time by which an object whose deletion was not observed had gone; return whether that changed it.
+
+        A name has one object at a time. Endpoints are deleted with their Service, which no line of an audit log shows.
+        """
+        if track.ended:
+            return False
+        bounds = [other.created.time for other in self.incarnations(track.name) if other.created]
+        if track.ref.kind == "Endpoints":
+            services = self.incarnations(Name("", "Service", track.ref.namespace, track.ref.name))
+            bounds += [service.ended.time for service in services if service.ended]
+        before, track.gone_by = track.gone_by, min((time for time in bounds if time > track.last.time), default=None)
+        return before != track.gone_by

@@ -10,18 +10,18 @@ from dashboard.report import inlining
 
 
 def test_modules_stand_before_those_that_import_them() -> None:
-    code = inlining.module("js/report/report.js", {"js/api.js": "js/report/api.js"})
+    code = inlining.module("js/report/report.js", {"js/state/api.js": "js/report/api.js"})
     assert not re.search(r"^(import|export)\b", code, flags=re.MULTILINE)
     order = re.findall(r"^const (js_\w+) = \(\(\) => \{$", code, flags=re.MULTILINE)
     assert (
-        order.index("js_dom")
-        < order.index("js_findings")
+        order.index("js_draw_dom")
+        < order.index("js_ui_findingsPanel")
         < order.index("js_timeline")
         < order.index("js_report_report")
     )
     assert len(order) == len(set(order))
-    assert "js_report_api" in order and "js_api" not in order
-    assert "const { clock, day, ticks: clockTicks } = js_time;" in code
+    assert "js_report_api" in order and "js_state_api" not in order
+    assert "const { clock, day, ticks: clockTicks } = js_state_time;" in code
 
 
 def test_a_module_of_another_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

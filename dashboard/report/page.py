@@ -35,7 +35,7 @@ from timeline.payloads.measuring import StepsPayload
 
 _HOME = Path(__file__).resolve().parent.parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")
-_STAND_INS = {f"js/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
+_STAND_INS = {f"js/state/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
 _SKIPPED = 200  # reasons shown
 _NAMES = 12  # files named in the title
 FINDINGS = 1000  # told; a file with many more would be too large to send

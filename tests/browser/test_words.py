@@ -30,7 +30,7 @@ def told(page: Page, site: str) -> Page:
 
 
 def test_a_length_is_said_as_the_shared_cases_say_it(told: Page) -> None:
-    assert of(told, "lengths", "words", [[case] for case in CASES]) == [case["words"] for case in CASES]
+    assert of(told, "state/durations", "words", [[case] for case in CASES]) == [case["words"] for case in CASES]
 
 
 def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(told: Page) -> None:
@@ -45,8 +45,8 @@ def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(told: Pag
         (755, None, WHOLE, "an unknown time"),
     ]
     ends = [[{"time": AT, "within": one}, {"time": AT + apart, "within": other}] for apart, one, other, _ in cases]
-    lengths = of(told, "lengths", "apart", ends)
-    assert of(told, "lengths", "words", [[each] for each in lengths]) == [words for *_, words in cases]
+    lengths = of(told, "state/durations", "apart", ends)
+    assert of(told, "state/durations", "words", [[each] for each in lengths]) == [words for *_, words in cases]
 
 
 def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> None:
@@ -59,4 +59,4 @@ def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> Non
         (AT + 384_112, (0, None), "07:52:31.384112"),
         (AT, None, "07:52:31"),
     ]
-    assert of(told, "time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]
+    assert of(told, "state/time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]

@@ -1,6 +1,6 @@
 """Pure: how long something took, as exactly as it is known, and the words for it.
 
-`dashboard/static/dashboard/js/lengths.js` follows the same rules; both are held against `tests/lengths.json`.
+`dashboard/static/dashboard/js/state/durations.js` follows the same rules; both are held against `tests/lengths.json`.
 """
 
 from typing import NamedTuple

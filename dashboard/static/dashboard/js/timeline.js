@@ -1,30 +1,31 @@
 // The timeline: holds the parts together. State lives in the store, drawing follows from it.
 
-import { addressBar } from "./address.js";
-import { Windows, findings as askFindings, measure, overview } from "./api.js";
-import { Choosing } from "./choosing.js";
-import { byId } from "./dom.js";
-import { Filters } from "./filters.js";
-import { Findings } from "./findings.js";
-import { Found, worst } from "./found.js";
-import { listen } from "./keys.js";
-import { plural } from "./labels.js";
-import { BLOCK, Lanes, MARGIN } from "./lanes.js";
-import { ROW } from "./layout.js";
-import { Listing } from "./listing.js";
-import { Loader, filterOf } from "./loading.js";
-import { Minimap } from "./minimap.js";
-import { Notices } from "./notices.js";
-import { onPaper } from "./paper.js";
-import { Picture } from "./picture.js";
-import { point } from "./pointing.js";
-import { birthsOf, lanesOf, lanesOfAll, latest, rangeAround } from "./selection.js";
-import { foldIntoSheet } from "./sheet.js";
-import { Stepping } from "./stepping.js";
-import { Store } from "./store.js";
-import { Tabs } from "./tabs.js";
-import { showTip } from "./tip.js";
-import { Toolbar } from "./toolbar.js";
+import { byId } from "./draw/dom.js";
+import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
+import { ROW } from "./draw/layout.js";
+import { Picture } from "./draw/picture.js";
+import { addressBar } from "./state/address.js";
+import { plural } from "./state/amounts.js";
+import { Windows, findings as askFindings, measure, overview } from "./state/api.js";
+import { FindingsList, worst } from "./state/findingsList.js";
+import { Loader, filterOf } from "./state/loading.js";
+import { latest, rangeAround } from "./state/ranges.js";
+import { Selection } from "./state/selection.js";
+import { Store } from "./state/store.js";
+import { birthsOf, lanesOf, lanesOfAll } from "./state/window.js";
+import { foldIntoSheet } from "./ui/bottomSheet.js";
+import { Filters } from "./ui/filters.js";
+import { FindingsPanel } from "./ui/findingsPanel.js";
+import { listen } from "./ui/keys.js";
+import { Listing } from "./ui/listing.js";
+import { Minimap } from "./ui/minimap.js";
+import { Notices } from "./ui/notices.js";
+import { point } from "./ui/pointer.js";
+import { onPaper } from "./ui/print.js";
+import { Stepping } from "./ui/stepping.js";
+import { Tabs } from "./ui/tabs.js";
+import { Toolbar } from "./ui/toolbar.js";
+import { showTip } from "./ui/tooltip.js";
 
 const source = document.body.dataset.source;
 const figure = byId("figure"), stage = byId("stage");
@@ -33,24 +34,24 @@ const live = document.body.dataset.live === "on"; // it goes on while somebody l
 const LEAST = 60e6; // µs that are shown of one that does, also where it has just begun
 export const announce = (text) => (byId("announce").textContent = text);
 
-const found = new Found((question) => askFindings(source, question));
+const findingsList = new FindingsList((question) => askFindings(source, question));
 const lanes = new Lanes({
   onScroll, onPin: pin, onLane: takeLane,
   onGroups: (keys, close) => fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
   onStrip: (key) => store.toggle("open", key),
 });
-const picture = new Picture({ store, lanes, found });
+const picture = new Picture({ store, lanes, findingsList });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
-const choosing = new Choosing({
-  store, found, announce, onFailed: failed, onCome: () => drawSoon(),
+const selection = new Selection({
+  store, findingsList, announce, onFailed: failed, onCome: () => drawSoon(),
   onChosen: () => (reveal = "finding"),
 });
-const findings = new Findings({ onSelect: (key) => choosing.select(key), onHold: (key) => store.toggle("arrows", key), onMore: () => choosing.more(), onClear: () => store.clear() });
+const findingsPanel = new FindingsPanel({ onSelect: (key) => selection.select(key), onHold: (key) => store.toggle("arrows", key), onMore: () => selection.more(), onClear: () => store.clear() });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
 const toolbar = new Toolbar({ store });
 const filters = new Filters({ store });
 const loader = new Loader({
-  windows: new Windows(source), store, place, focus: () => choosing.selected?.focus ?? store.focus,
+  windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus,
   onLoading: () => figure.setAttribute("aria-busy", "true"), onLoaded, onFailed: failed,
 });
 const tabs = new Tabs({ store, onTurn });
@@ -103,7 +104,7 @@ function failed(error) {
 
 function refresh() {
   loader.load();
-  choosing.reload();
+  selection.reload();
 }
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
@@ -119,8 +120,8 @@ function draw() {
   filters.draw();
   minimap.move(store.view());
   const { payload } = loader;
-  findings.draw(found, {
-    selected: store.finding, held: store.arrows, births: birthsOf(payload, choosing.selected),
+  findingsPanel.draw(findingsList, {
+    selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
     inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0, now: live ? store.bounds.last : null,
   });
   stage.dataset.listed = tabs.listed();
@@ -134,7 +135,7 @@ function draw() {
 function bringIn() {
   const { payload } = loader;
   if (!reveal || !payload || loader.stale()) return; // what comes next holds it
-  const group = choosing.selected;
+  const group = selection.selected;
   const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
   const indices = reveal === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
   const hidden = reveal === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane);
@@ -180,13 +181,13 @@ export function showObject({ key, root, start, end }) {
   store.set({ finding: "", focus: String(root), lane: key, offset: 0, closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start: life.start, end: Math.min(life.end, start + 60e6) }) }, { push: true });
 }
 
-const fit = () => store.finding && choosing.select(store.finding);
-export const showFinding = (group) => choosing.show(group);
+const fit = () => store.finding && selection.select(store.finding);
+export const showFinding = (group) => selection.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 export const keys = {
-  n: () => choosing.step(1), p: () => choosing.step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
+  n: () => selection.step(1), p: () => selection.step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
@@ -195,7 +196,7 @@ export const keys = {
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
 };
 listen(keys);
-point({ store, picture, stepping, bench: lanes.bench, onFinding: (key) => choosing.select(key), onLane: (index) => takeLane(loader.payload.lanes[index].key) });
+point({ store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key), onLane: (index) => takeLane(loader.payload.lanes[index].key) });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 document.addEventListener("themechange", drawSoon);
 onPaper(draw);
@@ -204,7 +205,7 @@ addEventListener("popstate", async () => {
   const { offset } = store; // what scrolls while lanes come in writes its own
   drawSoon();
   listing.soon();
-  choosing.reload();
+  selection.reload();
   if (loader.stale()) await loader.load();
   if (loader.payload) lanes.scrollTo(offset);
 });
@@ -219,16 +220,16 @@ store.subscribe((changed) => {
   loader.soon();
   listing.soon();
   if (reveal && !loader.stale()) bringIn();
-  if (changed.some((name) => name in filterOf(store))) choosing.reload();
+  if (changed.some((name) => name in filterOf(store))) selection.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
 /** The finding to begin with, also where it stands on a later page of the list. */
 async function gravest() {
-  if (!found.more) return worst(found.groups);
+  if (!findingsList.more) return worst(findingsList.groups);
   const { findings: [first] } = await askFindings(source, { ...filterOf(store), order: "gravest", limit: 1 });
-  await found.bring([first.key]);
+  await findingsList.bring([first.key]);
   return first;
 }
 
@@ -247,15 +248,15 @@ export async function outline() {
 
 export async function start() {
   try {
-    const [whole] = await Promise.all([outline(), choosing.load()]);
+    const [whole] = await Promise.all([outline(), selection.load()]);
     if (live && whole.last - whole.first <= 1) store.start = store.end = null;
     else if (live && (store.follow || (store.start === null && !store.finding))) {
       store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
     } else if (store.start === null) {
-      const shown = store.finding ? choosing.selected : await gravest();
+      const shown = store.finding ? selection.selected : await gravest();
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
-    reveal = store.offset ? null : choosing.selected && !store.about ? "finding" : "lane";
+    reveal = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }
@@ -266,6 +267,6 @@ export async function start() {
 }
 
 // What a source that goes on moves (live/live.js).
-export const parts = { source, loader, picture, found, choosing, notices, minimap, findings, failed, drawSoon };
+export const parts = { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, failed, drawSoon };
 
 export const begun = start();

@@ -1,8 +1,8 @@
 // The timeline on the server's page: with search, sharing, and the report of the view.
 
-import { byId } from "./dom.js";
-import { Search } from "./search.js";
+import { byId } from "./draw/dom.js";
 import { announce, showFinding, showObject, store } from "./timeline.js";
+import { Search } from "./ui/search.js";
 
 new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, announce });
 

@@ -1,11 +1,11 @@
 // The home page: what is chosen or dropped is sent, and what becomes of it is shown.
 
-import { byId } from "../dom.js";
-import { chosen, dropped } from "./choosing.js";
-import { listen } from "./news.js";
+import { byId } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
+import { chosen, dropped } from "./files.js";
 import { Recordings } from "./recordings.js";
+import { listen } from "./updates.js";
 import { Uploads } from "./uploads.js";
-import { count } from "./words.js";
 
 const CLOCK = 5_000; // ms
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
@@ -28,7 +28,7 @@ const uploads = new Uploads({
       (upload.folder ? folder : file).click();
     },
     done: (upload) => {
-      announce(`${upload.name} was imported: ${count(upload.findings, "finding")}.`);
+      announce(`${upload.name} was imported: ${plural(upload.findings, "finding")}.`);
       recordings.renew();
     },
   },

@@ -1,6 +1,6 @@
 // Sends one piece of a file, and waits out what passes: a network or a server that is away for a while.
 
-import { ApiError } from "../api.js";
+import { ApiError } from "../state/api.js";
 
 const SILENCE = 30_000; // ms without a byte going out, after which a connection is taken to be dead
 const PAUSES = [1, 2, 4, 8, 15]; // seconds before the next attempt

@@ -1,7 +1,7 @@
 // The lists of recordings and of findings: the server draws them; here they are renewed, renamed, deleted.
 
-import { request } from "../api.js";
-import { byId, el } from "../dom.js";
+import { byId, el } from "../draw/dom.js";
+import { request } from "../state/api.js";
 
 const RENEWED = ["live", "recordings", "newest"];
 const OFTEN = 2_000; // ms between two renewals that nobody asked for

@@ -1,7 +1,7 @@
 // One upload as the page shows it, from the first byte to the link to its timeline.
 
-import { el, shown } from "../dom.js";
-import { count, left, percent, share } from "./words.js";
+import { el, shown } from "../draw/dom.js";
+import { plural, left, percent, share } from "../state/amounts.js";
 
 export const FINAL = new Set(["done", "failed", "cancelled"]);
 const sentence = (text) => text.replace(/[.…]?$/, (end) => end || ".");
@@ -97,7 +97,7 @@ export class Row {
         return this.#say("waiting for a worker", el("p", { class: "soft" }, "\u00a0"));
       case "importing":
         this.#progress(read, read < total ? total : 0);
-        return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${count(upload.entries, "change")}`,
+        return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${plural(upload.entries, "change")}`,
           el("p", { class: "soft" }, read < total ? this.#left(read / total) : "judging what was read…"), ...notes);
       case "failed":
         this.failed("It could not be imported", upload.error);
@@ -108,7 +108,7 @@ export class Row {
       this.#say("cancelled");
       return this.act(["Dismiss", () => this.element.remove()]);
     }
-    this.#say(`${count(upload.entries, "change")} · ${count(upload.findings, "finding")}`, ...notes);
+    this.#say(`${plural(upload.entries, "change")} · ${plural(upload.findings, "finding")}`, ...notes);
     this.act(["Dismiss", () => this.element.remove()]);
     this.actions.prepend(el("a", { class: "button primary", href: upload.url }, "Open timeline"));
   }
@@ -123,7 +123,7 @@ function skipped(upload) {
   if (!upload.skipped) return [];
   const examples = upload.skipped_examples;
   const first = examples.length ? el("span", { class: "soft" }, ` · ${examples[0]}`) : null;
-  return [el("details", { class: "skipped" }, el("summary", {}, `${count(upload.skipped, "piece")} skipped`, first),
+  return [el("details", { class: "skipped" }, el("summary", {}, `${plural(upload.skipped, "piece")} skipped`, first),
     el("ul", {}, examples.map((line) => el("li", {}, line)),
       upload.skipped > examples.length ? el("li", { class: "soft" }, `and ${(upload.skipped - examples.length).toLocaleString("en")} more`) : null))];
 }

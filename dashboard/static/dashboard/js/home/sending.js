@@ -1,6 +1,6 @@
 // Sends the files of one recording, piece by piece, from where the server says it has them. Free of the DOM.
 
-import { ApiError, request } from "../api.js";
+import { ApiError, request } from "../state/api.js";
 import { patiently, put } from "./pieces.js";
 
 const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // bytes of a piece: as many as go out in about

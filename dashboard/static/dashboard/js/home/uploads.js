@@ -1,8 +1,8 @@
 // All uploads that the page shows: those it sends, those that broke off, those of other pages.
 
-import { request } from "../api.js";
-import { byId } from "../dom.js";
-import { isSame } from "./choosing.js";
+import { byId } from "../draw/dom.js";
+import { request } from "../state/api.js";
+import { isSame } from "./files.js";
 import { FINAL, Row } from "./row.js";
 import { Sending } from "./sending.js";
 

@@ -1,6 +1,6 @@
 // Whether the view follows the edge, and where it lies then. Free of the DOM.
 
-import { latest } from "../selection.js";
+import { latest } from "../state/ranges.js";
 
 const LEAST = 0.02; // of the view, between the edge and its end; where it is less, the view moves on
 

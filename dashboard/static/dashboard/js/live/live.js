@@ -1,21 +1,21 @@
 // A source that goes on while somebody looks: what is committed is drawn at the moving edge, and the view follows it.
 
-import { byId } from "../dom.js";
-import { plural } from "../labels.js";
+import { byId } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import { Clock } from "./clock.js";
 import { Edge } from "./edge.js";
 import { Following } from "./following.js";
-import { News } from "./news.js";
+import { News } from "./newViolations.js";
 import { connect } from "./socket.js";
-import { nothing, standing } from "./words.js";
+import { nothing, standing } from "./status.js";
 
 const RELOAD = 1_000, SHARE = 4; // ms between two windows, and not more than one part in so many is spent on them
 const OUTLINE = 10_000; // ms between two outlines
 const STEP = 250, STILL = 1_000; // ms between two pictures while nothing comes; the second for who wants little motion
 const NOISE = ["Events", "Cluster"];
 
-const { source, loader, picture, found, choosing, notices, minimap, findings, drawSoon } = parts;
+const { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clock = new Clock(), edge = new Edge(), news = new News(announce);
@@ -62,7 +62,7 @@ function draw() {
   if (drawn - mapped > STILL) {
     mapped = drawn;
     minimap.extend(now, []);
-    findings.count(now);
+    findingsPanel.count(now);
   }
   if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
   figure.dataset.edge = String(cursor);
@@ -101,8 +101,8 @@ async function reload() {
   wished = false;
   if (anew.outline) outlineAnew();
   if (anew.findings) {
-    found.forget();
-    choosing.reload();
+    findingsList.forget();
+    selection.reload();
   }
   anew = {};
   try {
@@ -146,7 +146,7 @@ function concerns({ family, lane }) {
 }
 
 function takeFindings({ findings, gone }) {
-  const fresh = findings.filter(({ key }) => !seen.has(key) && !found.get(key));
+  const fresh = findings.filter(({ key }) => !seen.has(key) && !findingsList.get(key));
   for (const { key } of findings) seen.add(key);
   if (seen.size > 10_000) seen = new Set([...seen].slice(-5_000));
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
@@ -154,8 +154,8 @@ function takeFindings({ findings, gone }) {
   minimap.extend(clock.now() ?? 0, fresh);
   if (store.filtered().length) anew.findings = true;
   else {
-    for (const group of findings) found.put(group);
-    for (const key of gone) found.drop(key, key === store.finding);
+    for (const group of findings) findingsList.put(group);
+    for (const key of gone) findingsList.drop(key, key === store.finding);
   }
   reloadSoon(); // what is drawn of them comes with the window
   drawSoon();
@@ -169,7 +169,7 @@ const heard = {
     clock.take(delta.last);
     if (document.hidden) {
       missed = true;
-      return news.add(delta.findings.filter(({ key }) => !seen.has(key) && !found.get(key)).length);
+      return news.add(delta.findings.filter(({ key }) => !seen.has(key) && !findingsList.get(key)).length);
     }
     takeFindings(delta);
     const { unknown, stale } = edge.add(delta);

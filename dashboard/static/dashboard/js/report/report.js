@@ -1,7 +1,7 @@
 // The report: the timeline's page with what stands around it on paper.
 
+import { byId } from "../draw/dom.js";
 import "../timeline.js";
-import { byId } from "../dom.js";
 
 /** Draws the finding on the timeline, as its row of the list does. */
 function show(key) {

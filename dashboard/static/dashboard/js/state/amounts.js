@@ -1,4 +1,4 @@
-// How amounts are said. Free of the DOM.
+// Writes numbers of things, bytes, shares and remaining times for people to read. Free of the DOM.
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 const powerOf = (count) => Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, count)) / 3)));
@@ -12,8 +12,11 @@ export const share = (part, whole) => `${scaled(part, powerOf(whole))} of ${byte
 
 export const percent = (part, whole) => `${Math.floor((100 * part) / Math.max(1, whole))} %`;
 
+/** "1,558"; toLocaleString would take 50 ms for its first number. */
+export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
 /** "1 change", "3,958 changes" */
-export const count = (number, one, several = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
+export const plural = (count, one, several = `${one}s`) => `${thousands(count)} ${count === 1 ? one : several}`;
 
 /** "about 40 s left": never finer than it can be known. */
 export function left(seconds) {

@@ -1,6 +1,6 @@
 // Single keys. They can be switched off (WCAG 2.1.4), and never act while someone types.
 
-import { byId } from "./dom.js";
+import { byId } from "../draw/dom.js";
 
 const STORED = "causeline-keys";
 const on = () => {

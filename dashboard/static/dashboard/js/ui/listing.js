@@ -1,12 +1,12 @@
 // The lanes of the view as a list: as the rows of a table, and for the phone as objects. It has windows of its own, for a
 // list holds more lanes than a screen draws.
 
-import { byId, el } from "./dom.js";
-import { rowsOf } from "./events.js";
-import { plural } from "./labels.js";
-import { objectPage } from "./links.js";
-import { lanesOfAll } from "./selection.js";
-import { clock, day, digitsFor, instant } from "./time.js";
+import { byId, el } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
+import { rowsOf } from "../state/events.js";
+import { objectPage } from "../state/links.js";
+import { clock, day, digitsFor, instant } from "../state/time.js";
+import { lanesOfAll } from "../state/window.js";
 
 const LANES = 200; // at most in one answer
 const WAIT = 150; // ms

@@ -1,6 +1,6 @@
 // Says how many violations are new: not each of them, and not more often than somebody can listen.
 
-import { plural } from "../labels.js";
+import { plural } from "../state/amounts.js";
 
 const FIRST = 400, APART = 5_000; // ms
 

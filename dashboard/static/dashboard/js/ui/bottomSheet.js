@@ -1,6 +1,6 @@
 // On a phone, what stands in header and toolbar moves into one menu.
 
-import { byId } from "./dom.js";
+import { byId } from "../draw/dom.js";
 
 const PHONE = matchMedia("(max-width: 720px)");
 

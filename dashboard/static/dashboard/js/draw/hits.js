@@ -1,11 +1,10 @@
-// What the pointer rests on, in words.
+// Finds what lies at a point of the plot, and describes it in lines of text. Pure.
 
+import { apart, duration, words } from "../state/durations.js";
+import { clock, digitsFor, instant } from "../state/time.js";
+import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
-import { byId, el } from "./dom.js";
 import { ROW } from "./layout.js";
-import { apart, duration, words } from "./lengths.js";
-import { kindOf } from "./selection.js";
-import { clock, digitsFor, instant } from "./time.js";
 
 const NEAR = 7; // px
 
@@ -50,14 +49,4 @@ export function whatIsAt(scene, x, y) {
   const took = apart({ time: start[bar], within: start_within[bar] }, { time: end[bar], within: end_within[bar] });
   const length = open_start[bar] || open_end[bar] || took.most === null ? "" : ` · ${words(took)}`;
   return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), `${from} – ${until}${length}`].filter(Boolean);
-}
-
-export function showTip(lines, pointer) {
-  const tip = byId("tip");
-  tip.hidden = !lines;
-  if (!lines) return;
-  tip.replaceChildren(...lines.map((line, i) => el(i ? "div" : "strong", { class: i === lines.length - 1 && i ? "mono" : null }, line)));
-  const { width, height } = tip.getBoundingClientRect();
-  tip.style.left = `${Math.min(pointer.clientX + 14, innerWidth - width - 8)}px`;
-  tip.style.top = `${pointer.clientY + 18 + height > innerHeight ? pointer.clientY - height - 10 : pointer.clientY + 18}px`;
 }

@@ -1,8 +1,8 @@
 // Finds objects and findings by a part of their names: a field with a list under it.
 
-import { request } from "./api.js";
-import { byId, el, severityShape } from "./dom.js";
-import { clock, day } from "./time.js";
+import { byId, el, severityShape } from "../draw/dom.js";
+import { request } from "../state/api.js";
+import { clock, day } from "../state/time.js";
 
 const WAIT = 120; // ms
 

@@ -1,15 +1,15 @@
 // What lies between two moments: how long, and how many revisions, as the server tells it of the whole source, whatever is
 // loaded. Pure, but for the shapes it makes.
 
+import { apart, duration, words } from "../state/durations.js";
+import { digitsFor, instant } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
-import { apart, duration, words } from "./lengths.js";
-import { digitsFor, instant } from "./time.js";
 
 const NEAR = 6; // px within which an end takes the time of what lies there
 
 /**
- * An end of what is measured: the nearest event beside x (px), or else the time there. {time, within} as lengths.js has
+ * An end of what is measured: the nearest event beside x (px), or else the time there. {time, within} as durations.js has
  * them; one that is no change was chosen, so it is known: [0, 0].
  */
 export function snapped(scene, x) {

@@ -1,6 +1,6 @@
 // How it stands with a live source, in words. Pure.
 
-import { duration } from "../lengths.js";
+import { duration } from "../state/durations.js";
 
 const NAMED = 3; // resources
 

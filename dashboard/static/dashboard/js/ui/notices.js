@@ -1,6 +1,6 @@
 // What is said over the lanes where there is nothing to draw: nothing matches, it failed, the network is away.
 
-import { byId, el } from "./dom.js";
+import { byId, el } from "../draw/dom.js";
 
 export class Notices {
   #failed = false;

@@ -1,9 +1,9 @@
 // From event to event of the lane in hand, and the measure between two of them.
 
-import { farther, nextOf } from "./cursor.js";
-import { measured, snapped, spoken } from "./measure.js";
-import { instant } from "./time.js";
-import { showTip } from "./tip.js";
+import { measured, snapped, spoken } from "../draw/measure.js";
+import { farther, nextOf } from "../state/cursor.js";
+import { instant } from "../state/time.js";
+import { showTip } from "./tooltip.js";
 
 const SOON = 100; // ms that a dragged end must rest before the server is asked
 
@@ -43,7 +43,8 @@ export class Stepping {
     const lane = loader.payload.lanes[index];
     this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
     this.onMove(true);
-    this.picture.tell(event.time, index);
+    const hit = this.picture.find(event.time, index);
+    if (hit) showTip(hit.lines, hit.at);
   }
 
   /** The first press marks one end, the next the other, the third takes the measure away. */

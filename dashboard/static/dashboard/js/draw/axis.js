@@ -1,9 +1,9 @@
 // What stands under the lanes: the clock, or the numbers of creation. HTML, because it stays in sight while the lanes
 // scroll and costs Plotly nothing.
 
+import { clock, day, ticks as clockTicks } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
-import { clock, day, ticks as clockTicks } from "./time.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
 const APART = 24; // px that creation numbers keep from each other

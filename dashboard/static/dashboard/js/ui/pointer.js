@@ -1,10 +1,13 @@
-// The pointer on a figure: the wheel zooms at the cursor, dragging pans, with Shift it measures, two fingers pinch,
-// hovering tells, a click takes a lane in hand.
+// The pointer on the figures: the wheel zooms at the cursor, dragging pans, dragging with Shift measures, two fingers
+// pinch, hovering shows the tooltip, and a click selects a lane or a finding.
+
+import { laneAt, whatIsAt } from "../draw/hits.js";
+import { showTip } from "./tooltip.js";
 
 const CLICK = 4; // px that a click may move
 
 /** `acts`: {onHover({x, y, clientX, clientY} | null), onClick(point, target), onMeasure(x, toX | null)}; x, y in px of the plot. */
-export function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
+function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   const pointers = new Map();
   let began = null; // {x, y, target, measures, moved} of the first pointer
   const at = (event) => {
@@ -65,4 +68,23 @@ export function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
     const { x, width } = at(event);
     store.zoom(event.shiftKey ? 2 : 0.5, x / width);
   });
+}
+
+/** `onFinding(key)`: an arrow's label was clicked; `onLane(index)`: a lane. */
+export function point({ store, picture, stepping, bench, onFinding, onLane }) {
+  for (const [name, figure] of Object.entries(picture.figures)) {
+    const scene = () => picture.scenes[name];
+    const tell = (at) => showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
+    handle(figure, {
+      store, bench, onHover: tell, onMeasure: (from, to) => stepping.between(name, from, to),
+      onClick(at, target) {
+        const finding = target.closest("[data-finding]")?.dataset.finding;
+        if (finding) return onFinding(finding);
+        if (stepping.measure) stepping.drop();
+        const lane = scene() ? laneAt(scene(), at.y) : -1;
+        if (lane >= 0) onLane(lane);
+        tell(at);
+      },
+    });
+  }
 }

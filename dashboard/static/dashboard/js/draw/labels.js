@@ -1,13 +1,10 @@
 // The labels beside the lanes, and the headings over them.
 
+import { plural } from "../state/amounts.js";
+import { objectPage } from "../state/links.js";
 import { el, svg } from "./dom.js";
-import { objectPage } from "./links.js";
 
 const PIN = "M9.5 1.5 14.5 6.5 11.5 7.5 8.5 10.5 8 14 2 8 5.5 7.5 8.5 4.5zM5 11 1.5 14.5";
-
-/** "1,558"; toLocaleString costs 50 ms before it says its first number. */
-export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-export const plural = (count, one, several = `${one}s`) => `${thousands(count)} ${count === 1 ? one : several}`;
 
 const badge = (lane) => el("span", { class: `badge family-${lane.family.toLowerCase()}` }, lane.short);
 

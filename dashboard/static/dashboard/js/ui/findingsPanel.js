@@ -1,13 +1,13 @@
 // The list of findings. It is the chart's text alternative.
 
-import { byId, el } from "./dom.js";
-import { row } from "./finding.js";
-import { thousands } from "./labels.js";
-import { age } from "./time.js";
+import { byId, el } from "../draw/dom.js";
+import { thousands } from "../state/amounts.js";
+import { age } from "../state/time.js";
+import { row } from "./findingRow.js";
 
 const NEAR = 400; // px from its end the list asks for more
 
-export class Findings {
+export class FindingsPanel {
   #drawn = [];
   #rows = new Map(); // by key: what a row was drawn from, and its element
 
@@ -29,25 +29,25 @@ export class Findings {
   }
 
   /** `inView`: how many of them lie in the view, or null while that is not known. `now`: µs where time goes on. */
-  draw(found, { selected, held, births, inView, filtered, now = null }) {
-    const { groups } = found;
-    byId("findings-count").textContent = found.total ? [inView === null ? "" : `${thousands(inView)} in view`, `${thousands(found.total)} in all`].filter(Boolean).join(" · ") : "";
-    const state = [groups, selected, held.join(), [...births].join(), found.more, filtered, found.get(selected)];
+  draw(findingsList, { selected, held, births, inView, filtered, now = null }) {
+    const { groups } = findingsList;
+    byId("findings-count").textContent = findingsList.total ? [inView === null ? "" : `${thousands(inView)} in view`, `${thousands(findingsList.total)} in all`].filter(Boolean).join(" · ") : "";
+    const state = [groups, selected, held.join(), [...births].join(), findingsList.more, filtered, findingsList.get(selected)];
     if (state.every((part, i) => part === this.#drawn[i])) return;
     const moved = selected !== this.#drawn[1];
     this.#drawn = state;
-    if (!found.known) return; // the skeleton stays
+    if (!findingsList.known) return; // the skeleton stays
     const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
-    const shown = groups.some(({ key }) => key === selected) || !found.get(selected) ? groups : [found.get(selected), ...groups];
+    const shown = groups.some(({ key }) => key === selected) || !findingsList.get(selected) ? groups : [findingsList.get(selected), ...groups];
     const anchor = this.#anchor();
     this.#renew([...(shown.length ? shown.map((group) => this.#row(group, { selected: group.key === selected, held: held.includes(group.key), births, now })) : [this.#none(filtered)]),
-      ...(found.more ? [el("li", { class: "further" }, el("button", { type: "button", class: "button", "data-more": "" }, "Show more"))] : [])]);
+      ...(findingsList.more ? [el("li", { class: "further" }, el("button", { type: "button", class: "button", "data-more": "" }, "Show more"))] : [])]);
     if (!this.list.contains(document.activeElement)) this.#refocus(focused);
     const kept = anchor && this.list.querySelector(`[data-finding="${CSS.escape(anchor.key)}"]`);
     if (kept) this.panel.scrollTop += kept.offsetTop - anchor.top;
     const chosen = this.list.querySelector(".selected");
     if (chosen && moved) this.#bringIn(chosen);
-    if (found.more && this.#nearEnd()) this.onMore();
+    if (findingsList.more && this.#nearEnd()) this.onMore();
   }
 
   /** The row of a finding; one that says what it said stays as it is, with what somebody marked or is reading in it. */

@@ -1,6 +1,6 @@
 // The phone shows one panel at a time: findings, lanes or objects. On a wide screen findings and lanes stand side by side.
 
-import { byId } from "./dom.js";
+import { byId } from "../draw/dom.js";
 
 export class Tabs {
   /** `onTurn()` is called when another panel is shown. */

@@ -12,7 +12,7 @@ const earliest = (one, other) => one.start - other.start || worse.indexOf(one.se
 /** Of a source that goes on: what happened last comes first. */
 const newest = (one, other) => other.end - one.end || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
 
-export class Found {
+export class FindingsList {
   #groups = [];
   #own = new Set(); // keys of those that name the object of a link
   #filter = null;

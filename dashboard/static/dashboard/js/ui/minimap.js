@@ -1,7 +1,7 @@
 // The whole source in a strip: how much happened when, ticks for findings, the visible range to move and to stretch.
 
-import { byId, svg } from "./dom.js";
-import { clock, digitsFor } from "./time.js";
+import { byId, svg } from "../draw/dom.js";
+import { clock, digitsFor } from "../state/time.js";
 
 const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
 const ROWS = { error: 11, warning: 11, info: 21 }; // what is only told lies under what is wrong

@@ -1,11 +1,11 @@
 // What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels; its
 // patterns stand in the template, once for all figures.
 
+import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, cellTraceOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
-import { kindOf } from "./selection.js";
 import { drawMeasure } from "./measure.js";
 
 const measure = document.createElement("canvas").getContext("2d");

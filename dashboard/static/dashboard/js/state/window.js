@@ -1,18 +1,7 @@
-// What findings mean for the view, the lanes and the summary. Pure.
+// Answers questions about a window's payload: which lanes and creation numbers belong to a finding, and what the window holds. Pure.
 
-import { plural } from "./labels.js";
-import { MS, clock, digitsFor, fromIso } from "./time.js";
-
-/**
- * A range in which both ends stand well inside; more of what came after than before, for that is the harm. Of a finding, all
- * the time in which it may lie.
- */
-export function rangeAround({ start, end, proof = [] }) {
-  const bounds = (at, name) => proof.filter((each) => each[name] && fromIso(each.time) === at).map((each) => fromIso(each[name]));
-  [start, end] = [Math.min(start, ...bounds(start, "earliest")), Math.max(end, ...bounds(end, "latest"))];
-  const length = Math.max(end - start, 20 * MS);
-  return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
-}
+import { plural } from "./amounts.js";
+import { clock, digitsFor } from "./time.js";
 
 /** Keys of the groups that overlap the selected one in time: their arrows explain each other. */
 export function relatedTo(groups, selected) {
@@ -22,12 +11,6 @@ export function relatedTo(groups, selected) {
 
 /** The kind of a lane as the gaps name it. */
 export const kindOf = ({ key }) => key.split("/", 1)[0];
-
-/** The last minute of a source that goes on, with room for what comes; of another length where one is shown. */
-export function latest({ last }, width = 60e6) {
-  return { start: last - width * (1 - ROOM), end: last + width * ROOM };
-}
-const ROOM = 0.1;
 
 const isLaneOf = (lane, object) =>
   lane.name === object.name && lane.namespace === object.namespace && lane.key.split("/")[0].split(".")[0] === object.kind;

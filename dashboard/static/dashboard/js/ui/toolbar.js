@@ -1,8 +1,8 @@
 // The controls above the chart: range, axis, grouping, namespace, kinds.
 
-import { byId, el } from "./dom.js";
-import { plural } from "./labels.js";
-import { clock, day, digitsFor, shortRange } from "./time.js";
+import { byId, el } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
+import { clock, day, digitsFor, shortRange } from "../state/time.js";
 
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);

@@ -1,14 +1,14 @@
 // What the store and the loaded window say, as scenes (see columns.js): all lanes, and above them those that are pinned.
 
+import { instantsOf, orderScale, timeScale } from "../state/scale.js";
+import { relatedTo, summary } from "../state/window.js";
 import { drawAxis, ticksOf } from "./axis.js";
 import { Board } from "./board.js";
 import { whenReady } from "./chart.js";
 import { scaleOf } from "./columns.js";
 import { byId } from "./dom.js";
+import { whatIsAt } from "./hits.js";
 import { HEADING, ROW } from "./layout.js";
-import { instantsOf, orderScale, timeScale } from "./scale.js";
-import { relatedTo, summary } from "./selection.js";
-import { showTip, whatIsAt } from "./tip.js";
 
 const BESIDE = 6 * ROW; // px drawn above and below what is in sight, so that scrolling finds something there
 
@@ -21,8 +21,8 @@ export class Picture {
   #made = {}; // of what the scale was made
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
-  constructor({ store, lanes, found }) {
-    Object.assign(this, { store, lanes, found });
+  constructor({ store, lanes, findingsList }) {
+    Object.assign(this, { store, lanes, findingsList });
     const skeletons = JSON.parse(byId("skeletons").textContent);
     this.inks = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
     this.figures = { main: byId("figure"), pins: byId("pins-figure") };
@@ -65,15 +65,15 @@ export class Picture {
   #draw(loaded, { cursor, measure }) {
     const split = this.moving?.split(loaded) ?? { payload: loaded, standing: loaded };
     const { payload } = split;
-    const { store, lanes, found } = this;
+    const { store, lanes, findingsList } = this;
     const width = this.figures.main.clientWidth;
     if (width === 0) return;
     byId("pins").style.paddingRight = `${lanes.bench.offsetWidth - lanes.bench.clientWidth}px`; // the width of a scroll bar
     const view = store.view();
-    const selected = found.get(store.finding);
+    const selected = findingsList.get(store.finding);
     const shared = {
       payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
-      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(found.groups, selected),
+      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(findingsList.groups, selected),
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();
@@ -82,7 +82,7 @@ export class Picture {
       ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
       rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
       tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
-      home: (key) => layout.headings.get(String(found.get(key)?.focus)) ?? null,
+      home: (key) => layout.headings.get(String(findingsList.get(key)?.focus)) ?? null,
     };
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
@@ -110,14 +110,14 @@ export class Picture {
     return top >= this.#drawn[0] && bottom <= this.#drawn[1];
   }
 
-  /** Tells of a moment of a lane what the pointer would tell there. */
-  tell(time, index) {
+  /** What the pointer would find at this time (µs) of this lane: {lines, at: {clientX, clientY}}, or null where it is not drawn. */
+  find(time, index) {
     const name = (this.scenes.main?.centres[index] ?? null) === null ? "pins" : "main";
     const scene = this.scenes[name];
     const y = scene?.centres[index] ?? null;
-    if (y === null) return;
+    if (y === null) return null;
     const box = this.figures[name].getBoundingClientRect();
     const x = scaleOf(scene).toPixel(time);
-    showTip(whatIsAt(scene, x, y), { clientX: box.left + x, clientY: box.top + y + 8 });
+    return { lines: whatIsAt(scene, x, y), at: { clientX: box.left + x, clientY: box.top + y + 8 } };
   }
 }

@@ -1,7 +1,7 @@
 // The menu of filters, and in words what is filtered, each with a button that takes it back.
 
-import { byId, el } from "./dom.js";
-import { plural } from "./labels.js";
+import { byId, el } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
 
 const WAIT = 250; // ms after the last letter
 

@@ -1,8 +1,8 @@
 // One row of the list of findings; the selected one is open, with its proof.
 
-import { el, severityShape, svg, withCode } from "./dom.js";
-import { findingPage, rulePage, wherePage } from "./links.js";
-import { age, clock, day, fromIso, instant } from "./time.js";
+import { el, severityShape, svg, withCode } from "../draw/dom.js";
+import { findingPage, rulePage, wherePage } from "../state/links.js";
+import { age, clock, day, fromIso, instant } from "../state/time.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // objects linked; the finding's page names all

@@ -1,0 +1,69 @@
+// Which finding is selected: out of the list, by stepping through it, or by a link. Free of the DOM.
+
+import { filterOf } from "./loading.js";
+import { rangeAround } from "./ranges.js";
+
+export class Selection {
+  /** `onCome()`: findings have come in; `onChosen()`: one was selected, before the view moves to it. */
+  constructor({ store, findingsList, announce, onCome, onChosen, onFailed }) {
+    Object.assign(this, { store, findingsList, announce, onCome, onChosen, onFailed });
+  }
+
+  get selected() {
+    return this.findingsList.get(this.store.finding);
+  }
+
+  /** Brings in what the filter lets through, and what the address names beside. Raises ApiError. */
+  async load() {
+    const { store, findingsList } = this;
+    findingsList.about = store.about;
+    const fresh = await findingsList.load(filterOf(store));
+    await findingsList.bring([store.finding, ...store.arrows]);
+    return fresh;
+  }
+
+  /** The same after a change of the filter. */
+  async reload() {
+    try {
+      if (await this.load()) this.onCome();
+    } catch (error) {
+      this.onFailed(error);
+    }
+  }
+
+  async more() {
+    try {
+      if (await this.findingsList.loadMore()) this.onCome();
+    } catch (error) {
+      this.onFailed(error);
+    }
+  }
+
+  select(key) {
+    const { store } = this;
+    const group = this.findingsList.get(key);
+    if (!group) return;
+    this.onChosen();
+    const closed = store.closed.filter((other) => other !== String(group.focus));
+    store.set({ finding: key, focus: "", offset: 0, closed, ...rangeAround(group) }, { push: store.finding !== key });
+    this.announce(group.summary);
+  }
+
+  /** One that may not be loaded yet. */
+  async show({ key }) {
+    await this.findingsList.bring([key]);
+    this.select(key);
+  }
+
+  /** The next one of the list (`by` 1) or the one before (-1), also across its pages. */
+  async step(by) {
+    const { findingsList } = this;
+    const at = findingsList.groups.findIndex((group) => group.key === this.store.finding);
+    let next = at < 0 ? (by > 0 ? 0 : findingsList.groups.length - 1) : at + by;
+    if (next >= findingsList.groups.length && findingsList.more) await this.more();
+    if (next >= findingsList.groups.length) next = 0;
+    if (next < 0 && !findingsList.more) next = findingsList.groups.length - 1;
+    if (findingsList.groups[next]) this.select(findingsList.groups[next].key);
+    else this.announce(findingsList.total ? "This is the first finding." : "There is no finding.");
+  }
+}

@@ -9,7 +9,8 @@ from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
 from timeline.judging.findings import Finding
-from timeline.layout.lanes import Drawing, LaneRow
+from timeline.layout.drawing import Drawing
+from timeline.layout.lanes import LaneRow
 from timeline.payloads import documents
 
 WATCH = Path(__file__).parent / "data/objects/watch"

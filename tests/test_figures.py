@@ -53,7 +53,7 @@ def test_every_family_has_a_colour_and_a_trace() -> None:
 
 def test_every_mark_has_a_symbol() -> None:
     folder = Path(timeline.__file__).parent
-    written = [path.read_text(encoding="utf-8") for path in [*folder.glob("kinds/*.py"), folder / "layout/lanes.py"]]
+    written = [path.read_text(encoding="utf-8") for path in [*folder.glob("kinds/*.py"), folder / "layout/phases.py"]]
     yielded = {mark for text in written for mark in re.findall(r'(?:Mark\(|Event\(time, )"(\w+)"', text)}
     assert {"restarted", "deleted", "deleting"} <= yielded
     assert yielded == set(figures.SYMBOLS)

@@ -31,7 +31,7 @@ from timeline.judging.coverage import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
 from timeline.kinds.pod import PodFacts
-from timeline.layout.arrangement import Arrangement, Known
+from timeline.layout.arrangement import Arrangement
 from timeline.payloads import documents
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Followed:
 
     def __init__(self) -> None:
         self.world = RecordingWorld()
-        self.order = Arrangement(self.world, Known({}, {}))
+        self.order = Arrangement(self.world)
         self.found: dict[Key, list[Finding]] = {}
         self.gone: set[Key] = set()
 

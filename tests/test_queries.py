@@ -11,8 +11,10 @@ from timeline.core.entries import moment
 from timeline.history.world import World
 from timeline.kinds import NOISE
 from timeline.layout import outline
+from timeline.layout.places import CROWD
 from timeline.models import Source, Track
-from timeline.payloads.findings import FindingGroupPayload, WindowPayload
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.windows import WindowPayload
 from timeline.pipeline import ingest
 from timeline.storage import store
 
@@ -340,7 +342,7 @@ def crowd(pods: int, owner: str = "j") -> Source:
 
 
 def test_a_crowd_stands_as_one_strip_until_it_is_opened() -> None:
-    source = crowd(outline.CROWD + 5)
+    source = crowd(CROWD + 5)
     shown = window(source)
     assert [(lane["name"], lane["members"], lane["opened"]) for lane in shown["lanes"]] == [
         ("j", 1, False),
@@ -359,7 +361,7 @@ def test_a_crowd_stands_as_one_strip_until_it_is_opened() -> None:
 
 
 def test_twenty_are_no_crowd() -> None:
-    assert len(window(crowd(outline.CROWD))["lanes"]) == 21
+    assert len(window(crowd(CROWD))["lanes"]) == 21
 
 
 def test_a_closed_group_is_one_row_without_lanes(sample: Source) -> None:

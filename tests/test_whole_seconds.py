@@ -6,7 +6,9 @@ import pytest
 
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import wording
-from timeline.layout.lanes import Drawing, LaneRow, bounds
+from timeline.layout.drawing import Drawing
+from timeline.layout.intervals import bounds
+from timeline.layout.lanes import LaneRow
 
 DAY = "2026-11-21T"
 SECOND = 1_000_000

@@ -87,7 +87,7 @@ def _groups(
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
-        rows.append(documents.Told(0, 0, documents.finding(found), told))
+        rows.append(documents.StoredFinding(0, 0, documents.finding(found), told))
     for group, _ in documents.rows(rows):
         alike_ones = members[group["key"]]
         intervals = {each.interval for each in alike_ones if each.interval}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dashboard.drawing import figures
 from dashboard.drawing.ticks import Tick, clock, ticks
-from timeline.payloads.findings import Columns, LanePayload
+from timeline.payloads.windows import Columns, LanePayload
 
 ROW = 34  # pixels
 BAR = 18

@@ -10,8 +10,9 @@ from timeline.history.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
 from timeline.layout.excerpt import excerpt
-from timeline.layout.lanes import bounds
-from timeline.payloads.findings import Columns, FindingGroupPayload
+from timeline.layout.intervals import bounds
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.windows import Columns
 
 _LANES = 6  # drawn
 

@@ -24,14 +24,9 @@ from timeline.judging.rulebook import settings
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents
-from timeline.payloads.findings import (
-    AcknowledgementPayload,
-    FindingGroupPayload,
-    OverviewPayload,
-    ToldPayload,
-    WindowPayload,
-)
+from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload, ToldPayload
 from timeline.payloads.measuring import StepsPayload
+from timeline.payloads.windows import OverviewPayload, WindowPayload
 
 _HOME = Path(__file__).resolve().parent.parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")

@@ -1,238 +1,201 @@
-"""Pure: the order of lanes of a live source. It is the order of `timeline.layout.outline`, kept up change by change.
+"""The order of lanes: under which root owner each stands, with which number, and which stand together as a strip.
 
-Groups have ranks with room between them, so that one that came earlier than was known is put in its place without the
-others moving.
+`Arrangement.of` arranges a recording at once. A live source begins with the ranks that are stored of it, and `arrange`
+keeps its order up change by change. Both compare lives with `places.member_key`, so they give the same order. The
+places of a live source leave room between groups, so that a group that is found late moves no other. This module is
+pure.
 """
 
 from bisect import bisect_left, insort
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from timeline.history.lifelines import Key, Name, Track
 from timeline.history.world import World
-from timeline.kinds import NOISE
-from timeline.layout.outline import CROWD, Lane, Strip, began, place
-
-_ROOM = 1024  # between the ranks of two groups that come one after the other
-_Born = tuple[bool, tuple[int, int, Name, str]]
-_LaneKey = tuple[Name, Name]  # of the root, and its own
-_Crowd = tuple[Key, str, str]  # key of the owner, group and kind
+from timeline.layout.places import Group, Lane, MemberKey, Ranks, Strip, beginning, member_key, place
+from timeline.layout.strips import LaneKey, OwnedKind, Strips
 
 
-class Group:
-    """All that stands under one root."""
-
-    def __init__(self, rank: int, head: tuple[int, int, Name, str], before: int) -> None:
-        self.rank = rank
-        self.head = head
-        self.before = before  # members that are not remembered any more
-        self.members: list[tuple[_Born, Key]] = []  # in order
-
-    def number(self, born: _Born, key: Key) -> int:
-        return self.before + bisect_left(self.members, (born, key)) + 1
-
-
-class Known(NamedTuple):
-    """What was written before of the groups: by their root's number in the source."""
+class StoredGroups(NamedTuple):
+    """What the database holds of a live source's groups, by the number of their root in the source."""
 
     ranks: Mapping[int, int]
-    before: Mapping[int, int]
+    forgotten: Mapping[int, int]  # how many members the worker no longer holds in memory
 
 
-class Arranged(NamedTuple):
-    """What a change has moved."""
+class Moved(NamedTuple):
+    """The rows that a change of some tracks has moved or changed."""
 
     lanes: list[Lane]
     strips: list[Strip]
-    dissolved: list[int]  # places of strips that are none any more
+    dissolved: list[int]  # places of strips that are gone
 
 
 class Arrangement:
-    def __init__(self, world: World, known: Known) -> None:
+    """The lanes of one world in the order of creation."""
+
+    def __init__(self, world: World, stored: StoredGroups | None = None) -> None:
         self._world = world
-        self._known = known
-        self._groups: dict[Name, Group] = {}
-        self._ranks: list[tuple[tuple[int, int, Name, str], int]] = []  # by beginning
-        self._places: dict[Key, tuple[Name, _Born]] = {}  # root and beginning of every track
-        self._lanes: dict[_LaneKey, dict[Key, None]] = {}
-        self._crowds: dict[_Crowd, dict[_LaneKey, None]] = defaultdict(dict)
-        self._crowd_of: dict[_LaneKey, _Crowd] = {}
-        self._strips: dict[_Crowd, int] = {}  # their places
-        self._dissolved: list[int] = []  # places of strips that lost their last lane, until that is told
-        self._orphaned: dict[Key, None] = {}  # whose root may be another one since some were forgotten
+        self._stored = stored or StoredGroups({}, {})
+        self._groups: dict[Name, Group] = {}  # by the name of their root: a re-created owner goes on with its group
+        self._ranks = Ranks()
+        self._positions: dict[Key, tuple[Name, MemberKey]] = {}  # the root of every track, and where it stands there
+        self._lanes: dict[LaneKey, list[tuple[MemberKey, Key]]] = {}  # in the order in which the lives began
+        self._strips = Strips()
+        self._orphaned: dict[Key, None] = {}  # tracks whose root may be another one since some were forgotten
+
+    @classmethod
+    def of(cls, world: World) -> "Arrangement":
+        """Arrange all lives of a recording."""
+        whole = cls(world)
+        whole._arrange_all()
+        return whole
 
     def root(self, track: Track) -> Track:
-        """The first life of the name that its chain of owners ends at."""
-        return self._world.incarnations(self._places[track.key][0])[0]
+        """Return the first life of the name at the end of a track's chain of owners."""
+        return self._world.incarnations(self._positions[track.key][0])[0]
+
+    def rank(self, track: Track) -> int:
+        """Return the rank of a track's group among all groups."""
+        return self._groups[self._positions[track.key][0]].rank
 
     def number(self, track: Track) -> int:
-        """The creation number within its root's group."""
-        name, born = self._places[track.key]
-        return self._groups[name].number(born, track.key)
+        """Return a track's creation number within its group, from 1."""
+        name, member = self._positions[track.key]
+        return self._groups[name].number(member, track.key)
 
-    def arrange(self, changed: Iterable[Track]) -> Arranged:
-        """Put tracks that are new or changed into their places; all lanes that this moves, or changes otherwise."""
-        moved: dict[_LaneKey, None] = {}
+    def lanes(self) -> list[Lane]:
+        """Return all lanes in their order."""
+        return sorted(map(self._lane, self._lanes), key=lambda lane: lane.place)
+
+    def strips(self) -> list[Strip]:
+        """Return all strips in their order."""
+        return sorted(self._strips_of(self._strips.standing()), key=lambda strip: strip.place)
+
+    def arrange(self, changed: Iterable[Track]) -> Moved:
+        """Put tracks that are new or changed into their places; return all rows that this moves or changes."""
+        moved: dict[LaneKey, None] = {}
         orphaned = filter(None, map(self._world.track, self._orphaned))
         waiting = [*changed, *orphaned]
         self._orphaned = {}
-        for track in waiting:  # it grows
+        for track in waiting:  # it grows by those whose root may be another one now
             root = self._world.root(track).name
-            before = self._places.get(track.key)
+            before, now = self._positions.get(track.key), (root, member_key(track))
             moved[root, track.name] = None
-            born = (track.family in NOISE, began(track))
-            if before == (root, born):
-                continue
-            if before is None or before[0] != root:
-                waiting += self._dependent(track)
-            if before:
-                self._take_out(track, *before, moved)
-            self._put_in(track, root, born, moved)
-        crowds: dict[_Crowd, None] = {}
+            if before != now:
+                if before is None or before[0] != root:
+                    waiting += self._dependent(track)
+                if before:
+                    self._remove(track.key, *before, moved)
+                self._insert(track.key, *now, moved)
+            self._drop_vanished((root, track.name), moved)
         for lane in moved:
-            self._crowd(lane, crowds)
-        return self._arranged(moved, crowds)
-
-    def lanes(self) -> list[Lane]:
-        """All of them, in their order."""
-        found = [Lane(self._place(lane), self._strip(lane), self._tracks(lane)) for lane in self._lanes]
-        return sorted(found, key=lambda lane: lane.place)
-
-    def _strip(self, lane: _LaneKey) -> int:
-        crowd = self._crowd_of.get(lane)
-        return self._strips.get(crowd, 0) if crowd else 0
+            self._strips.enter(lane, self._owned(lane))
+        strips, others, dissolved = self._strips.settle(self._place)
+        moved.update(dict.fromkeys(others))
+        return Moved([*map(self._lane, moved)], list(self._strips_of(strips)), dissolved)
 
     def forget(self, track: Track) -> None:
-        """It is not remembered any more, and the world is about to forget it; what was written of it stays."""
+        """Remove a track from memory, which the world is about to forget. Its stored rows stay as they are."""
         self._orphaned.update((each.key, None) for each in self._dependent(track))
-        name, born = self._places.pop(track.key)
-        group = self._groups[name]
-        del group.members[bisect_left(group.members, (born, track.key))]
-        group.before += 1
-        lane = name, track.name
-        self._lanes[lane].pop(track.key)
-        if not self._lanes[lane]:
-            del self._lanes[lane]
-            self._leave_crowd(lane)
-        if not group.members:
-            del self._groups[name]
-            self._ranks.remove((group.head, group.rank))
+        root, member = self._positions.pop(track.key)
+        group = self._groups[root]
+        group.forget(member, track.key)
+        if self._leave_lane((root, track.name), member, track.key):
+            self._strips.forget((root, track.name))
+        self._close_if_empty(root, group)
 
-    def _leave_crowd(self, lane: _LaneKey) -> int | None:
-        """The place of the strip that is none any more, if this lane was the last one in it."""
-        crowd = self._crowd_of.pop(lane, None)
-        if crowd is None:
-            return None
-        self._crowds[crowd].pop(lane)
-        if self._crowds[crowd]:
-            return None
-        del self._crowds[crowd]
-        return self._strips.pop(crowd, None)
+    def _arrange_all(self) -> None:
+        """Arrange every track at once, which costs one sort instead of a search for each track."""
+        for track in self._world.tracks():
+            root, member = self._world.root(track).name, member_key(track)
+            self._positions[track.key] = root, member
+            group = self._groups.get(root)
+            if group is None:
+                group = self._groups[root] = Group(root, self._head(root), 0)
+            group.members.append((member, track.key))
+            self._lanes.setdefault((root, track.name), []).append((member, track.key))
+        for members in (*(group.members for group in self._groups.values()), *self._lanes.values()):
+            members.sort()
+        self._ranks.number_all(list(self._groups.values()))
+        for lane in self._lanes:
+            self._strips.enter(lane, self._owned(lane))
+        self._strips.settle(self._place)
 
     def _dependent(self, track: Track) -> Iterator[Track]:
-        """Those whose root may be another one when this track's is."""
+        """Yield the tracks whose root may be another one when this track's is."""
         yield from self._world.children(track)
         for name in track.references():
             yield from (each for each in self._world.incarnations(name) if not each.owner)
         if track.ref.kind == "Service":
             yield from self._world.incarnations(track.name._replace(kind="Endpoints"))
 
-    def _take_out(self, track: Track, root: Name, born: _Born, moved: dict[_LaneKey, None]) -> None:
-        group = self._groups[root]
-        at = bisect_left(group.members, (born, track.key))
-        del group.members[at]
-        for _, key in group.members[at:]:
-            moved[root, key[0]] = None
-        lane = root, track.name
-        self._lanes[lane].pop(track.key)
-        if not self._lanes[lane]:
-            del self._lanes[lane]
+    def _drop_vanished(self, lane: LaneKey, moved: dict[LaneKey, None]) -> None:
+        """Remove the lives of a lane that the world no longer tells apart from others."""
+        for member, key in [each for each in self._lanes[lane] if self._world.track(each[1]) is None]:
+            self._remove(key, lane[0], member, moved)
+
+    def _insert(self, key: Key, root: Name, member: MemberKey, moved: dict[LaneKey, None]) -> None:
+        self._positions[key] = root, member
+        group = self._groups.get(root) or self._open(root, moved)
+        if (head := self._head(root)) != group.head:
+            self._ranks.remove(group)
+            group.head = head
+            self._move([group, *self._ranks.enter(group)], moved)
+        moved.update(((root, other[0]), None) for other in group.insert(member, key))
+        insort(self._lanes.setdefault((root, key[0]), []), (member, key))
+
+    def _remove(self, key: Key, root: Name, member: MemberKey, moved: dict[LaneKey, None]) -> None:
+        del self._positions[key]
+        group, lane = self._groups[root], (root, key[0])
+        moved.update(((root, other[0]), None) for other in group.remove(member, key))
+        if self._leave_lane(lane, member, key):
             moved.pop(lane, None)
-            if (strip := self._leave_crowd(lane)) is not None:
-                self._dissolved.append(strip)
-        if not group.members:
-            del self._groups[root]
-            self._ranks.remove((group.head, group.rank))
+            self._strips.leave(lane)
+        self._close_if_empty(root, group)
 
-    def _put_in(self, track: Track, root: Name, born: _Born, moved: dict[_LaneKey, None]) -> None:
-        self._places[track.key] = root, born
-        group = self._groups.get(root) or self._open(root)
-        head = began(self._world.incarnations(root)[0])
-        if head != group.head:
-            self._ranks.remove((group.head, group.rank))
-            group.head, group.rank = head, self._rank(head)
-            for _, key in group.members:
-                moved[root, key[0]] = None
-        entry = (born, track.key)
-        at = bisect_left(group.members, entry)
-        insort(group.members, entry)
-        for _, key in group.members[at:]:
-            moved[root, key[0]] = None
-        self._lanes.setdefault((root, track.name), {})[track.key] = None
+    def _leave_lane(self, lane: LaneKey, member: MemberKey, key: Key) -> bool:
+        """Take a life out of its lane; return whether it was the last one, so that the lane is gone."""
+        lives = self._lanes[lane]
+        del lives[bisect_left(lives, (member, key))]
+        if not lives:
+            del self._lanes[lane]
+        return not lives
 
-    def _open(self, root: Name) -> Group:
-        first = self._world.incarnations(root)[0]
-        number = self._world.number(first)
-        head = began(first)
-        if known := self._known.ranks.get(number):
-            insort(self._ranks, (head, known))
-        rank = known or self._rank(head)
-        group = self._groups[root] = Group(rank, head, self._known.before.get(number, 0))
+    def _open(self, root: Name, moved: dict[LaneKey, None]) -> Group:
+        number = self._world.number(self._world.incarnations(root)[0])
+        group = self._groups[root] = Group(root, self._head(root), self._stored.forgotten.get(number, 0))
+        self._move(self._ranks.enter(group, self._stored.ranks.get(number)), moved)
         return group
 
-    def _rank(self, head: tuple[int, int, Name, str]) -> int:
-        """Between those of its neighbours; entered."""
-        at = bisect_left(self._ranks, (head, 0))
-        before = self._ranks[at - 1][1] if at else 0
-        after = self._ranks[at][1] if at < len(self._ranks) else before + 2 * _ROOM
-        rank = (before + after) // 2  # where there is no room any more, two stand side by side
-        self._ranks.insert(at, (head, rank))
-        return rank
+    @staticmethod
+    def _move(groups: Iterable[Group], moved: dict[LaneKey, None]) -> None:
+        """Note that all lanes of some groups have another place now."""
+        moved.update(((group.root, key[0]), None) for group in groups for _, key in group.members)
 
-    def _crowd(self, lane: _LaneKey, touched: dict[_Crowd, None]) -> None:
-        """Enter a lane among those of its owner and kind."""
-        if lane not in self._lanes:
-            return
+    def _close_if_empty(self, root: Name, group: Group) -> None:
+        if not group.members:
+            del self._groups[root]
+            self._ranks.remove(group)
+
+    def _head(self, root: Name) -> tuple[int, int, Name, str]:
+        return beginning(self._world.incarnations(root)[0])
+
+    def _owned(self, lane: LaneKey) -> OwnedKind | None:
         owner = self._world.owner_of(self._tracks(lane)[0])
-        crowd = (owner.key, lane[1].group, lane[1].kind) if owner else None
-        before = self._crowd_of.get(lane)
-        if before != crowd:
-            if before:
-                self._crowds[before].pop(lane)
-                touched[before] = None
-            if crowd:
-                self._crowds[crowd][lane] = None
-                self._crowd_of[lane] = crowd
-            else:
-                self._crowd_of.pop(lane, None)
-        if crowd:
-            touched[crowd] = None
+        return (owner.key, lane[1].group, lane[1].kind) if owner else None
 
-    def _arranged(self, moved: dict[_LaneKey, None], crowds: Iterable[_Crowd]) -> Arranged:
-        strips, dissolved, self._dissolved = [], self._dissolved, []
-        for crowd in crowds:
-            lanes, before = self._crowds[crowd], self._strips.get(crowd)
-            if not lanes:
-                del self._crowds[crowd]
-            now = min(map(self._place, lanes)) - 1 if len(lanes) > CROWD else None
-            if before != now:
-                moved.update(dict.fromkeys(lanes))
-                if before is not None:
-                    dissolved.append(before)
-                    del self._strips[crowd]
-                if now is not None:
-                    self._strips[crowd] = now
-            owner = self._world.track(crowd[0])
-            if now is not None and owner:
-                strips.append(Strip(now, owner, [Lane(self._place(lane), now, self._tracks(lane)) for lane in lanes]))
-        rows = [Lane(self._place(lane), self._strip(lane), self._tracks(lane)) for lane in moved if lane in self._lanes]
-        return Arranged(rows, strips, [place for place in dissolved if place not in self._strips.values()])
+    def _strips_of(self, owned: Iterable[OwnedKind]) -> Iterator[Strip]:
+        for each in owned:
+            if owner := self._world.track(each[0]):
+                lanes = sorted(map(self._lane, self._strips.lanes(each)), key=lambda lane: lane.place)
+                yield Strip(lanes[0].strip, owner, lanes)
 
-    def _tracks(self, lane: _LaneKey) -> list[Track]:
-        held = self._lanes[lane]
-        return [track for track in self._world.incarnations(lane[1]) if track.key in held]
+    def _lane(self, lane: LaneKey) -> Lane:
+        return Lane(self._place(lane), self._strips.place_of(lane), self._tracks(lane))
 
-    def _place(self, lane: _LaneKey) -> int:
-        first = self._tracks(lane)[0]
-        return place(self._groups[lane[0]].rank, self.number(first))
+    def _tracks(self, lane: LaneKey) -> list[Track]:
+        return [track for _, key in self._lanes[lane] if (track := self._world.track(key))]
+
+    def _place(self, lane: LaneKey) -> int:
+        return place(self._groups[lane[0]].rank, self._groups[lane[0]].number(*self._lanes[lane][0]))

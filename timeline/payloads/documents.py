@@ -223,7 +223,7 @@ class Row(NamedTuple):
     drawn: list[tuple[int, dict[str, Any]]]  # subject's track, occurrence
 
 
-class Told(NamedTuple):
+class StoredFinding(NamedTuple):
     """A finding as it is told: its subject's track and root, both numbered as `World.id_of` does."""
 
     subject: int
@@ -232,9 +232,9 @@ class Told(NamedTuple):
     occurrences: list[dict[str, Any]]
 
 
-def rows(findings: Iterable[Told], page: str = "") -> list[Row]:
+def rows(findings: Iterable[StoredFinding], page: str = "") -> list[Row]:
     """Errors first, then in order of time. `page` is the address of a finding's page up to its id."""
-    members: dict[str, list[tuple[dict[str, Any], Told]]] = {}
+    members: dict[str, list[tuple[dict[str, Any], StoredFinding]]] = {}
     for told in findings:
         for each in told.occurrences:
             members.setdefault(each["group"], []).append((each, told))
@@ -247,7 +247,7 @@ def rank(severity: str) -> int:
     return _SEVERITIES.index(severity)
 
 
-def _row(key: str, alike: list[tuple[dict[str, Any], Told]], page: str) -> Row:
+def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> Row:
     alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
     each, told = alike[0]
     document = told.document

@@ -13,9 +13,11 @@ from django.db import connection
 
 from timeline.core.entries import microseconds
 from timeline.kinds import kind_of
-from timeline.layout.lanes import lane_key, spans_and_events
+from timeline.layout.lanes import lane_key
+from timeline.layout.phases import spans_and_events
 from timeline.models import Delta, Occurrence, Source, unpacked
-from timeline.payloads.findings import DeltaPayload, TailPayload, Within
+from timeline.payloads.live import DeltaPayload, TailPayload
+from timeline.payloads.windows import Within
 from timeline.queries.findings import payloads
 from timeline.queries.sources import extent
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from timeline.layout.lanes import bounds
+from timeline.layout.intervals import bounds
 from timeline.models import Finding, Source, Track
-from timeline.payloads.findings import Columns, FindingPayload, ObjectPayload
+from timeline.payloads.findings import FindingPayload, ObjectPayload
 from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
+from timeline.payloads.windows import Columns
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.objects import lane_key, life, timeline
 from timeline.queries.view import View

@@ -9,13 +9,8 @@ from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
-from timeline.payloads.findings import (
-    FindingGroupPayload,
-    FindingOrder,
-    FindingsPayload,
-    FoundObjectPayload,
-    SearchPayload,
-)
+from timeline.payloads.findings import FindingGroupPayload, FindingOrder, FindingsPayload
+from timeline.payloads.windows import FoundObjectPayload, SearchPayload
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, like

@@ -1,9 +1,10 @@
 """When kinds of a source were not observed."""
 
 from timeline.core.entries import microseconds, moment
-from timeline.layout import lanes
+from timeline.layout import intervals
+from timeline.layout.lanes import full
 from timeline.models import Gap, Source
-from timeline.payloads.findings import Gaps
+from timeline.payloads.windows import Gaps
 from timeline.queries.clusters import without_places
 
 _MOST = 500  # told in one window, the latest ones
@@ -15,7 +16,7 @@ def gaps(source: Source, start: int, end: int, pixel: int) -> Gaps:
     rows = stored.order_by("-since").values_list("group", "kind", "since", "until", "reason")[:_MOST]
     reference = source.cluster.reference if rows and source.cluster else {}
     unseen = [
-        (lanes.full(group, kind), microseconds(since), microseconds(until), without_places(why, reference))
+        (full(group, kind), microseconds(since), microseconds(until), without_places(why, reference))
         for group, kind, since, until, why in rows
     ]
-    return lanes.gaps(unseen, pixel)
+    return intervals.gaps(unseen, pixel)

@@ -8,7 +8,8 @@ from django.db import connection
 from timeline.core.entries import microseconds
 from timeline.judging.findings import Severity
 from timeline.models import Occurrence, Source
-from timeline.payloads.findings import FindingGroupPayload, RecordingPayload, RecordingsPayload
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
 from timeline.queries.findings import payloads
 from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 

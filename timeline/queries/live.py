@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from timeline.core.entries import microseconds
 from timeline.models import Gap, Source, Stream
-from timeline.payloads.findings import HealthPayload
+from timeline.payloads.live import HealthPayload
 from timeline.queries.clusters import without_places
 
 State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]

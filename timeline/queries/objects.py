@@ -10,8 +10,9 @@ from timeline.core.entries import microseconds
 from timeline.history.lifelines import ANONYMOUS
 from timeline.kinds import Reference, kind_of
 from timeline.models import Finding, Source, Track
-from timeline.payloads.findings import Columns, ObjectPayload
+from timeline.payloads.findings import ObjectPayload
 from timeline.payloads.objects import LifePayload, TrackFindingPayload, TrackPayload
+from timeline.payloads.windows import Columns
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import extent
 from timeline.queries.view import View

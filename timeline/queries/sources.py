@@ -14,7 +14,7 @@ from timeline.judging.findings import Severity
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
-from timeline.payloads.findings import OverviewPayload
+from timeline.payloads.windows import OverviewPayload
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
 _TICKS = 480  # places on the minimap

@@ -6,7 +6,7 @@ from django.db.models import Count, Q
 
 from timeline.core.entries import microseconds
 from timeline.models import Upload
-from timeline.payloads.findings import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
+from timeline.payloads.recordings import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
 from timeline.queries.sources import source
 
 

@@ -1,25 +1,29 @@
-"""A window: what a screen shows of a range of time. It reads tracks, not entries."""
+"""A window: what a screen shows of a range of time. It reads tracks, not entries. Times are microseconds."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.db import connection
 from django.db.models import Q
 
 from timeline.core.entries import microseconds, moment
-from timeline.layout import lanes
+from timeline.layout.assembly import MARKS, Page, Range, assemble
+from timeline.layout.drawing import Cell, Drawing
+from timeline.layout.lanes import LaneRow, RootOwner
 from timeline.models import Source, Track, unpacked
-from timeline.payloads.findings import GroupPayload, WindowPayload
+from timeline.payloads.windows import WindowPayload
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
 from timeline.queries.view import View
 
+if TYPE_CHECKING:
+    from timeline.layout.phases import Reading
+
 LANES = 40
 PIXELS = 1200  # of a wide screen: what lies closer together is drawn as one
-MARKS = 2500  # bars and marks that a browser redraws within 100 ms
 _CELLS = 180  # slices of a strip: 60 on the screen, as many on each side
-_OCCURRENCES = 300  # whose holes, shades and arrows are told, gravest first
+_OCCURRENCES = 300  # whose holes, shades and arrows are drawn, gravest first
 
 
 def window(
@@ -31,50 +35,48 @@ def window(
     limit: int = LANES,
     view: View | None = None,
 ) -> WindowPayload:
-    """What a screen shows of [start, end] (microseconds; the whole source if left out), padded by its width.
+    """Return what a screen shows of [start, end], padded by its width on both sides; the whole source if left out.
 
     Raises Source.DoesNotExist.
     """
     view = view or View()
-    shown = Source.objects.get(pk=source_id)
-    first, last = extent(shown)
+    source = Source.objects.get(pk=source_id)
+    first, last = extent(source)
     start = first if start is None else start
     end = max(start, last if end is None else end)  # one that is left out may lie before the other
     width = max(end - start, 1)
     lower = max(first, start - width)
-    padded = lower, max(lower, min(last, end + width))  # beside the recording it is empty
-    rows = Rows(shown, view, start, end)
+    padded = lower, max(lower, min(last, end + width))  # a range beside the recording is empty
+    page = _page(source, Rows(source, view, start, end), offset, limit)
+    drawing = _drawing(source, page.drawn, padded, last, width)
+    _add_findings(source, view, drawing, padded)
+    return assemble(
+        Range(source_id, source.sequence, padded, (first, last)),
+        page,
+        drawing,
+        gaps(source, *padded, width // PIXELS),
+        view.occurrences(source_id).filter(_within(start, end)).count(),
+    )
+
+
+def _page(source: Source, rows: Rows, offset: int, limit: int) -> Page:
     page, total, more = rows.page(offset, limit)
-    page = rows.pinned + page
-    there = [row for row in page if row.members]
-    drawing = _drawing(shown, there, padded, last, width)
-    _add_findings(shown, view, drawing, padded)
-    return {
-        "source": source_id,
-        "sequence": shown.sequence,
-        "gaps": gaps(shown, *padded, width // PIXELS),
-        "start": padded[0],
-        "end": padded[1],
-        "first": first,
-        "last": last,
-        "offset": offset,
-        "lanes_total": total,
-        "lanes_more": more,
-        "pins": len(rows.pinned),
-        "groups": _groups(shown, rows, page[len(rows.pinned) :], len(rows.pinned)),
-        "findings_in_view": view.occurrences(source_id).filter(_within(start, end)).count(),
-        **drawing.columns(),
-    }
+    counts = rows.counts(list({row.heading for row in page}))
+    roots: dict[int, RootOwner] = {}
+    if rows.by_owner:
+        owners = Track.objects.filter(source=source, id__in={row.root for row in page})
+        roots = {row[-1]: row for row in owners.values_list("group", "kind", "namespace", "name", "id")}
+    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots)
 
 
-def _drawing(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int], last: int, width: int) -> lanes.Drawing:
-    """Drawn as finely as a screen shows it; more coarsely where that would be too much for a browser."""
+def _drawing(source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int) -> Drawing:
+    """Draw as finely as a screen shows it, or more coarsely where that would be too much for a browser."""
     tracks = _tracks(source, rows, span)
     cells = _cells(source, rows, span)
     pixel = max(1, width // PIXELS)
-    read: dict[int, lanes.Read] = {}
+    readings: dict[int, Reading] = {}
     while True:
-        drawing = lanes.Drawing(rows, span, last, pixel, read)
+        drawing = Drawing(rows, span, last, pixel, readings)
         for track in tracks:
             drawing.add_track(*track)
         drawing.add_cells(cells)
@@ -83,7 +85,7 @@ def _drawing(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int], l
         pixel *= 2
 
 
-def _tracks(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) -> list[tuple[Any, ...]]:
+def _tracks(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[tuple[Any, ...]]:
     query = """
         SELECT id, lane, root, number, upper(life), lifeline FROM timeline_track
         WHERE source_id = %s AND lane = ANY(%s) AND life && tstzrange(%s, %s, '[]')
@@ -93,8 +95,8 @@ def _tracks(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) ->
         return [(*row[:-2], row[-2] and microseconds(row[-2]), unpacked(row[-1])) for row in cursor]
 
 
-def _cells(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) -> list[lanes.Cell]:
-    """How many objects of each strip lived in each slice of the span."""
+def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[Cell]:
+    """Count the objects of each strip that lived in each slice of the span."""
     strips = {row.strip: row for row in rows if not row.lane}
     if not strips:
         return []
@@ -126,28 +128,12 @@ def _cells(source: Source, rows: list[lanes.LaneRow], span: tuple[int, int]) -> 
         for index, change in enumerate(changes[:-1]):
             count += change
             begins = span[0] + index * size
-            cells.append(lanes.Cell(strip, begins, min(begins + size, span[1]), count))
+            cells.append(Cell(strip, begins, min(begins + size, span[1]), count))
     return cells
 
 
-def _groups(source: Source, rows: Rows, page: list[lanes.LaneRow], pins: int) -> list[GroupPayload]:
-    """The headings of a page; those of closed groups are rows of it that have no lanes."""
-    counts = rows.counts(list({row.heading for row in page}))
-    headings: list[tuple[lanes.Heading, int]] = []
-    index = pins
-    for row in page:
-        if not headings or headings[-1][0].key != row.heading:
-            headings.append((lanes.Heading(row.heading, counts.get(row.heading, 0), index, not row.members), row.root))
-        index += bool(row.members)
-    roots: dict[int, tuple[str, str, str, str, int]] = {}
-    if rows.by_owner:
-        found = Track.objects.filter(source=source, id__in={root for _, root in headings})
-        roots = {row[-1]: row for row in found.values_list("group", "kind", "namespace", "name", "id")}
-    return [lanes.group_payload(heading, roots.get(root)) for heading, root in headings]
-
-
-def _add_findings(source: Source, view: View, drawing: lanes.Drawing, span: tuple[int, int]) -> None:
-    """Those that lanes of the drawing show, and the one that is selected."""
+def _add_findings(source: Source, view: View, drawing: Drawing, span: tuple[int, int]) -> None:
+    """Draw the findings that are proven on the lanes of the drawing, and the selected one."""
     query = """
         SELECT drawn FROM timeline_occurrence
         WHERE source_id = %s AND (key = %s OR first <= %s AND last >= %s AND tracks && %s::bigint[])

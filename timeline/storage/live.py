@@ -31,7 +31,8 @@ from timeline.judging.findings import Finding as Found
 from timeline.judging.findings import Status
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
-from timeline.layout.arrangement import Arrangement, Known
+from timeline.layout.arrangement import Arrangement, StoredGroups
+from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track
 from timeline.payloads import documents
 from timeline.storage import chunks, notify, retention, store
@@ -66,10 +67,10 @@ class KnownObject(NamedTuple):
 class Live:
     """One source, its world, and what was written of that. Void once `pipeline.follow` has raised."""
 
-    def __init__(self, source: Source, world: RecordingWorld, known: Known) -> None:
+    def __init__(self, source: Source, world: RecordingWorld, stored: StoredGroups) -> None:
         self.source = source
         self.world = world
-        self._arrangement = Arrangement(world, known)
+        self._arrangement = Arrangement(world, stored)
         self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
@@ -328,7 +329,7 @@ def open_again(source: Source) -> Live:
     with transaction.atomic():
         store.hold_again(source)
         changed = world.settle()
-        live = Live(source, world, _known(source, world))
+        live = Live(source, world, _stored_groups(source, world))
         found = judged(world, world.tracks())
         if source.judged < VERSION:
             live.withdraw_older(found)
@@ -348,7 +349,7 @@ def _recall(world: World, source: Source) -> int:
     return rows[0].after
 
 
-def _known(source: Source, world: World) -> Known:
+def _stored_groups(source: Source, world: World) -> StoredGroups:
     """The places that groups have, and how many of them are not remembered."""
     remembered = [world.number(track) for track in world.tracks()]
     groups = (
@@ -356,8 +357,8 @@ def _known(source: Source, world: World) -> Known:
         .values_list("root")
         .annotate(place=Min("place"), first=Min("number"))
     )
-    ranks = {root: place >> outline.GROUP for root, place, _ in groups}
-    return Known(ranks, {root: first - 1 for root, _, first in groups})
+    ranks = {root: rank_of(place) for root, place, _ in groups}
+    return StoredGroups(ranks, {root: first - 1 for root, _, first in groups})
 
 
 def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:

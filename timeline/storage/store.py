@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from django.db import DatabaseError, ProgrammingError, connection, transaction
@@ -16,7 +16,8 @@ from timeline.history.world import World
 from timeline.judging.findings import Finding as Found
 from timeline.judging.rulebook import VERSION
 from timeline.kinds import kind_of
-from timeline.layout import outline
+from timeline.layout import outline, places
+from timeline.layout.arrangement import Arrangement
 from timeline.models import Finding, Gap, Occurrence, Source, Strip
 from timeline.payloads import documents
 from timeline.payloads.findings import ToldPayload
@@ -36,14 +37,6 @@ FINDING = (
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last", "payload", "drawn",
 )  # fmt: skip
-
-
-class Order(Protocol):
-    """Which root a life stands under, and its number there."""
-
-    def root(self, track: Track) -> Track: ...
-
-    def number(self, track: Track) -> int: ...
 
 
 NAME_LENGTH = 253  # of a source, characters
@@ -139,8 +132,8 @@ def hold_again(source: Source) -> None:
 
 def write_tracks(source: Source, world: World) -> None:
     """All tracks: what changes one may change the creation numbers and the rank of the others."""
-    order = outline.creation(world)
-    lanes, strips = outline.lanes(world, order)
+    order = Arrangement.of(world)
+    lanes, strips = order.lanes(), order.strips()
     source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
     packer = Packer(LIFELINES)
     rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
@@ -161,7 +154,7 @@ def write_tracks(source: Source, world: World) -> None:
 
 
 def track_rows(
-    source: Source, world: World, lane: outline.Lane, order: Order, packer: Packer
+    source: Source, world: World, lane: places.Lane, order: Arrangement, packer: Packer
 ) -> Iterator[tuple[Any, ...]]:
     root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
@@ -198,7 +191,7 @@ def _array(values: Iterable[int] | Iterable[str]) -> str:
     return f"{{{','.join(map(str, values))}}}"
 
 
-def strip_row(source: Source, world: World, strip: outline.Strip, order: Order) -> tuple[Any, ...]:
+def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangement) -> tuple[Any, ...]:
     tracks = [track for lane in strip.lanes for track in lane.tracks]
     ref = tracks[0].ref
     return (
@@ -244,7 +237,7 @@ def finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
         found.severity,
         _text(found.subject.namespace),
         world.id_of(subject.ref),
-        world.id_of(outline.root(world, subject).ref),
+        world.id_of(places.root_of(world, subject).ref),
         sorted({number for ref in named for number in _lives(ref, world)}),
         moment(found.occurrences[0].first),
         moment(found.occurrences[-1].last),
@@ -267,7 +260,7 @@ def write_occurrences(source: Source, rules: Iterable[str] | None = None) -> tup
     of_rules = {} if rules is None else {"rule__in": list(rules)}
     findings = Finding.objects.filter(source=source, withdrawn=False, **of_rules)
     stored = findings.values_list("subject", "root", "document", "occurrences")
-    rows = documents.rows(itertools.starmap(documents.Told, stored), f"/sources/{source.pk}/findings/")
+    rows = documents.rows(itertools.starmap(documents.StoredFinding, stored), f"/sources/{source.pk}/findings/")
     before = Occurrence.objects.filter(source=source, **of_rules)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()

@@ -14,7 +14,8 @@ from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries
 from timeline.history.packing import packed
 from timeline.models import Cluster, Source
-from timeline.payloads.findings import DocumentPayload, RecordingPayload, RecordingsPayload
+from timeline.payloads.findings import DocumentPayload
+from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
 from timeline.storage import exports, notify, store
 
 router = Router(tags=["sources"])

@@ -15,7 +15,7 @@ from dashboard.access import change_log
 from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
 from timeline import queries
 from timeline.models import Upload, UploadFile
-from timeline.payloads.findings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
+from timeline.payloads.recordings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
 from timeline.storage import notify
 
 router = Router(tags=["uploads"])

@@ -10,8 +10,9 @@ from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, Words, json_response
 from timeline import queries
-from timeline.payloads.findings import FindingOrder, FindingsPayload, OverviewPayload, SearchPayload, WindowPayload
+from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
+from timeline.payloads.windows import OverviewPayload, SearchPayload, WindowPayload
 
 router = Router(tags=["timeline"])
 _Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]

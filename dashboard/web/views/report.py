@@ -22,8 +22,9 @@ from timeline.payloads import documents
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from timeline.payloads.findings import FindingGroupPayload, OverviewPayload, WindowPayload
+    from timeline.payloads.findings import FindingGroupPayload
     from timeline.payloads.objects import SourceCoveragePayload
+    from timeline.payloads.windows import OverviewPayload, WindowPayload
 
 _SHOWN = (
     "axis",

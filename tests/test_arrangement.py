@@ -1,0 +1,124 @@
+"""The order of lanes that is kept up change by change is the order that is computed of the whole.
+
+batches   ──[ Pod ]──[ Service ]──[ Pod, its owner ]──▶   arranged after each, as for a live source
+whole     ──────────────────────────────────────────▶   arranged once, as for a recording
+"""
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.live import batches, observations
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests.test_live_order import side_by_side
+from timeline import queries
+from timeline.core.entries import Observation
+from timeline.history.lifelines import Key
+from timeline.history.recording import RecordingWorld
+from timeline.layout import strips
+from timeline.layout.arrangement import Arrangement
+from timeline.layout.excerpt import excerpt
+from timeline.layout.places import Lane, Strip
+from timeline.models import Source
+from timeline.payloads.windows import WindowPayload
+
+ENGINE = Path(__file__).parent / "data" / "engine"
+
+
+@cache
+def watched(name: str) -> list[Observation]:
+    return observations(ENGINE / name)
+
+
+class Order(NamedTuple):
+    """What an order of lanes tells, without the places, which leave room in a live source."""
+
+    lanes: list[tuple[list[Key], Key, list[int], bool]]
+    strips: list[tuple[Key, list[list[Key]]]]
+
+
+def order_of(arrangement: Arrangement) -> Order:
+    def lives(lane: Lane) -> list[Key]:
+        return [track.key for track in lane.tracks]
+
+    def row(lane: Lane) -> tuple[list[Key], Key, list[int], bool]:
+        root = arrangement.root(lane.tracks[0]).key
+        return lives(lane), root, [arrangement.number(track) for track in lane.tracks], bool(lane.strip)
+
+    def strip(each: Strip) -> tuple[Key, list[list[Key]]]:
+        assert {lane.strip for lane in each.lanes} == {each.place}
+        return each.owner.key, [lives(lane) for lane in each.lanes]
+
+    return Order([row(lane) for lane in arrangement.lanes()], [strip(each) for each in arrangement.strips()])
+
+
+@settings(max_examples=10, deadline=None)
+@given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(40, 900))
+def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: int) -> None:
+    world = RecordingWorld()
+    kept = Arrangement(world)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strips, "CROWD", 3)  # the recordings are small
+        told = side_by_side(watched(name), random.Random(seed))
+        for number, batch in enumerate(batches(told, size)):
+            for _ in world.learn(batch):
+                pass
+            kept.arrange(world.settle())
+            if number % 4 == 0:
+                assert order_of(kept) == order_of(Arrangement.of(world))
+        assert order_of(kept) == order_of(Arrangement.of(world))
+
+
+def test_what_is_told_to_have_moved_is_all_that_moved() -> None:
+    """The database holds what was written of each lane and strip; it is never read before the next change."""
+    world = RecordingWorld()
+    stored: dict[Key, tuple[int, int, int, Key]] = {}
+    written: dict[int, int] = {}
+    kept = Arrangement(world)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strips, "CROWD", 3)
+        for batch in batches(side_by_side(watched("families-watch"), random.Random(7)), 120):
+            for _ in world.learn(batch):
+                pass
+            moved = kept.arrange(world.settle())
+            for lane in moved.lanes:
+                for track in lane.tracks:
+                    stored[track.key] = lane.place, lane.strip, kept.number(track), kept.root(track).key
+            for place in moved.dissolved:
+                del written[place]
+            written.update({strip.place: len(strip.lanes) for strip in moved.strips})
+            assert stored == {
+                track.key: (lane.place, lane.strip, kept.number(track), kept.root(track).key)
+                for lane in kept.lanes()
+                for track in lane.tracks
+            }
+            assert written == {strip.place: len(strip.lanes) for strip in kept.strips()}
+
+
+@pytest.mark.django_db
+def test_the_report_and_the_page_show_the_same(sample: Source) -> None:
+    """Both put their windows together in `timeline.layout.assembly`; ids of tracks and groups differ by design."""
+    world = world_of(entries_of(SAMPLE))
+    report = excerpt(world, findings_of(world)).window
+    page = queries.window(sample.pk, limit=400)
+    shown = {lane["key"] for lane in report["lanes"]}
+    assert shown == {lane["key"] for lane in page["lanes"]}
+    assert _drawn(report) == _drawn(page)
+
+
+def _drawn(window: WindowPayload) -> object:
+    lanes = window["lanes"]
+    names = {group["key"]: (group["label"], group["namespace"], group["lanes"]) for group in window["groups"]}
+    holes, arrows, births = window["holes"], window["arrows"], window["births"]
+    return (
+        [(lane["key"], lane["subtitle"], lane["number"], names[lane["group"]]) for lane in lanes],
+        [(group["label"], group["first"], group["short"]) for group in window["groups"]],
+        sorted(zip(holes["lane"], holes["start"], holes["end"], holes["text"], holes["finding"], strict=True)),
+        sorted(zip(arrows["from_lane"], arrows["from_time"], arrows["to_lane"], arrows["to_time"], strict=True)),
+        sorted(zip(births["lane"], births["time"], births["number"], strict=True)),
+    )

@@ -1,0 +1,60 @@
+"""One window, put together from what is drawn and the rows that it is drawn on. This module is pure.
+
+The dashboard (`timeline.queries.windows`) and the report (`excerpt`) choose rows and read lives in their own ways.
+Both put their windows together here, so they show the same.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from timeline.layout.drawing import Drawing
+from timeline.layout.lanes import LaneRow, RootOwner, group_payloads
+from timeline.payloads.windows import Gaps, WindowPayload
+
+MARKS = 2500  # bars and marks that a browser redraws within 100 ms
+
+
+class Page(NamedTuple):
+    """The rows of a window, and how they lie among all rows that match."""
+
+    rows: list[LaneRow]  # the pinned ones come first
+    pins: int  # how many rows are pinned
+    offset: int  # index of the first row that is not pinned, among all that match
+    total: int  # rows that match, as far as they were counted
+    more: bool  # whether more rows match than were counted
+    counts: Mapping[str, int]  # lanes under each heading, shown or not
+    roots: Mapping[int, RootOwner]  # the root owners of the rows, by `LaneRow.root`
+
+    @property
+    def drawn(self) -> list[LaneRow]:
+        """The rows that have lanes; of a closed group only the heading is shown."""
+        return [row for row in self.rows if row.members]
+
+
+class Range(NamedTuple):
+    """The part of a source that a window shows. Times are microseconds since 1970, UTC."""
+
+    source: int
+    sequence: int  # of the last commit, where the source is live
+    span: tuple[int, int]  # what is drawn
+    extent: tuple[int, int]  # what the whole source covers
+
+
+def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, findings_in_view: int) -> WindowPayload:
+    """Return the window in which these rows were drawn."""
+    return {
+        "source": shown.source,
+        "sequence": shown.sequence,
+        "gaps": gaps,
+        "start": shown.span[0],
+        "end": shown.span[1],
+        "first": shown.extent[0],
+        "last": shown.extent[1],
+        "offset": page.offset,
+        "lanes_total": page.total,
+        "lanes_more": page.more,
+        "pins": page.pins,
+        "groups": group_payloads(page.rows[page.pins :], page.pins, page.counts, page.roots),
+        "findings_in_view": findings_in_view,
+        **drawing.columns(),
+    }

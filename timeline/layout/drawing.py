@@ -1,0 +1,250 @@
+"""Lives become bars and marks, and findings become holes, shades and arrows: the columns of a window.
+
+This module is pure. Times are microseconds since 1970, UTC.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from timeline.kinds import kind_of, qualified
+from timeline.layout.intervals import bounds, committed
+from timeline.layout.lanes import LaneRow, lane_payloads
+from timeline.layout.phases import Event, Reading, Span, spans_and_events
+from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, Marks, Shades, Strips
+
+_WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those that are merged with them
+
+
+class Cell(NamedTuple):
+    """A slice of a strip, and the number of its objects that lived in it at most."""
+
+    strip: int
+    start: int
+    end: int
+    living: int
+
+
+class Drawing:
+    """The columns of a window, to which lives, strips and findings are added one by one.
+
+    What is smaller than a pixel merges into its neighbour; deletions never do. `pixel` is in microseconds, and may be
+    set anew before each life. `readings` keeps what lifelines say for a second drawing of the same lives.
+    """
+
+    def __init__(
+        self,
+        rows: list[LaneRow],
+        span: tuple[int, int],
+        last: int,
+        pixel: int,
+        readings: dict[int, Reading] | None = None,
+    ) -> None:
+        """Begin with empty columns. `span` is drawn; `last` is where the source ends."""
+        self._span = span
+        self._last = last
+        self._readings = {} if readings is None else readings
+        self.pixel = pixel
+        self._index = {(row.lane, row.root): index for index, row in enumerate(rows) if row.lane}
+        self._strips_at = {row.strip: index for index, row in enumerate(rows) if not row.lane}
+        self._lanes = lane_payloads(rows)
+        self._rows = rows
+        self._lives = [0] * len(rows)
+        self._lane_of_track: dict[int, int] = {}
+        self._merged = 0
+        self._strips = Strips(lane=[], start=[], end=[], count=[])
+        self._bars = Bars(
+            lane=[],
+            start=[],
+            end=[],
+            text=[],
+            tone=[],
+            open_start=[],
+            open_end=[],
+            start_within=[],
+            end_within=[],
+            track=[],
+        )
+        self._births = Births(lane=[], time=[], number=[], within=[], track=[])
+        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], track=[])
+        self._holes = Holes(lane=[], start=[], begun=[], over=[], end=[], text=[], finding=[])
+        self._shades = Shades(lane=[], start=[], end=[], finding=[])
+        self._arrows = Arrows(
+            from_lane=[], from_time=[], from_within=[], to_lane=[], to_time=[], to_within=[], text=[], finding=[]
+        )
+
+    def add_track(
+        self, track: int, lane_key: int, root: int, number: int, until: int | None, lifeline: list[list[Any]]
+    ) -> None:
+        """Draw one life, if its lane is a row of the window. `lifeline` is `outline.lifeline`."""
+        lane = self._index.get((lane_key, root))
+        if lane is None:
+            return
+        payload = self._lanes[lane]
+        kind = kind_of(self._rows[lane].group, self._rows[lane].kind)
+        reading = self._readings.get(track)
+        if reading is None:
+            reading = self._readings[track] = spans_and_events(kind, lifeline, until, self._last)
+        spans, events, facts = reading
+        self._lane_of_track[track] = lane
+        if not self._lives[lane]:
+            payload["number"] = number
+        self._lives[lane] += 1
+        note = kind.subtitle(facts) if facts is not None else ""
+        payload["track"] = track
+        payload["subtitle"] = " · ".join(filter(None, [qualified(kind.group, kind.kind), note]))
+        created = bool(lifeline) and lifeline[0][2] == "created"
+        if created and self._inside(lifeline[0][0]):
+            self._births["lane"].append(lane)
+            self._births["time"].append(lifeline[0][0])
+            self._births["number"].append(number)
+            self._births["within"].append(spans[0].start_within if spans else None)
+            self._births["track"].append(track)
+        self._add_bars(lane, track, spans, created)
+        self._add_marks(lane, track, events)
+
+    def add_cells(self, cells: Iterable[Cell]) -> None:
+        """Draw the cells of strips. Those of one strip come in order; neighbours with one count merge."""
+        columns = self._strips
+        for cell in cells:
+            lane = self._strips_at[cell.strip]
+            before = columns["lane"][-1:], columns["end"][-1:], columns["count"][-1:]
+            if before == ([lane], [cell.start], [cell.living]):
+                columns["end"][-1] = cell.end
+            elif cell.living:
+                columns["lane"].append(lane)
+                columns["start"].append(cell.start)
+                columns["end"].append(cell.end)
+                columns["count"].append(cell.living)
+
+    def fold(self, members: Iterable[tuple[int, int]]) -> None:
+        """Let arrows that point at lives that are not drawn point at their strips; takes (track, strip)."""
+        for track, strip in members:
+            if strip in self._strips_at:
+                self._lane_of_track[track] = self._strips_at[strip]
+
+    @property
+    def tracks(self) -> set[int]:
+        """The numbers of the lives that are drawn."""
+        return set(self._lane_of_track)
+
+    def _inside(self, time: int) -> bool:
+        return self._span[0] <= time <= self._span[1]
+
+    def _add_bars(self, lane: int, track: int, spans: list[Span], created: bool) -> None:
+        bars = self._bars
+        drawn = False
+        for index, span in enumerate(spans):
+            if span.end < self._span[0] or span.start > self._span[1]:
+                continue
+            if drawn and span.end - span.start < self.pixel and not span.open_end:
+                bars["end"][-1] = span.end
+                bars["end_within"][-1] = span.end_within
+                self._merged += 1
+                continue
+            drawn = True
+            bars["lane"].append(lane)
+            bars["start"].append(span.start)
+            bars["end"].append(span.end)
+            bars["text"].append(span.phase.text)
+            bars["tone"].append(span.phase.tone)
+            bars["open_start"].append(index == 0 and not created)
+            bars["open_end"].append(span.open_end)
+            bars["start_within"].append(span.start_within)
+            bars["end_within"].append(span.end_within)
+            bars["track"].append(track)
+
+    def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
+        marks = self._marks
+        previous = None
+        for event in events:
+            if not self._inside(event.time):
+                continue
+            if previous is not None and event.time - previous < self.pixel and event.mark != "deleted":
+                if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
+                    marks["mark"][-1] = event.mark
+                marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
+                self._merged += 1
+                continue
+            previous = event.time
+            marks["lane"].append(lane)
+            marks["time"].append(event.time)
+            marks["mark"].append(event.mark)
+            marks["text"].append(event.text)
+            marks["resource_version"].append(event.resource_version)
+            marks["within"].append(event.within)
+            marks["track"].append(track)
+
+    @property
+    def size(self) -> int:
+        """The number of bars, marks, births and cells."""
+        return sum(len(columns["lane"]) for columns in (self._bars, self._marks, self._births, self._strips))
+
+    def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:
+        """Draw the holes, shades and arrows of findings.
+
+        Takes the track of each subject and its occurrences, as `documents.occurrence` gives them. A hole that several
+        findings share is drawn once. The occurrence with the key `selected` is drawn even outside of the span.
+        """
+        seen = set()
+        for subject, occurrences in findings:
+            for each in occurrences:
+                outside = each["last"] < self._span[0] or each["first"] > self._span[1]
+                if outside and each["group"] != selected:
+                    continue
+                lane = self._lane_of_track.get(subject, -1)
+                if lane >= 0 and each["hole"]:
+                    start, *_, end = bounds(each["first"], each["last"], each["proof"])
+                    self._shades["lane"].append(lane)
+                    self._shades["start"].append(start)
+                    self._shades["end"].append(end)
+                    self._shades["finding"].append(each["group"])
+                if each["hole"] and each["group"] not in seen:
+                    self._add_hole(each)
+                if each["arrow"]:
+                    self._add_arrow(each)
+                seen.add(each["group"])
+
+    def _add_hole(self, each: dict[str, Any]) -> None:
+        lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
+        if lane < 0:
+            return
+        start, begun, over, end = bounds(each["first"], each["last"], each["proof"])
+        self._holes["lane"].append(lane)
+        self._holes["start"].append(start)
+        self._holes["begun"].append(begun)
+        self._holes["over"].append(over)
+        self._holes["end"].append(end)
+        self._holes["text"].append(each["hole"])
+        self._holes["finding"].append(each["group"])
+
+    def _add_arrow(self, each: dict[str, Any]) -> None:
+        start, end = each["proof"][0], each["proof"][-1]
+        (from_least, from_most), (to_least, to_most) = committed(start), committed(end)
+        from_time, to_time = start["at"], end["at"]
+        if to_time <= from_time:  # an arrow without a length is drawn from bound to bound
+            from_time, to_time = from_least, max(to_most, from_least + 1)
+        self._arrows["from_lane"].append(self._lane_of_track.get(start["track"], -1))
+        self._arrows["from_time"].append(from_time)
+        self._arrows["from_within"].append((from_time - from_least, from_most - from_time))
+        self._arrows["to_lane"].append(self._lane_of_track.get(end["track"], -1))
+        self._arrows["to_time"].append(to_time)
+        self._arrows["to_within"].append((to_time - to_least, to_most - to_time))
+        self._arrows["text"].append(each["arrow"])
+        self._arrows["finding"].append(each["group"])
+
+    def columns(self) -> Columns:
+        """Return what was drawn. Call it once."""
+        for lane, lives in zip(self._lanes, self._lives, strict=True):
+            if lives > 1:
+                lane["subtitle"] += f" · {lives} incarnations shown"
+        return {
+            "lanes": self._lanes,
+            "bars": self._bars,
+            "strips": self._strips,
+            "births": self._births,
+            "marks": self._marks,
+            "holes": self._holes,
+            "shades": self._shades,
+            "arrows": self._arrows,
+            "merged": self._merged,
+        }

@@ -1,0 +1,53 @@
+"""Intervals that are drawn: gaps in the observation, and the bounds of what lies between two events of a proof.
+
+This module is pure. Times are microseconds since 1970, UTC.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from timeline.core.entries import microseconds
+from timeline.payloads.windows import Gaps
+
+
+def gaps(intervals: Iterable[tuple[str, int, int, str]], pixel: int) -> Gaps:
+    """Return the columns of gaps, from (kind with its API group, start, end, reason).
+
+    Gaps of one kind that lie no further apart than `pixel` become one.
+    """
+    columns = Gaps(kind=[], start=[], end=[], text=[])
+    for kind, start, end, reason in sorted(intervals):
+        if columns["kind"][-1:] == [kind] and start - columns["end"][-1] <= pixel:
+            columns["end"][-1] = max(columns["end"][-1], end)
+        else:
+            columns["kind"].append(kind)
+            columns["start"].append(start)
+            columns["end"].append(end)
+            columns["text"].append(reason)
+    return columns
+
+
+def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, int]:
+    """Return the bounds of what is drawn between the times of two events of a proof.
+
+    They are its earliest and latest beginning, and its earliest and latest end. Where beginning and end may overlap,
+    the two inner bounds are both the middle. `proof` are proofs as `ProofPayload` has them.
+    """
+    known = {_since_1970(each["time"]): committed(each) for each in proof}
+    start, begun = known.get(first, (first, first))
+    over, end = known.get(last, (last, last))
+    end = max(end, start + 1)
+    if begun > over:
+        begun = over = (max(start, over) + min(begun, end)) // 2
+    return start, begun, over, end
+
+
+def committed(proof: Any) -> tuple[int, int]:
+    """Return the interval in which an event was committed; its drawn time stands for a bound that is not known."""
+    earliest, latest, at = proof["earliest"], proof["latest"], _since_1970(proof["time"])
+    return min(at, _since_1970(earliest)) if earliest else at, max(at, _since_1970(latest)) if latest else at
+
+
+def _since_1970(iso: str) -> int:
+    return microseconds(datetime.fromisoformat(iso))

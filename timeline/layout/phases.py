@@ -1,0 +1,78 @@
+"""What a stored lifeline says: phases, which are drawn as bars, and events, which are drawn as marks.
+
+This module is pure. Times are microseconds since 1970, UTC.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from timeline.kinds import Kind, Mark, Phase
+from timeline.payloads.windows import Within
+
+
+class Span(NamedTuple):
+    """A stretch of a life in one phase."""
+
+    start: int
+    end: int
+    phase: Phase
+    open_end: bool  # nothing tells that it is over
+    start_within: Within | None  # None where an older version stored the lifeline
+    end_within: Within | None
+
+
+class Event(NamedTuple):
+    """A change of a life that is drawn as a mark."""
+
+    time: int
+    mark: str
+    text: str
+    resource_version: str | None
+    within: Within | None
+
+
+Reading = tuple[list[Span], list[Event], Any]
+
+
+def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, last: int) -> Reading:
+    """Return the phases of one life, its events, and the facts with which it ended.
+
+    `lifeline` is `outline.lifeline`. A life that has no end (`until` is None) is drawn open until `last`.
+    """
+    spans: list[Span] = []
+    events: list[Event] = []
+    before: Any = None
+    for time, revision, change, _, *bounds, stored in lifeline:
+        within: Within | None = (bounds[0][0], bounds[0][1]) if bounds else None
+        if stored is None and before is not None and change != "deleted":
+            continue  # the facts are those of the moment before
+        facts = before if stored is None else msgspec.convert(stored, kind.facts_type)
+        facts = facts if facts is not None else kind.facts_type()
+        phase = kind.phase(facts)
+        if change == "deleted":
+            events.append(Event(time, "deleted", "deleted", revision, within))
+        else:
+            if spans and spans[-1].phase != phase:
+                spans[-1] = spans[-1]._replace(end=time, open_end=False, end_within=within)
+            if not spans or spans[-1].phase != phase:
+                spans.append(Span(time, time, phase, True, within, None))
+            if before is not None:
+                events += [Event(time, mark.mark, mark.text, revision, within) for mark in _marks(kind, before, facts)]
+        before = facts
+    if spans:
+        end = max(last, spans[-1].start) if until is None else until
+        time, _, change, *_ = lifeline[-1]
+        ended = within if change == "deleted" else None if until is None else (until - time, 0)
+        spans[-1] = spans[-1]._replace(end=end, open_end=until is None, end_within=ended)
+    return spans, events, before
+
+
+def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
+    yield from kind.marks(before, after)
+    if after.deleting and not before.deleting:
+        yield Mark("deleting", "deletion asked for")
+    gone = set(before.finalizers) - set(after.finalizers)
+    if gone:
+        yield Mark("finalizer", f"finalizer removed: {', '.join(sorted(gone))}")

@@ -30,7 +30,7 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 
-soak: .venv/dev ## try twenty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
+soak: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
 	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile soak -m hypothesis --timeout 0 $(PYTEST_ARGS)
 
 check: lint types layers ## everything that is checked without running the tests

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 SUITE, SOAK = "suite", "soak"  # profiles of Hypothesis
-TIMES = 20  # as many examples in a soak
+TIMES = 50  # as many examples in a soak
 
 _COMMON: dict[str, Any] = {
     "deadline": None,  # a busy machine is no defect

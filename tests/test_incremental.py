@@ -58,7 +58,7 @@ def test_line_by_line_the_same_is_found(path: Path) -> None:
     assert judged_in([[entry] for entry in entries]) == expected
 
 
-@examples(150)
+@examples(40)
 @given(path=st.sampled_from(FIXTURES), seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> None:
     entries, expected = recorded(path)
@@ -66,7 +66,7 @@ def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> 
         assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
 
 
-@examples(10)
+@examples(5)
 @given(seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_of_a_whole_recording_the_same_is_found(seed: int, shuffled: bool) -> None:
     entries, expected = recorded(SAMPLE)

@@ -142,7 +142,7 @@ def test_empty_facts_are_not_taken_for_none(tmp_path: Path) -> None:
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
-@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
     times=st.tuples(st.integers(0, FOREVER - 1), st.integers(0, FOREVER)),
@@ -231,7 +231,7 @@ def test_what_was_redacted_stays_as_it_is(tmp_path: Path) -> None:
     assert items_of(tmp_path, b"".join(own.write([entry]))) == [entry]
 
 
-@examples(100)
+@examples(40)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.binary(max_size=12))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: bytes) -> None:
     check_damaged(b"".join(own.write(entries_of(*LINES[:4], bodies=True))), cut, noise)

@@ -311,7 +311,7 @@ def test_metadata_alone_does_not_tell_whether_a_pod_has_gone(tmp_path: Path) -> 
 # bounded time
 
 
-@examples(60)
+@examples(20)
 @given(
     wrapper=st.sampled_from(sorted(WRAPPERS)),
     cut=st.tuples(st.floats(0, 1), st.floats(0, 1)),

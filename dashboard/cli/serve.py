@@ -99,7 +99,7 @@ def take_in(options: argparse.Namespace) -> int:
     """`causeline import`. Exit status: 0 imported, 2 the input is not understood, 1 it could not be stored."""
     name = ["--name", options.name] if options.name else []
     command = ["import_recording", *name, "--", *options.files]
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=options.files)
+    return _beside(_data_dir(options), ["up_to_date", *command], reads=options.files)
 
 
 def give_out(options: argparse.Namespace) -> int:
@@ -108,7 +108,7 @@ def give_out(options: argparse.Namespace) -> int:
 
     def export(output: str) -> int:
         command = ["export_recording", "--format", options.format, *packed, "--output", output, "--", options.source]
-        return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command)
+        return _beside(_data_dir(options), ["up_to_date", *command])
 
     return _to_file(options.output, export, 2)
 
@@ -143,7 +143,7 @@ def manage(options: argparse.Namespace) -> int:
 
 def run_beside(options: argparse.Namespace, *command: str, reads: Sequence[str] = ()) -> int:
     """Run a command of Django's that reads these files on tables that are up to date; return its exit status."""
-    return _beside(_data_dir(options), ["migrate", "--verbosity", "0"], command, reads=reads)
+    return _beside(_data_dir(options), ["up_to_date", *command], reads=reads)
 
 
 def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ()) -> int:

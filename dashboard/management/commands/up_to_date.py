@@ -1,0 +1,13 @@
+"""What the subcommands of `causeline` run that need tables that are up to date."""
+
+from django.core.management import ManagementUtility, call_command
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Migrate the database, then run the command that follows, in the same process: a second one takes seconds."
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """`argv` holds the program, this command, and the other command with its arguments."""
+        call_command("migrate", verbosity=0)
+        ManagementUtility([argv[0], *argv[2:]]).execute()

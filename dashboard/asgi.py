@@ -1,4 +1,4 @@
-"""The ASGI application: pages and API over HTTP, push over WebSockets."""
+"""This module is the ASGI application: pages and API over HTTP, push over WebSockets."""
 
 import os
 from typing import Any
@@ -13,7 +13,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
-from dashboard.access import origins, rights  # noqa: E402 (these need the applications that the line above loads)
+from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
+from dashboard.access import origins, rights  # noqa: E402
 from dashboard.push.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 
@@ -28,13 +29,21 @@ _routes: Any = ProtocolTypeRouter(
 )
 
 if settings.TOKEN_REQUIRED:
-    rights.token()  # it is made now, and one that is no good stops the start
+    rights.token()  # it is created now, and a bad one stops the start
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Serve one request or socket. Its id is logged with everything that happens meanwhile, and answered."""
     rights.take_token(scope)
-    await _routes(scope, receive, send)
+    request_id = logs.begin_request(scope.get("headers", []))
+
+    async def answer(message: dict[str, Any]) -> None:
+        if message["type"] in {"http.response.start", "websocket.accept"}:
+            message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode())]}
+        await send(message)
+
+    await _routes(scope, receive, answer)
 
 
-if settings.PROXIES:  # the headers of anybody else say nothing of where a request comes from
+if settings.PROXIES:  # the headers of anybody else say nothing about where a request comes from
     application = ProxyHeadersMiddleware(application, settings.PROXIES)  # type: ignore[arg-type, assignment]

@@ -1,13 +1,17 @@
-"""The Celery application: finite work (imports) and the watching of clusters in workers, the clock in beat."""
+"""This module is the Celery application: workers import recordings and watch clusters, beat is the clock."""
 
+import logging
 import os
 import warnings
 from contextlib import suppress
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 from celery.beat import Scheduler
 from celery.exceptions import SecurityWarning
 from django.conf import settings
+from django.utils.log import configure_logging
+from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 app = Celery("causeline")
@@ -15,19 +19,44 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])
 app.steps["worker"].add("collectors.watch.worker_step:Watching")
 if os.geteuid():
-    # Celery takes any group without a name for root's group. The account that root becomes has no name.
+    # Celery takes any group without a name for root's group, and the account that root becomes has no name.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
-class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types
-    """Beat's schedule, in memory alone: Celery's usual one is a file of pickles, and who reads one runs what is in it.
+_REQUEST_ID = "causeline_request_id"  # the header of a message that names the request which sent it
 
-    All its intervals are short, so nothing is lost when beat starts anew. A file without content has the time of the
-    last tick, for the health check.
+
+@signals.setup_logging.connect  # type: ignore[untyped-decorator]
+def _log_as_web_does(**_: Any) -> None:
+    """Keep Celery from setting up a log of its own: with this signal connected, it leaves that to us."""
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+    logging.captureWarnings(True)
+
+
+@signals.before_task_publish.connect  # type: ignore[untyped-decorator]
+def _send_request_id(headers: dict[str, Any], **_: Any) -> None:
+    if request_id := get_contextvars().get("request_id"):
+        headers[_REQUEST_ID] = request_id
+
+
+@signals.task_prerun.connect  # type: ignore[untyped-decorator]
+def _bind_task(task_id: str, task: Any, **_: Any) -> None:
+    """Let every line that a task logs name the task, and the request that sent it."""
+    clear_contextvars()
+    bind_contextvars(task=task.name, task_id=task_id)
+    if isinstance(request_id := task.request.get(_REQUEST_ID), str):
+        bind_contextvars(request_id=request_id[:64])
+
+
+class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types
+    """This scheduler keeps beat's schedule in memory. Celery's usual one is a file of pickles, which run when read.
+
+    All intervals are short, so nothing is lost when beat restarts. An empty file has the time of the last tick, for the
+    health check.
     """
 
     def tick(self, *arguments: object, **options: object) -> float:
-        with suppress(OSError):  # a health check that fails says so
+        with suppress(OSError):  # the health check fails then, and says so
             (settings.DATA_DIR / "beat-ticked").touch()
         seconds: float = super().tick(*arguments, **options)
         return seconds

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
 
-from dashboard import environment
+from dashboard import environment, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -34,7 +34,6 @@ KEEP_DAYS = variables.keep_days
 KEEP_BYTES = variables.keep_bytes
 LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
 LEASE_SECONDS = variables.lease_seconds
-LOG_LEVEL = variables.log_level
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -160,11 +159,4 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {"causeline.changes": {"level": "INFO"}},  # however little else is said
-}
+LOGGING = logs.configuration(variables.log_format, variables.log_level)

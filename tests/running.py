@@ -51,13 +51,13 @@ class Running:
             "CAUSELINE_PORT": str(port),
             **settings,
         }
-        worker = ("celery", "-A", "dashboard.celery", "worker", "--loglevel", "info")
+        worker = ("celery", "-A", "dashboard.celery", "--quiet", "worker", "--loglevel", "info")
         self._commands = {
             "web": ["dashboard.web", "--port", str(port)],
             "worker": [*worker, "--pool", "solo"],  # both queues
             "imports": [*worker, "--pool", "solo", "--queues", "imports"],
             "periodic": [*worker, *PERIODIC, "--hostname", "periodic@%h"],
-            "beat": ["celery", "-A", "dashboard.celery", "beat", "--pidfile", ""],
+            "beat": ["celery", "-A", "dashboard.celery", "--quiet", "beat", "--pidfile", ""],
         }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 

@@ -11,6 +11,7 @@ from django.db import DatabaseError, DataError, OperationalError, connections, t
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from structlog.contextvars import bind_contextvars
 
 from collectors.formats import NotARecording
 from collectors.uploads import receiving
@@ -38,6 +39,7 @@ def run(upload: Upload) -> None:
     """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
     source = store.open_source(title(upload.name), upload.owner_id)
     _mine(upload).update(source=source)
+    bind_contextvars(upload=upload.pk, source=source.pk)
     progress = Progress(upload)
     try:
         with progress, transaction.atomic():

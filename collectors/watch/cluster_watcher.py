@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from django import db
 from django.utils import timezone
+from structlog.contextvars import bind_contextvars
 
 from collectors.watch.failures import ApiError, words
 from collectors.watch.ingester import Ended, Ingester
@@ -50,6 +51,7 @@ class ClusterWatcher(threading.Thread):
             streams.inbox.call()
 
     def run(self) -> None:
+        bind_contextvars(cluster=self.lease.cluster)
         pause, longest = PAUSES
         while not self._over.is_set():
             began = time.monotonic()
@@ -80,6 +82,7 @@ class ClusterWatcher(threading.Thread):
                 leases.hold(self.lease)
                 cluster = Cluster.objects.select_related("source").get(pk=self.lease.cluster)
                 opened = live.open_again(cluster.source or live.begin(cluster))
+            bind_contextvars(source=opened.source.pk)
             with Streams(self._connect(cluster), cluster.include, cluster.exclude) as streams:
                 self._streams = streams
                 taking = Ingester(self.lease, opened, streams, self._show)

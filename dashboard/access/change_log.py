@@ -1,7 +1,7 @@
-"""Who changed what: one line of the log for each request that may change something, for each sign-in, for each command.
+"""This module logs who changed what: one line for each request that may change something, each sign-in, each command.
 
-A line is made of `key="value"` pairs. Values are written as JSON strings of ASCII, so that no name ends a line, begins
-another, or turns the text around it. No body, no query and no password stands in it.
+In text, a line is made of `key="value"` pairs; in JSON, each pair is a field. Values are JSON strings of ASCII, so no
+name ends a line, begins another, or turns the text around it. No body, no query and no password is logged.
 """
 
 import getpass
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.utils.deprecation import MiddlewareMixin
+from structlog.contextvars import bind_contextvars
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
@@ -19,32 +20,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the folder of the logs: what commands changed, whose standard error is somebody's terminal
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
-_OWN = {"login", "logout"}  # which write their own lines, since they know how it ended
+_OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
 
 
 def note(action: str, **about: object) -> None:
     """Write one line."""
-    logger.info("%s", line(action, **about))
+    fields = {key: _shortened(value) for key, value in about.items() if value not in (None, "")}
+    logger.info("%s", line(action, **about), extra={"fields": {"event": action, **fields}})
 
 
 def line(action: str, **about: object) -> str:
-    """The text of it; what is empty is left out."""
+    """Return the text of a line. Empty values are left out."""
     pairs = {"action": action, **about}
     return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items() if value not in (None, ""))
 
 
 def note_command(action: str, **about: object) -> None:
-    """Write down what a command did, by whom of the machine's users, to a file that stays; where that cannot be
-    written, to the terminal."""
+    """Log what a command did, and which user of the machine ran it, to a file; if that cannot be written, to the
+    terminal."""
     try:
         by = getpass.getuser()
     except (KeyError, OSError):  # a container's number may have no name
         by = ""
     try:
         handler = logging.FileHandler(_folder() / FILE, encoding="ascii")
-    except OSError as error:  # such as a file that root made; what was done stays done, and is told here instead
+    except OSError as error:  # such as a file that root created; the command is logged here instead
         logger.warning("%s cannot be written: %s", FILE, error.strerror)
         note(action, by=by, at="command line", **about)
         return
@@ -60,12 +62,12 @@ def note_command(action: str, **about: object) -> None:
 
 
 def about(request: "HttpRequest", **objects: object) -> None:
-    """Name what a request is about, where its path does not."""
+    """Log also what a request is about, where its path does not say it."""
     request.__dict__.setdefault("changed", {}).update(objects)
 
 
 def who(request: "HttpRequest") -> str:
-    """The user's name; without accounts, what lets people in."""
+    """Return the user's name; without accounts, what lets people in."""
     if settings.LOGIN_REQUIRED:
         return request.user.get_username() if request.user.is_authenticated else ""
     if settings.TOKEN_REQUIRED:
@@ -74,23 +76,26 @@ def who(request: "HttpRequest") -> str:
 
 
 def note_token(request: "HttpRequest", *, good: bool) -> None:
-    """Write down that somebody signed in with the start-up token, or tried to with another one."""
+    """Log that somebody signed in with the start-up token, or tried to with a wrong one."""
     note("sign in" if good else "sign-in failed", **{"by": _TOKEN, "from": address(request)})
 
 
 def address(request: "HttpRequest") -> str:
-    """Where a request comes from: the proxies that are trusted are seen through, by `dashboard.asgi`."""
+    """Return the address that a request comes from. `dashboard.asgi` has replaced those of trusted proxies."""
     return str(request.META.get("REMOTE_ADDR") or "")
 
 
 class NoteChanges(MiddlewareMixin):
-    """Writes the line of a request, whatever its route is and however it ends."""
+    """This middleware logs each request that may change something, whatever its route is and however it ends."""
 
     def process_view(
         self, request: "HttpRequest", view: object, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
+        for name in ("source", "cluster"):
+            if str(given := options.get(f"{name}_id")).isdecimal():
+                bind_contextvars(**{name: int(str(given))})
         if request.method not in _SAFE:
-            request.__dict__["actor"] = who(request)  # as it is before; a request may end a session
+            request.__dict__["actor"] = who(request)  # from before the request, which may end the session
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
@@ -106,7 +111,7 @@ class NoteChanges(MiddlewareMixin):
 
 
 def _act(request: "HttpRequest") -> str:
-    """Which button of a form was pressed. Only a form that was read already is looked at: to read one can fail."""
+    """Return which button of a form was pressed. A form that was not read yet stays unread: reading it can fail."""
     form: QueryDict | None = request.__dict__.get("_post")
     return form.get("act", "") if form else ""
 
@@ -121,7 +126,7 @@ def _signed_out(sender: object, request: "HttpRequest", user: Any, **_: object) 
 
 
 def listen() -> None:
-    """Hear of sign-ins from now on."""
+    """Log sign-ins from now on."""
     user_logged_in.connect(_signed_in, dispatch_uid="causeline.changes")
     user_logged_out.connect(_signed_out, dispatch_uid="causeline.changes")
 
@@ -129,10 +134,14 @@ def listen() -> None:
 def _quoted(value: object) -> str:
     if isinstance(value, int):
         return str(value)
+    return json.dumps(_shortened(value)).replace("\x7f", "\\u007f")
+
+
+def _shortened(value: object) -> int | str:
+    if isinstance(value, int):
+        return value
     text = str(value)
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}…"
-    return json.dumps(text).replace("\x7f", "\\u007f")
+    return f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
 
 
 def _folder() -> Any:

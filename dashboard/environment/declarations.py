@@ -274,6 +274,14 @@ class Settings(Reading):
         written("INFO"),
         description="`DEBUG`, `INFO`, `WARNING` or `ERROR`.",
     )
+    log_format: Annotated[str, one_of("auto", "json", "text")] = Field(
+        "auto",
+        description=(
+            "How the log is written to standard error. `json`: one line of JSON for each event. `text`: lines for "
+            "people. `auto`: text on a terminal, JSON elsewhere. `causeline up` and `causeline demo` set `text` "
+            "for the files of their log folder, unless the variable is set."
+        ),
+    )
     debug: Flag = Field(
         written("off"),
         description="`on` shows tracebacks, with settings and data in them, in the browser; for development only.",

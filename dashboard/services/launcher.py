@@ -122,7 +122,7 @@ def programs(
 
     Only web knows the start-up token: workers run programs that kubeconfigs name, with the variables that they have.
     """
-    celery = ("-m", "celery", "-A", "dashboard.celery")
+    celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet")  # without a banner, which is no line of a log
     commands = {
         "web": ("-m", "dashboard.web", "--host", host, "--port", str(port)),
         "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
@@ -132,6 +132,7 @@ def programs(
     others = {
         name: value for name, value in variables.items() if name not in {"CAUSELINE_TOKEN", "CAUSELINE_TOKEN_FILE"}
     }
+    others["CAUSELINE_LOG_FORMAT"] = environment.text("CAUSELINE_LOG_FORMAT", "text")
     environments = {"web": others | {"CAUSELINE_TOKEN": token}}
     return [
         Program(

@@ -101,7 +101,8 @@ OPTIONS: dict[str, Any] = {
     "ws_max_size": MESSAGE_BYTES,
     "ws_per_message_deflate": False,  # each socket would pack the same message for itself
     "server_header": False,
-    "proxy_headers": False,  # dashboard.asgi heeds those of the proxies that are named
+    "proxy_headers": False,  # dashboard.asgi reads those of the proxies that are named
+    "log_config": None,  # Django's is used
     "timeout_graceful_shutdown": 2,
 }
 

@@ -1,6 +1,7 @@
 """Pure: what a rule reports: findings, their occurrences, and the events that prove them."""
 
 import hashlib
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -107,6 +108,16 @@ def occurrence(
     )
 
 
+def longest(occurrences: Iterable[Occurrence]) -> Occurrence:
+    """Return the longest of the occurrences; among equals the first."""
+    return max(occurrences, key=lambda each: (each.length, -each.first))
+
+
+def worst(occurrences: Iterable[Occurrence]) -> Occurrence:
+    """Return the occurrence with the most harm; among equals the longest, then the first."""
+    return max(occurrences, key=lambda each: (*each.weight, -each.first))
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One violation, however often it happened."""
 
@@ -116,13 +127,22 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     occurrences: tuple[Occurrence, ...]  # at least one, in order of time
     advice: tuple[str, ...]  # see `timeline.judging.advice`
-    other: ObjectRef | None  # the object that the subject waited for, lost, or collided with
-    delay: int | None  # in microseconds, as drawn; None if the violation is no delay
-    interval: Length | None = None  # the bounds of the delay, as far as the clocks tell them
+    other: ObjectRef | None = None  # the object that the subject waited for, lost, or collided with
+    measured: Occurrence | None = None  # the occurrence whose length is the delay of the finding, if it has a delay
     affects: tuple[ObjectRef, ...] = ()  # other objects that the violation harms
     count: int | None = None  # how many objects there were too many; None: the number of occurrences counts
     status: Status = Status.CONFIRMED
     status_reason: str = ""  # one sentence that says why the finding is not confirmed
+
+    @property
+    def delay(self) -> int | None:
+        """Return the drawn delay in microseconds; None if the violation is no delay."""
+        return self.measured.length if self.measured else None
+
+    @property
+    def interval(self) -> Length | None:
+        """Return the bounds of the delay, as far as the clocks tell them."""
+        return self.measured.interval if self.measured else None
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -133,8 +153,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def worst(self) -> Occurrence:
-        """Return the occurrence with the most harm; among equals the longest, then the first."""
-        return max(self.occurrences, key=lambda each: (*each.weight, -each.first))
+        """Return the occurrence with the most harm."""
+        return worst(self.occurrences)
 
     @property
     def severity(self) -> Severity:

@@ -1,35 +1,28 @@
-"""Pure: how sure it is that one change came before another, or that something still stood; and the words for it.
-
-And what rules ask of one life beside another: whether it failed meanwhile, or went with its namespace.
-"""
+"""Pure: how sure the order of two changes is, how much time lies between them, and the words for both."""
 
 from enum import StrEnum
-from itertools import pairwise
 
-from timeline.core.durations import Length, duration
-from timeline.core.entries import Change, Clock
+from timeline.core.durations import Length
+from timeline.core.entries import Clock
 from timeline.core.order import SECOND, by_revision, precedes
-from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.lifelines import Moment
 
-IN_FLIGHT = 5 * SECOND  # µs at the end of a source, in which a write may have been asked for and not yet answered
-_STEP = 5 * SECOND  # µs between two times at which a finding of a live source says for how long nothing failed
-FAILURE_WITHIN = 60 * SECOND  # µs after something came, in which a failure is laid to its absence
+IN_FLIGHT = 5 * SECOND  # in µs: a write requested this late before the end of a source may not be answered in it
 
 
 class Verdict(StrEnum):
     """How sure the order of a finding is."""
 
     EXACT = "exact"  # both events carry a revision of one space, or one audit log orders them
-    BOUNDED = "bounded"  # whole-second clocks at least a second apart
-    INCONCLUSIVE = "inconclusive"  # no clock tells
+    BOUNDED = "bounded"  # the clocks tell whole seconds, and the events are at least one second apart
+    INCONCLUSIVE = "inconclusive"  # no clock tells the order
 
 
 def order_of(a: Moment, b: Moment) -> Verdict | None:
-    """How surely a was committed before b; None where b surely came first."""
+    """Return how sure it is that `a` was committed before `b`; None if `b` surely came first."""
     match precedes(a.stamp, b.stamp):
         case True if not dated(a) and not by_revision(a.stamp, b.stamp):
-            return Verdict.INCONCLUSIVE  # it was committed at its time at the soonest
+            return Verdict.INCONCLUSIVE  # the time of `a` is only the earliest at which it can have been committed
         case True:
             whole_seconds = Clock.OBJECT in (a.clock, b.clock)
             return Verdict.BOUNDED if whole_seconds and not by_revision(a.stamp, b.stamp) else Verdict.EXACT
@@ -40,81 +33,13 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
 
 
 def dated(moment: Moment) -> bool:
-    """Whether its time is near its commit (see `Entry.dated`)."""
+    """Return whether the time of a change is close to its commit (see `Entry.dated`)."""
     return moment.entry.dated
 
 
-def surely_live(track: Track, time: int, world: World) -> bool:
-    """Whether no writes can be missing by which it had ended, finished or been asked to end at a drawn time."""
-    later = next((each for each in track.moments if each.time > time and each.entry.facts is not None), None)
-    if later and not getattr(later.facts, "terminal", False):
-        leaving = later.facts.deleting or later.change is Change.DELETED
-        if not leaving or later.facts.asked > time:  # it tells itself that it was asked later
-            return True
-    return world.gapless(track, time, time + 1)
-
-
-def failure(pod: Track, since: int, until: int) -> Moment | None:
-    """When a container first failed, between the drawn times in which something was missing, or soon after."""
-    for before, after in pairwise(pod.moments):
-        if since <= after.time <= until + FAILURE_WITHIN and after.facts.failed_since(before.facts):
-            return after
-    return None
-
-
-def unfailed(pod: Track, since: Moment, until: Moment | int, world: World) -> str:
-    """That no failure of a Pod was seen after something came, for how long that was looked at, and that its Job failed
-    meanwhile or soon after. An `until` that is no moment is a drawn time."""
-    latest = until if isinstance(until, int) else until.committed[1] or until.time
-    looked = world.watched_after(latest, FAILURE_WITHIN)
-    steps = looked // _STEP * _STEP
-    if looked >= FAILURE_WITHIN:
-        seen = "in the minute after"
-    elif world.live:
-        seen = f"in the {duration(steps)} since" if steps else "so far"
-    else:
-        seen = f"until the recording ends{f' {duration(_whole(looked))} later' if looked else ''}"
-    failed = _failed_owner(pod, since.time, latest, world)
-    if not failed:
-        return f"no failure seen {seen}"
-    owner, when = failed
-    return f"no container failure seen {seen}; {owner.ref.kind} {owner.ref.name} failed after {between(since, when)}"
-
-
-def _whole(microseconds: int) -> int:
-    """Without digits that nobody needs, downwards."""
-    unit = SECOND if microseconds >= 10 * SECOND else SECOND // 10 if microseconds >= SECOND else 1_000
-    return max(1, microseconds // unit) * unit
-
-
-def _failed_owner(pod: Track, since: int, until: int, world: World) -> tuple[Track, Moment] | None:
-    """The Job or other owner of a Pod that failed between two drawn times, or soon after."""
-    track, seen = pod, {pod.key}
-    while (owner := world.owner_of(track)) and owner.key not in seen:
-        seen.add(owner.key)
-        track = owner
-        for before, after in pairwise(owner.moments):
-            if since <= after.time <= until + FAILURE_WITHIN and _failed(after) and not _failed(before):
-                return owner, after
-    return None
-
-
-def _failed(moment: Moment) -> bool:
-    facts = moment.facts
-    return "Failed" in (getattr(facts, "finished", ""), getattr(facts, "phase", ""))
-
-
-def torn_down(track: Track, since: Moment, until: int, world: World) -> bool:
-    """Whether its namespace was on its way out by a drawn time: all in it goes, each in its time."""
-    if since.actor.endswith(":namespace-controller"):
-        return True
-    homes = world.incarnations(Name("", "Namespace", "", track.ref.namespace))
-    asked = [home.asked_to_end for home in homes if home.until is None or home.until > track.first.time]
-    return any(each is not None and each <= until for each in asked)
-
-
 def between(a: Moment, b: Moment) -> Length:
-    """How long after one commit another one came, as far as their clocks tell; unknown where these contradict it."""
+    """Return how long after one commit the other came, as far as the clocks tell. The length is unknown if the clocks
+    contradict the order."""
     (a_least, a_most), (b_least, b_most) = a.committed, b.committed
     if b_most is not None and b_most <= a_least:
         return Length(0, None)
@@ -123,13 +48,13 @@ def between(a: Moment, b: Moment) -> Length:
 
 
 def so_far(a: Moment, until: int) -> Length:
-    """How long something that a commit began had lasted at a drawn time, at least: it goes on."""
+    """Return how long something that began with a commit had lasted, at least, at a drawn time."""
     _, latest = a.committed
     return Length(0 if latest is None else max(0, until - latest), None)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:
-    """The sentence that says why the order is that sure, and between what the delay is known to lie."""
+    """Return the sentences that say why the order is that sure, and within which bounds the delay lies."""
     known = _known(a, b)
     if verdict is Verdict.INCONCLUSIVE:
         if Clock.OBJECT in (a.clock, b.clock):
@@ -142,7 +67,7 @@ def why(verdict: Verdict, a: Moment, b: Moment) -> str:
     return f"Exact: the first request was answered before the second was received.{known}"
 
 
-DELAY = " The delay is "  # from here on, `why` tells of one delay, and no more of the order
+DELAY = " The delay is "  # in the text of `why`, everything before this explains the order
 
 
 def _known(a: Moment, b: Moment) -> str:

@@ -38,34 +38,27 @@ consumer, so that it looks again.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.core.entries import Change
-from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl, ordered
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.endpoints import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.incarnations import split_at
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, order_of, so_far, torn_down, why
+from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 
 ORPHAN = setting("endpoints-before-service", "orphan", 10, "s", "How long the slices of a deleted Service may stay.")
-CONTROLLERS = {"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "endpoint-controller"}
-HANDS = {"", "staff", "cluster-admins"}  # https://kubernetes.io/docs/concepts/services-networking/endpoint-slices
 DOUBT = "Inconclusive: writes of Services are missing from this source, and among them may be one of that name."
 
 
 class Case(NamedTuple):
+    """One violation: endpoints that came before their Service, or stayed without it."""
+
     summary: str
     service: Track | None
     verdict: Verdict
     occurrence: Occurrence
     advice: tuple[str, ...]
-
-
-class Absence(NamedTuple):
-    """While no Service of the name stood."""
-
-    since: Proof  # its deletion; or the creation of the namespace, which had none before
-    service: Track | None  # the one deleted
-    back: Moment | None  # the next one's creation
 
 
 @rule("endpoints-before-service", judges=("EndpointSlice", "Endpoints"), needs=("Service",))
@@ -77,7 +70,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     name = Name("", "Service", ref.namespace, service)
     cases = [_early(endpoints, name, world)]
     if ref.kind == "EndpointSlice":
-        cases += [_orphaned(endpoints, absence, world) for absence in _absences(endpoints, name, world)]
+        cases += [_orphan(endpoints, each, world) for each in orphaned(endpoints, name, ORPHAN.microseconds, world)]
     found = [case for case in cases if case]
     found = [case for case in found if case.verdict is not Verdict.INCONCLUSIVE] or found
     if not found:
@@ -90,142 +83,91 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         verdict=worst.verdict,
         summary=worst.summary,
         occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
+        measured=worst.occurrence,
         advice=ordered(line for case in found for line in case.advice),
-        delay=worst.occurrence.length,
-        interval=worst.occurrence.interval,
     )
 
 
 def _early(endpoints: Track, name: Name, world: World) -> Case | None:
-    """Created while no Service of that name stood, and one came later."""
-    born = endpoints.created
-    if not born or _follows(endpoints):
+    """Return the case of endpoints that were created while no Service of that name existed, if one came later."""
+    born, left = endpoints.created, endpoints.asked_to_end
+    if not born or written_by_kubernetes(endpoints):
         return None
-    lives = world.incarnations(name)
-    before = [life for life in lives if life.created is None or order_of(life.created, born)]
-    if any(life.ended is None or order_of(life.ended, born) in (None, Verdict.INCONCLUSIVE) for life in before):
-        return None  # one stood when they were created, or may have stood
-    service = next((life for life in lives if life not in before), None)
-    came = service.created if service else None
-    left = endpoints.asked_to_end
+    before, after = split_at(born, world.incarnations(name))
+    if any(each.ended is None or order_of(each.ended, born) in (None, Verdict.INCONCLUSIVE) for each in before):
+        return None  # a Service existed when the endpoints were created, or may have existed
+    service, came = after[0] if after else (None, None)
     if not service or not came or came.facts.type == "ExternalName" or (left is not None and left <= came.time):
         return None
-    verdict = order_of(born, came)
-    if verdict is None:
+    order, late = order_of(born, came), between(born, came)
+    if order is None:
         return None
     doubt = not before and not world.complete("", "Service", born.time, came.time)
-    delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
-    late = between(born, came)
-    ready = max(moment.facts.ready for moment in endpoints.moments if moment.time <= born.time + delay)
-    effect, text = _effect(ready, "by then")
-    if _by_hand(endpoints) and not came.facts.selects:
-        effect, text = Effect.NONE, "the endpoints of that Service are written by hand"
-    kind = endpoints.ref.kind
-    occurrence = Occurrence(
-        first=born.time,
-        last=born.time + delay,
+    until = max(born.time, came.time)
+    effect = _effect(max(moment.facts.ready for moment in endpoints.moments if moment.time <= until), "by then")
+    if written_by_hand(endpoints) and not came.facts.selects:
+        effect = Effect.NONE, "the endpoints of that Service are written by hand"
+    kind, ref = endpoints.ref.kind, endpoints.ref
+    once = occurrence(
+        Proof(f"{kind} created", ref, born),
+        Proof("Service created", service.ref, came),
         headline=f"{{subjects}} created before Service {name.name}",
         plural="endpoints objects",
-        why=DOUBT if doubt else why(verdict, born, came),
+        why=DOUBT if doubt else why(order, born, came),
         effect=effect,
-        effect_text=text,
-        proof=(Proof(f"{kind} created", endpoints.ref, born), Proof("Service created", service.ref, came)),
         arrow=f"Service {late.arrow}",
         interval=late,
     )
-    return Case(
-        f"{kind} {endpoints.ref.name} was created {late} before its Service {name.name}",
-        service,
-        Verdict.INCONCLUSIVE if doubt else verdict,
-        occurrence,
-        (
-            "Clean: touch them, so that whoever dropped them looks again: "
-            f"{kubectl(endpoints.ref.namespace, f'annotate {kind.lower()} {{}} looked-at=again', endpoints.ref.name)}.",
-            "Prevent: create the Service first. kube-vip looks again by itself from v0.9.1 on.",
-            f"Verify: {kubectl(endpoints.ref.namespace, 'get service,endpointslices')} shows them together, and the "
-            "Service can be reached.",
-        ),
+    advice = (
+        "Clean: touch them, so that whoever dropped them looks again: "
+        f"{kubectl(ref.namespace, f'annotate {kind.lower()} {{}} looked-at=again', ref.name)}.",
+        "Prevent: create the Service first. kube-vip looks again by itself from v0.9.1 on.",
+        f"Verify: {kubectl(ref.namespace, 'get service,endpointslices')} shows them together, and the "
+        "Service can be reached.",
     )
+    summary = f"{kind} {ref.name} was created {late} before its Service {name.name}"
+    return Case(summary, service, Verdict.INCONCLUSIVE if doubt else order, once, advice)
 
 
-def _absences(piece: Track, name: Name, world: World) -> Iterator[Absence]:
-    lives = world.incarnations(name)
-    for index, life in enumerate(lives):
-        went = life.ended
-        if went is None or (_owned(piece) and piece.owner and piece.owner.uid != life.ref.uid):
-            continue
-        following = next((each for each in lives[index + 1 :] if order_of(went, each.first)), None)
-        if following is None or following.created:
-            yield Absence(Proof("Service deleted", life.ref, went), life, following.created if following else None)
-    if not lives and piece.created and not _follows(piece):
-        for home in world.incarnations(Name("", "Namespace", "", name.namespace)):
-            if home.created and order_of(home.created, piece.created) is Verdict.EXACT:
-                yield Absence(Proof("namespace created", home.ref, home.created), None, None)
-
-
-def _orphaned(piece: Track, absence: Absence, world: World) -> Case | None:
-    """Still there long after no Service was."""
-    since = absence.since.moment
-    left = piece.asked_to_end
-    ends = (absence.back.time if absence.back else world.last, world.last if left is None else left)
-    first, last = max(since.time, since.entry.undated, piece.first.time), min(ends)  # it was gone when that was told
-    overdue = first + ORPHAN.microseconds
-    if last <= overdue or torn_down(piece, since, overdue, world):
-        return None
-    sign_of_life = piece.last.time > overdue or (
-        not _follows(piece) and world.last > overdue + IN_FLIGHT and world.gapless(piece, first, overdue)
-    )
-    if not sign_of_life:
-        return None
-    doubt = "" if absence.back or world.complete("", "Service", since.time, last) else DOUBT
+def _orphan(piece: Track, orphan: Orphan, world: World) -> Case | None:
+    """Return the case of an EndpointSlice that stayed without its Service; None if that is only a guess."""
+    since, back, ref = orphan.since.moment, orphan.back, piece.ref
+    doubt = "" if back or world.complete("", "Service", since.time, orphan.last) else DOUBT
     if not dated(since) and not since.entry.undated:
         doubt = "Inconclusive: nothing tells when the Service was deleted."
-    if doubt and absence.service is None:
+    if doubt and orphan.service is None:
         return None
-    ready = piece.facts_at(overdue).ready
-    effect, text = _effect(ready, "all that time")
-    if absence.service is None and _by_hand(piece):
-        effect, text = Effect.NONE, "it is written by hand"
-    named = f"Service {absence.service.ref.name}" if absence.service else "its Service"
-    still = "" if last < world.last else " and still does"
+    effect = _effect(piece.facts_at(orphan.overdue).ready, "all that time")
+    if orphan.service is None and written_by_hand(piece):
+        effect = Effect.NONE, "it is written by hand"
+    named = f"Service {orphan.service.ref.name}" if orphan.service else "its Service"
     begun = max((since, piece.first), key=lambda moment: moment.time)
-    length = between(begun, absence.back) if absence.back and absence.back.time == last else so_far(begun, last)
-    occurrence = Occurrence(
-        first=first,
-        last=last,
-        headline=f"{{subjects}} stood for {length} without {named}{still}",
+    length = between(begun, back) if back and back.time == orphan.last else so_far(begun, orphan.last)
+    stood = f"stood for {length} without {named}{'' if orphan.last < world.last else ' and still does'}"
+    once = occurrence(
+        *sorted((orphan.since, last_sign(piece, orphan.overdue)), key=lambda proof: proof.moment.at),
+        first=orphan.first,
+        last=orphan.last,
+        headline=f"{{subjects}} {stood}",
         plural="EndpointSlices",
-        why=doubt or _why(absence, last),
+        why=doubt or _why(orphan),
         effect=effect,
-        effect_text=text,
         interval=length,
-        proof=tuple(sorted((absence.since, _sign(piece, overdue)), key=lambda proof: proof.moment.at)),
     )
-    return Case(
-        f"EndpointSlice {piece.ref.name} stood for {length} without {named}{still}",
-        absence.service,
-        Verdict.INCONCLUSIVE if doubt else Verdict.EXACT,
-        occurrence,
-        (
-            f"Clean: {kubectl(piece.ref.namespace, 'delete endpointslice {}', piece.ref.name)}.",
-            "Prevent: let slices name their Service as owner, so that the garbage collector takes them along.",
-            f"Verify: {kubectl(piece.ref.namespace, 'get endpointslice {}', piece.ref.name)} finds none.",
-        ),
+    advice = (
+        f"Clean: {kubectl(ref.namespace, 'delete endpointslice {}', ref.name)}.",
+        "Prevent: let slices name their Service as owner, so that the garbage collector takes them along.",
+        f"Verify: {kubectl(ref.namespace, 'get endpointslice {}', ref.name)} finds none.",
     )
+    verdict = Verdict.INCONCLUSIVE if doubt else Verdict.EXACT
+    return Case(f"EndpointSlice {ref.name} {stood}", orphan.service, verdict, once, advice)
 
 
-def _sign(piece: Track, overdue: int) -> Proof:
-    """That it was there: its first change from then on, or the last one before."""
-    moment = next((each for each in piece.moments if each.time > overdue), piece.last)
-    role = "deleted" if moment.change is Change.DELETED else "written" if moment.time > overdue else "last written"
-    return Proof(f"EndpointSlice {role}", piece.ref, moment)
-
-
-def _why(absence: Absence, last: int) -> str:
-    if absence.back:
+def _why(orphan: Orphan) -> str:
+    if orphan.back:
         return "Exact: the Service's deletion and its next creation are in the log, and the slice stood in between."
-    begun = "deletion of the Service" if absence.service else "creation of the namespace"
-    rest = so_far(absence.since.moment, last)
+    begun = "deletion of the Service" if orphan.service else "creation of the namespace"
+    rest = so_far(orphan.since.moment, orphan.last)
     return f"Exact: the {begun} is in the log, and no creation of one follows; the log goes on for {rest}."
 
 
@@ -233,18 +175,3 @@ def _effect(ready: int, when: str) -> tuple[Effect, str]:
     if not ready:
         return Effect.NONE, f"{{names}} had no ready address {when}"
     return Effect.POSSIBLE, f"{{names}} had {ready} ready {'addresses' if ready > 1 else 'address'} {when}"
-
-
-def _follows(endpoints: Track) -> bool:
-    """Whether Kubernetes itself writes it: its controllers have seen the Service, and take the endpoints away again."""
-    by_controller = endpoints.first.user_agent.startswith("kube-controller-manager")
-    return by_controller or _owned(endpoints) or endpoints.value("managed_by") in CONTROLLERS
-
-
-def _owned(endpoints: Track) -> bool:
-    return endpoints.owner is not None and endpoints.owner.kind == "Service"
-
-
-def _by_hand(endpoints: Track) -> bool:
-    by_hand = endpoints.ref.kind == "EndpointSlice" and (endpoints.value("managed_by") or "") in HANDS
-    return by_hand or endpoints.first.user_agent.startswith("kubectl")

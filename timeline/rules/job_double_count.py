@@ -37,13 +37,15 @@ from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, why
 
+_EFFECT = Effect.OBSERVED, "{names} counts more Pods than ended: work may be left undone, or retries unused"
+
 
 class Return(NamedTuple):
-    """A UID comes back into the list."""
+    """The three states of a Job that show that a Pod's UID came back into the list."""
 
     listed: Moment
     counted: Moment
@@ -52,31 +54,31 @@ class Return(NamedTuple):
 
 @rule("job-double-count", judges=("Job",), needs=("Job", "Pod"))
 def judge(job: Track, world: World) -> Iterator[Finding]:
-    told = [job.first, job.last] if job.first.entry.facts and job.last.entry.facts else []
-    told = told or [moment for moment in job.moments if moment.entry.facts]
-    if not told or told[-1].facts.foreign:
+    known = [job.first, job.last] if job.first.entry.facts and job.last.entry.facts else []
+    known = known or [moment for moment in job.moments if moment.entry.facts]
+    if not known or known[-1].facts.foreign:
         return
-    grown = told[-1].facts.recorded - told[0].facts.recorded
+    grown = known[-1].facts.recorded - known[0].facts.recorded
     if grown <= world.tally(job.ref.uid, "ended", job.last.at):
-        return  # so a Job is not gone through again for each of its Pods
-    told = [moment for moment in job.moments if moment.entry.facts]
+        return  # this saves walking all states of a Job whenever one of its Pods changes
+    states = [moment for moment in job.moments if moment.entry.facts]
     returns: dict[ObjectRef | None, list[Return]] = defaultdict(list)
-    for uid, each in _returns(told):
+    for uid, each in _returns(states):
         pod = world.of_uid(uid)
         returns[pod.ref if pod else None].append(each)
     for ref, found in returns.items():
-        yield _twice(job, ref, found)
+        yield _counted_twice(job, ref, found)
     if not returns:
-        yield from _too_high(job, told, world)
+        yield from _counted_too_many(job, states, world)
 
 
-def _returns(told: list[Moment]) -> Iterator[tuple[str, Return]]:
-    """Each UID that left the list with all that left it counted, and came back."""
+def _returns(states: list[Moment]) -> Iterator[tuple[str, Return]]:
+    """Yield each UID that left the list while the counters grew by all that left it, and that came back."""
     left: dict[str, tuple[Moment, Moment]] = {}
-    before = told[0]
-    for moment in told[1:]:
+    before = states[0]
+    for moment in states[1:]:
         gone = before.facts.uncounted - moment.facts.uncounted
-        if gone and _counter(moment) - _counter(before) >= len(gone):
+        if gone and _count(moment) - _count(before) >= len(gone):
             left.update((uid, (before, moment)) for uid in gone)
         for uid in sorted(moment.facts.uncounted - before.facts.uncounted):
             if uid in left:
@@ -84,76 +86,62 @@ def _returns(told: list[Moment]) -> Iterator[tuple[str, Return]]:
         before = moment
 
 
-def _counter(moment: Moment) -> int:
+def _count(moment: Moment) -> int:
     return int(moment.facts.succeeded + moment.facts.failed)
 
 
-def _twice(job: Track, pod: ObjectRef | None, found: list[Return]) -> Finding:
+def _counted_twice(job: Track, pod: ObjectRef | None, found: list[Return]) -> Finding:
     name = f"Pod {pod.name}" if pod else "a Pod"
+    summary = f"Job {job.ref.name} listed {name} for counting again after it had counted it"
     return Finding(
         rule="job-double-count",
         subject=job.ref,
         other=pod,
         verdict=Verdict.EXACT,
-        summary=f"Job {job.ref.name} listed {name} for counting again after it had counted it",
+        summary=summary,
         occurrences=tuple(
-            Occurrence(
-                first=each.listed.time,
-                last=each.again.time,
-                headline=f"Job {job.ref.name} listed {name} for counting again after it had counted it",
+            occurrence(
+                Proof("Pod listed", job.ref, each.listed),
+                Proof("counted", job.ref, each.counted),
+                Proof("listed again", job.ref, each.again),
+                headline=summary,
                 plural="Jobs",
                 why=why(Verdict.EXACT, each.listed, each.again),
-                effect=Effect.OBSERVED,
-                effect_text=_EFFECT,
-                proof=(
-                    Proof("Pod listed", job.ref, each.listed),
-                    Proof("counted", job.ref, each.counted),
-                    Proof("listed again", job.ref, each.again),
-                ),
+                effect=_EFFECT,
                 arrow="counted twice",
             )
             for each in found
         ),
         advice=_advice(job),
-        delay=None,
     )
 
 
-_EFFECT = "{names} counts more Pods than ended: work may be left undone, or retries unused"
-
-
-def _too_high(job: Track, told: list[Moment], world: World) -> Iterator[Finding]:
-    last = told[-1]
+def _counted_too_many(job: Track, states: list[Moment], world: World) -> Iterator[Finding]:
+    last = states[-1]
     if job.created is None:
         return
-    if any(world.of_uid(uid) is None for moment in told for uid in moment.facts.uncounted):
+    if any(world.of_uid(uid) is None for moment in states for uid in moment.facts.uncounted):
         return
     pods = (each for each in world.children(job) if (each.ref.group, each.ref.kind) == ("", "Pod"))
     possible = sum(_may_have_succeeded(pod, last) for pod in pods)
     if last.facts.succeeded <= possible or not world.complete("", "Pod", job.first.time, last.time):
         return
-    counted = next(moment for moment in told if moment.facts.succeeded > possible)
+    counted = next(moment for moment in states if moment.facts.succeeded > possible)
     summary = f"Job {job.ref.name} counts {last.facts.succeeded} succeeded Pods, and only {possible} can have succeeded"
+    once = occurrence(
+        Proof("counter too high", job.ref, counted),
+        headline=summary,
+        plural="Jobs",
+        why="Inconclusive: no write of a Pod is known to be missing, and these are all of the Job's.",
+        effect=_EFFECT,
+    )
     yield Finding(
         rule="job-double-count",
         subject=job.ref,
-        other=None,
         verdict=Verdict.INCONCLUSIVE,
         summary=summary,
-        occurrences=(
-            Occurrence(
-                first=counted.time,
-                last=counted.time,
-                headline=summary,
-                plural="Jobs",
-                why="Inconclusive: no write of a Pod is known to be missing, and these are all of the Job's.",
-                effect=Effect.OBSERVED,
-                effect_text=_EFFECT,
-                proof=(Proof("counter too high", job.ref, counted),),
-            ),
-        ),
+        occurrences=(once,),
         advice=_advice(job),
-        delay=None,
         count=last.facts.succeeded - possible,
     )
 

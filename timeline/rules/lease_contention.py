@@ -39,99 +39,101 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, Term, heartbeat, known
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.elections import Election, Handover
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.holders import last_ref
+from timeline.judging.leases import is_heartbeat
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
 WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")
-AFFECTED = 100  # Pods that are named at most
+AFFECTED = 100  # a finding names at most so many Pods
 
 
 @rule("lease-contention", judges=("Lease",), needs=("Lease", "Pod"))
 def judge(lease: Track, world: World) -> Iterator[Finding]:
-    if heartbeat(lease):
+    if is_heartbeat(lease):
         return
     election = Election(lease, world)
     rivals = {
         (old, new): wanted
         for old, new in election.handovers
-        if election.differ(old, new) and (wanted := election.wanted(old, election.write(new.taken))) is not False
+        if election.holders.differ(old, new)
+        and (wanted := election.wanted(old, election.write(new.taken))) is not False
     }
     sure = [handover for handover, wanted in rivals.items() if wanted]
     if rivals:
         yield _finding(election, sure or list(rivals), Verdict.EXACT if sure else Verdict.INCONCLUSIVE)
 
 
-def _finding(election: Election, rivals: list[tuple[Term, Term]], verdict: Verdict) -> Finding:
-    lease, world = election.lease, election.world
-    names = sorted({election.title(term) for handover in rivals for term in handover})
+def _finding(election: Election, rivals: list[Handover], verdict: Verdict) -> Finding:
+    lease, world, holders = election.lease, election.world, election.holders
+    terms = [term for handover in rivals for term in handover]
+    names = sorted({holders.title(term) for term in terms})
     waiting = _waiting(election, rivals)
-    flaps = election.flaps()
-    effect = Effect.OBSERVED if waiting or flaps else Effect.POSSIBLE
-    pods = f"{len(waiting)} Pods" if len(waiting) > 1 else "a Pod"
-    text = f"{pods} waited for a scheduler that did not lead" if waiting else ""
-    text = text or ("the Lease changed hands again and again" if flaps else "no Pod was seen to wait for the other")
-    workloads = {name for handover in rivals for term in handover if (name := election.workload(term))}
+    effect = _effect(election, waiting)
+    workloads = {name for term in terms if (name := holders.workload(term))}
     return Finding(
         rule="lease-contention",
         subject=lease.ref,
-        other=None,
         verdict=verdict,
         summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
-        occurrences=tuple(_occurrence(election, old, new, verdict, effect, text) for old, new in rivals),
+        occurrences=tuple(_occurrence(election, handover, verdict, effect) for handover in rivals),
         advice=_advice(lease, names),
-        delay=None,
-        affects=(*(known(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
+        affects=(*(last_ref(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
     )
 
 
-def _occurrence(election: Election, old: Term, new: Term, verdict: Verdict, effect: Effect, text: str) -> Occurrence:
-    before, after = election.write(old.renewed), election.write(new.taken)
-    titles = election.title(old), election.title(new)
-    whose = f"both are writes of one Lease, held by {old.holder} of {titles[0]} and by {new.holder} of {titles[1]}"
+def _occurrence(election: Election, handover: Handover, verdict: Verdict, effect: tuple[Effect, str]) -> Occurrence:
+    (old, new), ref = handover, election.lease.ref
+    was, now = election.holders.title(old), election.holders.title(new)
+    whose = f"both are writes of one Lease, held by {old.holder} of {was} and by {new.holder} of {now}"
     sure = f"Exact: {whose}; the first was still wanted when the second took it."
     unsure = f"Inconclusive: {whose}; whether the first was still wanted is not told."
-    return Occurrence(
-        first=before.time,
-        last=after.time,
-        headline=f"Lease {election.lease.ref.name} went from {titles[0]} to {titles[1]}",
+    return occurrence(
+        Proof(f"held by {was}", ref, election.write(old.renewed)),
+        Proof(f"taken by {now}", ref, election.write(new.taken)),
+        headline=f"Lease {ref.name} went from {was} to {now}",
         plural="Leases",
         why=unsure if verdict is Verdict.INCONCLUSIVE else sure,
         effect=effect,
-        effect_text=text,
-        proof=(
-            Proof(f"held by {titles[0]}", election.lease.ref, before),
-            Proof(f"taken by {titles[1]}", election.lease.ref, after),
-        ),
     )
 
 
-def _waiting(election: Election, rivals: list[tuple[Term, Term]]) -> list[ObjectRef]:
-    """The Pods that waited for one of these schedulers while it did not lead."""
+def _effect(election: Election, waiting: list[ObjectRef]) -> tuple[Effect, str]:
+    if waiting:
+        pods = f"{len(waiting)} Pods" if len(waiting) > 1 else "a Pod"
+        return Effect.OBSERVED, f"{pods} waited for a scheduler that did not lead"
+    if election.flaps():
+        return Effect.OBSERVED, "the Lease changed hands again and again"
+    return Effect.POSSIBLE, "no Pod was seen to wait for the other"
+
+
+def _waiting(election: Election, rivals: list[Handover]) -> list[ObjectRef]:
+    """Return the Pods that waited for one of these schedulers while it did not lead."""
     begin = election.write(rivals[0][0].taken).time
-    schedulers = {name for handover in rivals for term in handover for name in election.schedulers(term)}
+    schedulers = {name for handover in rivals for term in handover for name in election.holders.schedulers(term)}
     led: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for term in election.terms:
         renewed = election.write(term.renewed)
         until = renewed.time + renewed.facts.duration * SECOND
         end = until if term.left is None else min(until, election.write(term.left).time)
-        for name in election.schedulers(term):
+        for name in election.holders.schedulers(term):
             led[name].append((election.write(term.taken).time, end))
     found = []
     for pod in election.world.of_kind("", "Pod") if schedulers else ():
         scheduler = pod.value("scheduler")
         if scheduler not in schedulers:
             continue
-        start, end = max(begin, pod.first.time), _looked_at(pod, election.world)
+        start, end = max(begin, pod.first.time), _waited_until(pod, election.world)
         served = sum(max(0, min(end, until) - max(start, since)) for since, until in led[scheduler])
         if end - start - served >= WAIT.microseconds and election.world.complete("", "Pod", start, end):
             found.append(pod.ref)
     return found
 
 
-def _looked_at(pod: Track, world: World) -> int:
-    """When a scheduler had first looked at a Pod, or it waited no more."""
+def _waited_until(pod: Track, world: World) -> int:
+    """Return the drawn time at which a scheduler first considered a Pod, or the Pod waited no more."""
     for moment in pod.moments:
         facts = moment.facts
         if facts.scheduled or facts.node or facts.terminal or facts.deleting:

@@ -35,10 +35,11 @@ from timeline.core.entries import Change
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, heartbeat, renews, sureness
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.elections import Election
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence, worst
+from timeline.judging.leases import is_heartbeat, renews, sureness, sureness_words
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.verdicts import Verdict, between, dated, so_far
+from timeline.judging.verdicts import between, dated, so_far
 
 SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at least, however short the duration.")
 SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be, as a part of the Lease's duration.")
@@ -46,90 +47,87 @@ SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be,
 
 @rule("lease-expired", judges=("Lease",), needs=("Lease",), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
-    if heartbeat(lease):
+    if is_heartbeat(lease):
         return
     election = Election(lease, world)
-    holes = [hole for start, end in _silences(lease) if (hole := _hole(election, start, end))]
-    if not holes:
+    expired = tuple(found for start, end in _pauses(lease) if (found := _occurrence(election, start, end)))
+    if not expired:
         return
-    worst = max(holes, key=lambda hole: (list(Effect).index(hole.effect), hole.length, -hole.first))
-    others = f", the longest of {len(holes)} such times" if len(holes) > 1 else ""
+    longest = worst(expired)
+    others = f", the longest of {len(expired)} such times" if len(expired) > 1 else ""
     yield Finding(
         rule="lease-expired",
         subject=lease.ref,
-        other=None,
-        verdict=sureness(*(one.moment for hole in holes for one in hole.proof)),
-        summary=worst.headline + others,
-        occurrences=tuple(holes),
+        verdict=sureness(*(proof.moment for each in expired for proof in each.proof)),
+        summary=longest.headline + others,
+        occurrences=expired,
+        measured=longest,
         advice=(
             "Stop: look at the holder at that time: its node, its container's last state, how long its requests took.",
             "Prevent: run a second replica where the pause matters: it takes over when the duration has run out.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -o yaml', lease.ref.name)} names a holder, and its "
             "`renewTime` moves on.",
         ),
-        delay=worst.length,
-        interval=worst.interval,
     )
 
 
-def _silences(lease: Track) -> Iterator[tuple[int, int | None]]:
-    """Each write that leaves the Lease held, and the next that renews, takes, frees or may change it; by place."""
+def _pauses(lease: Track) -> Iterator[tuple[int, int | None]]:
+    """Yield the index of each write that leaves the Lease held, and of the next that renews, takes or releases it, or
+    may do so; None if there is none."""
     held: int | None = None
     for place, moment in enumerate(lease.moments):
-        told = moment.entry.facts is not None and moment.change is not Change.DELETED
+        shown = moment.entry.facts is not None and moment.change is not Change.DELETED
         if held is not None:
             before = lease.moments[held]
-            if told and moment.facts.steady:
+            if shown and moment.facts.steady:
                 held = place
                 continue
-            if told and moment.facts.holder == before.facts.holder and not renews(before, moment):
+            if shown and moment.facts.holder == before.facts.holder and not renews(before, moment):
                 continue
             yield held, place
-        held = place if told and moment.facts.holder else None
+        held = place if shown and moment.facts.holder else None
     if held is not None:
         yield held, None
 
 
-def _hole(election: Election, start: int, end: int | None) -> Occurrence | None:
-    lease, world, before = election.lease, election.world, election.write(start)
+def _occurrence(election: Election, start: int, end: int | None) -> Occurrence | None:
+    """Return the pause between two writes as an occurrence, if it surely was longer than the Lease allows."""
+    ref, world, before = election.lease.ref, election.world, election.write(start)
     term = before.facts.duration
     after = None if end is None else election.write(end)
-    known = between(before, after) if after else so_far(before, world.last)
-    if not term or not dated(before) or known.least / 1e6 <= term + max(SLACK.value, SHARE.value * term):
+    length = between(before, after) if after else so_far(before, world.last)
+    if not term or not dated(before) or length.least / 1e6 <= term + max(SLACK.value, SHARE.value * term):
         return None
-    if not (_silent(election, start, before) if end is None else election.unbroken(start, end)):
+    if not (_nothing_follows(election, start, before) if end is None else election.unbroken(start, end)):
         return None
-    length = max(0, (after.time if after else world.last) - before.time)
-    harm = after is not None and not election.stopped(start, before.time + length)
-    proof = [Proof("last renewal", lease.ref, before)]
-    if after:
-        proof.append(Proof("next write", lease.ref, after))
-    return Occurrence(
-        first=before.time,
-        last=before.time + length,
-        headline=f"Lease {lease.ref.name} was not renewed for {known}, in a term of {term} s",
+    last = max(before.time, after.time if after else world.last)
+    proof = (Proof("last renewal", ref, before), *((Proof("next write", ref, after),) if after else ()))
+    effect = Effect.POSSIBLE, f"{before.facts.holder} held it, and nobody led"
+    if after is None:
+        effect = Effect.NONE, "its holder may have ended, too"
+    elif election.stopped(start, last):
+        effect = Effect.NONE, "nobody led, for its holder had been stopped"
+    return occurrence(
+        *proof,
+        last=last,
+        headline=f"Lease {ref.name} was not renewed for {length}, in a term of {term} s",
         plural="Leases",
         why=_why(before, after),
-        effect=Effect.POSSIBLE if harm else Effect.NONE,
-        effect_text=f"{before.facts.holder} held it, and nobody led" if harm else _EXCUSES[after is not None],
-        proof=tuple(proof),
-        hole=f"not renewed · {known}",
-        interval=known,
+        effect=effect,
+        hole=f"not renewed · {length}",
+        interval=length,
     )
 
 
-_EXCUSES = {True: "nobody led, for its holder had been stopped", False: "its holder may have ended, too"}
-
-
 def _why(before: Moment, after: Moment | None) -> str:
-    sure = "Exact" if sureness(before, after or before) is Verdict.EXACT else "Bounded, by whole seconds"
+    sure = sureness_words(before, after or before)
     if after is None:
         return f"{sure}: no write of it follows in the recording. The recorder may simply have stopped."
     return f"{sure}: no write of it lies between these two, and the API server's clock tells when they came."
 
 
-def _silent(election: Election, start: int, before: Moment) -> bool:
-    """Whether surely nothing follows in the recording."""
+def _nothing_follows(election: Election, start: int, before: Moment) -> bool:
+    """Return whether surely no write follows in the recording."""
     ref, last = election.lease.ref, len(election.lease.moments) - 1
     complete = election.world.complete(ref.group, ref.kind, before.time, election.world.last)
     return complete and election.unbroken(start, last) and election.lease.gone_by is None

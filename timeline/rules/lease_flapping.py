@@ -34,52 +34,47 @@ from collections.abc import Iterator
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, Term, heartbeat, sureness
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.elections import Election, Handover
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.leases import is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
-from timeline.judging.verdicts import Verdict, between
+from timeline.judging.verdicts import between
 
 
 @rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
-    if heartbeat(lease):
+    if is_heartbeat(lease):
         return
     election = Election(lease, world)
-    stretches = [(_occurrence(election, stretch), len(stretch)) for stretch in election.flaps()]
+    stretches = [_occurrence(election, stretch) for stretch in election.flaps()]
     if not stretches:
         return
-    worst, times = max(stretches, key=lambda each: (each[1], -each[0].length))
+    most = max(stretches, key=lambda each: (len(each.proof), -each.length))
     yield Finding(
         rule="lease-flapping",
         subject=lease.ref,
-        other=None,
-        verdict=sureness(*(one.moment for each, _ in stretches for one in each.proof)),
-        summary=f"Lease {lease.ref.name} changed hands {times} times in {worst.interval}",
-        occurrences=tuple(each for each, _ in stretches),
+        verdict=sureness(*(proof.moment for each in stretches for proof in each.proof)),
+        summary=f"Lease {lease.ref.name} changed hands {len(most.proof)} times in {most.interval}",
+        occurrences=tuple(stretches),
+        measured=most,
         advice=(
             "Stop: look at why each holder lost it: its container's last state, and its log.",
             "Prevent: look at how long the API server takes to answer: who cannot renew in time has to give up.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
-        delay=worst.length,
-        interval=worst.interval,
     )
 
 
-def _occurrence(election: Election, stretch: list[tuple[Term, Term]]) -> Occurrence:
-    taken = [election.write(new.taken) for _, new in stretch]
-    known = between(taken[0], taken[-1])
+def _occurrence(election: Election, stretch: list[Handover]) -> Occurrence:
+    ref, taken = election.lease.ref, [election.write(new.taken) for _, new in stretch]
+    length = between(taken[0], taken[-1])
     holders = len({term.holder for handover in stretch for term in handover})
-    sure = "Exact" if sureness(*taken) is Verdict.EXACT else "Bounded, by whole seconds"
-    times = f"changed hands {len(stretch)} times in {known}"
-    return Occurrence(
-        first=taken[0].time,
-        last=taken[-1].time,
-        headline=f"Lease {election.lease.ref.name} {times}",
+    return occurrence(
+        *(Proof("taken over", ref, moment) for moment in taken),
+        headline=f"Lease {ref.name} changed hands {len(stretch)} times in {length}",
         plural="Leases",
-        why=f"{sure}: the take-overs are writes of one Lease, and the API server's clock tells when each came.",
-        interval=known,
-        effect=Effect.POSSIBLE,
-        effect_text=f"{holders} holders led in turn",
-        proof=tuple(Proof("taken over", election.lease.ref, moment) for moment in taken),
+        why=f"{sureness_words(*taken)}: the take-overs are writes of one Lease, and the API server's clock tells when "
+        "each came.",
+        effect=(Effect.POSSIBLE, f"{holders} holders led in turn"),
+        interval=length,
     )

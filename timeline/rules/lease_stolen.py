@@ -39,79 +39,70 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, Term, at_most, heartbeat, sureness
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.elections import Election
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.leases import Term, at_most, is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
-from timeline.judging.verdicts import Verdict, between
+from timeline.judging.verdicts import between
 
 
 @rule("lease-stolen", judges=("Lease",), needs=("Lease",), times=True)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
-    if heartbeat(lease):
+    if is_heartbeat(lease):
         return
     election = Election(lease, world)
-    thefts = [_occurrence(election, old, new) for old, new in election.handovers if _stolen(election, old, new)]
+    thefts = [_occurrence(election, old, new) for old, new in election.handovers if _is_stolen(election, old, new)]
     if not thefts:
         return
-    longest = max(thefts, key=lambda theft: -theft.length)
-    proof = [one.moment for theft in thefts for one in theft.proof]
-    times = f"{len(thefts)} times" if len(thefts) > 1 else f"{longest.interval} after its holder had renewed it"
+    soonest = min(thefts, key=lambda theft: theft.length)
+    times = f"{len(thefts)} times" if len(thefts) > 1 else f"{soonest.interval} after its holder had renewed it"
     yield Finding(
         rule="lease-stolen",
         subject=lease.ref,
-        other=None,
-        verdict=sureness(*proof),
+        verdict=sureness(*(proof.moment for theft in thefts for proof in theft.proof)),
         summary=f"Lease {lease.ref.name} was taken over {times}, while its term was running",
         occurrences=tuple(thefts),
+        measured=soonest,
         advice=(
             "Stop: look at who wrote the take-over: the actor and the user agent of the proof.",
             "Prevent: give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
             "Do not edit a Lease by hand: let its holder release it, or stop the holder and wait for the term's end.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
-        delay=longest.length,
-        interval=longest.interval,
     )
 
 
-def _term(election: Election, old: Term, new: Term) -> int:
-    """The shorter of both holders' durations, seconds; 0 where neither tells one."""
+def _duration(election: Election, old: Term, new: Term) -> int:
+    """Return the shorter of the two holders' durations in seconds; 0 if neither names one."""
     writes = election.write(old.renewed), election.write(new.taken)
     return min((each.facts.duration for each in writes if each.facts.duration), default=0)
 
 
-def _stolen(election: Election, old: Term, new: Term) -> bool:
+def _is_stolen(election: Election, old: Term, new: Term) -> bool:
     if old.left != new.taken:
-        return False  # released, or not seen how it changed
+        return False  # the old holder released the Lease, or nobody saw how it changed
     renewed, taken = election.write(old.renewed), election.write(new.taken)
-    if at_most(renewed, taken) >= _term(election, old, new):
+    if at_most(renewed, taken) >= _duration(election, old, new):
         return False
-    # The write before the renewal tells that it was one; a creation needs none.
+    # Only the write before the renewal tells that it was one; a creation needs none.
     start = old.renewed if renewed.change is Change.CREATED else old.renewed - 1
     return start >= 0 and election.unbroken(start, new.taken)
 
 
 def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
-    renewed, taken = election.write(old.renewed), election.write(new.taken)
-    term, length = _term(election, old, new), max(0, taken.time - renewed.time)
-    known = between(renewed, taken)
-    left = Length(max(0, term * SECOND - (known.most or 0)), term * SECOND - known.least)
-    sure = "Exact" if sureness(renewed, taken) is Verdict.EXACT else "Bounded, by whole seconds"
+    ref, renewed, taken = election.lease.ref, election.write(old.renewed), election.write(new.taken)
+    duration, length = _duration(election, old, new), between(renewed, taken)
+    left = Length(max(0, duration * SECOND - (length.most or 0)), duration * SECOND - length.least)
     chained = taken.replaces is not None and taken.replaces == renewed.stamp.resource_version
     unbroken = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
-    return Occurrence(
-        first=renewed.time,
-        last=renewed.time + length,
-        headline=f"Lease {election.lease.ref.name} was taken over {known} into a term of {term} s",
+    return occurrence(
+        Proof("last renewal", ref, renewed),
+        Proof("taken over", ref, taken),
+        headline=f"Lease {ref.name} was taken over {length} into a term of {duration} s",
         plural="Leases",
-        why=f"{sure}: the API server received the renewal and the take-over, {unbroken}, and of the {term} s from the "
-        f"renewal {left} were left.",
-        effect=Effect.OBSERVED,
-        effect_text=f"{new.holder} led while {old.holder} could take itself for the leader",
-        proof=(
-            Proof("last renewal", election.lease.ref, renewed),
-            Proof("taken over", election.lease.ref, taken),
-        ),
-        arrow=f"{known} of {term} s",
-        interval=known,
+        why=f"{sureness_words(renewed, taken)}: the API server received the renewal and the take-over, {unbroken}, and "
+        f"of the {duration} s from the renewal {left} were left.",
+        effect=(Effect.OBSERVED, f"{new.holder} led while {old.holder} could take itself for the leader"),
+        arrow=f"{length} of {duration} s",
+        interval=length,
     )

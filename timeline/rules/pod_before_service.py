@@ -41,9 +41,12 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.endings import surely_live
+from timeline.judging.failures import failure, no_failure
+from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.incarnations import split_at
 from timeline.judging.rulebook import rule
-from timeline.judging.verdicts import Verdict, between, failure, order_of, surely_live, unfailed, why
+from timeline.judging.verdicts import Verdict, between, order_of, why
 
 _OVERLAP = "Inconclusive: an earlier Service of that name was deleted while the Pod was being created."
 _LOST = "Inconclusive: writes are missing from this source, perhaps those of an earlier Service of that name."
@@ -52,74 +55,56 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
 
 @rule("pod-before-service", judges=("Pod",), needs=("Pod", "Service"))
 def judge(pod: Track, world: World) -> Iterator[Finding]:
-    born = pod.created
-    subdomain = pod.value("subdomain")
+    born, subdomain = pod.created, pod.value("subdomain")
     if not born or not subdomain:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
-    later: list[tuple[Track, Moment]] = []
-    earlier: list[Moment] = []
-    overlap = False
-    for service in world.incarnations(name):
-        came = service.created
-        if came is None or order_of(came, born):
-            went = service.ended
-            if went is None or (gone := order_of(went, born)) is None:
-                return  # it stood when the Pod was created, or may have stood
-            overlap = overlap or gone is Verdict.INCONCLUSIVE
-            earlier.append(went)
-        elif came.facts.names_pods:
-            later.append((service, came))
-    if not later:
+    before, after = split_at(born, world.incarnations(name))
+    earlier = [service.ended for service in before if service.ended]
+    gone = [order_of(end, born) for end in earlier]
+    if len(earlier) < len(before) or None in gone:
+        return  # a Service existed when the Pod was created, or may have existed
+    service, came = next((each for each in after if each[1].facts.names_pods), (None, None))
+    if not service or not came or _waits_no_more(pod, came, world) or _service_missed(name, earlier, born, world):
         return
-    service, came = later[0]
-    ordered = order_of(born, came)
-    if ordered is None or _out_of_it(pod, came, world):
+    order, late = order_of(born, came), between(born, came)
+    if order is None:
         return
-    if _stood(name, earlier, born, world):
-        return
-    doubt = _OVERLAP if overlap else _doubt(pod, name, earlier, came, world)
-    verdict = Verdict.INCONCLUSIVE if doubt else ordered
-    effect, text = _effect(pod, born, came, world)
-    late = between(born, came)
-    delay = max(0, came.time - born.time)  # clocks of two API servers may contradict the revisions
+    doubt = _OVERLAP if Verdict.INCONCLUSIVE in gone else _doubt(pod, name, earlier, came, world)
+    verdict = Verdict.INCONCLUSIVE if doubt else order
+    once = occurrence(
+        Proof("Pod created", pod.ref, born),
+        Proof("Service created", service.ref, came),
+        headline=f"{{subjects}} created before Service {subdomain}",
+        plural="Pods",
+        why=doubt or why(verdict, born, came),
+        effect=_effect(pod, born, came, world),
+        arrow=f"Service {late.arrow}",
+        interval=late,
+    )
     yield Finding(
         rule="pod-before-service",
         subject=pod.ref,
         other=service.ref,
         verdict=verdict,
         summary=f"Pod {pod.ref.name} was created {late} before its Service {subdomain}",
-        occurrences=(
-            Occurrence(
-                first=born.time,
-                last=born.time + delay,
-                headline=f"{{subjects}} created before Service {subdomain}",
-                plural="Pods",
-                why=doubt or why(verdict, born, came),
-                effect=effect,
-                effect_text=text,
-                proof=(Proof("Pod created", pod.ref, born), Proof("Service created", service.ref, came)),
-                arrow=f"Service {late.arrow}",
-                interval=late,
-            ),
-        ),
+        occurrences=(once,),
+        measured=once,
         advice=_advice(service, world),
-        delay=delay,
-        interval=late,
     )
 
 
-def _stood(name: Name, earlier: list[Moment], born: Moment, world: World) -> bool:
-    """Whether endpoints tell that a Service stood before, of which lines are missing that show how it came and went."""
+def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: World) -> bool:
+    """Return whether endpoints show that a Service existed before the Pod, whose creation and deletion were missed."""
     since = earlier[-1].at if earlier else (0, 0)
     slices = [each for each in world.referrers(name) if each.owner and each.owner.kind == "Service"]
-    pieces = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
-    told = [each.first.time for each in pieces if since < each.first.at < born.at]
-    return bool(told) and not world.complete("", "Service", min(told), born.time)
+    endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
+    begun = [each.first.time for each in endpoints if since < each.first.at < born.at]
+    return bool(begun) and not world.complete("", "Service", min(begun), born.time)
 
 
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:
-    """What may be missing that would explain it; "" where nothing may."""
+    """Return what may be missing that would explain the order; "" if nothing may be missing."""
     since = earlier[-1].at if earlier else (0, 0)
     endpoints = world.incarnations(name._replace(kind="Endpoints"))
     if any(since < each.first.at < came.at for each in endpoints):
@@ -129,17 +114,17 @@ def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: W
     return "" if surely_live(pod, came.time, world) else _ENDED
 
 
-def _out_of_it(pod: Track, came: Moment, world: World) -> bool:
-    """Whether the Pod no longer waited for anything when the Service came."""
+def _waits_no_more(pod: Track, came: Moment, world: World) -> bool:
+    """Return whether the Pod was ending, or had ended, when the Service came."""
     asked = pod.asked_to_end
     if asked is not None and asked <= came.time:
         return True
-    held = pod.facts_at(came.time) or pod.first.facts
-    if held.phase == "Succeeded" or (held.terminal and held.disrupted):
+    facts = pod.facts_at(came.time) or pod.first.facts
+    if facts.phase == "Succeeded" or (facts.terminal and facts.disrupted):
         return True
     owner = world.owner_of(pod)
     owner_facts = owner.facts_at(came.time) if owner else None
-    return bool(held.terminal) and 0 <= held.attempt < getattr(owner_facts, "version", 0)
+    return bool(facts.terminal) and 0 <= facts.attempt < getattr(owner_facts, "version", 0)
 
 
 def _effect(pod: Track, born: Moment, came: Moment, world: World) -> tuple[Effect, str]:
@@ -148,7 +133,7 @@ def _effect(pod: Track, born: Moment, came: Moment, world: World) -> tuple[Effec
         return Effect.NONE, "no container of {names} was seen to start"
     if not pod.value("hostname"):
         return Effect.NONE, "{names} has no hostname, and so no DNS name"
-    if reported.time >= came.time:  # the node's clock decides, as far as the API server's bears it out
+    if reported.time >= came.time:  # the node's clock decides, unless the clock of the API server contradicts it
         bound = next((moment for moment in pod.moments if moment.action == "binding"), born)
         started = reported.facts.started
         if bound.time < came.time and not bound.time - SECOND < started <= reported.time:
@@ -156,11 +141,11 @@ def _effect(pod: Track, born: Moment, came: Moment, world: World) -> tuple[Effec
         if bound.time >= came.time or started + SECOND > came.time:
             return Effect.NONE, "{names} started later"
     if failed := failure(pod, reported.time, came.time):
-        return Effect.OBSERVED, f"{{names}} started first and failed {_from(came, failed)}"
-    return Effect.POSSIBLE, f"{{names}} started first; {unfailed(pod, reported, came, world)}"
+        return Effect.OBSERVED, f"{{names}} started first and failed {_when(failed, came)}"
+    return Effect.POSSIBLE, f"{{names}} started first; {no_failure(pod, reported, came, world)}"
 
 
-def _from(came: Moment, failed: Moment) -> str:
+def _when(failed: Moment, came: Moment) -> str:
     if failed.time >= came.time:
         return f"{between(came, failed)} after the Service came"
     return f"{between(failed, came)} before the Service came"

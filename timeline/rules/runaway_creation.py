@@ -38,34 +38,35 @@ claim, the order of its volumes, Volcano before 1.11.1), and see that the count 
 commands.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.core.entries import FOREVER, ObjectRef
+from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Track
 from timeline.history.world import World
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.children import came_quickly, is_used, named_at_random, was_kept
+from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between
+from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_stands
 from timeline.kinds import qualified
-from timeline.kinds.volcano_job import makes_claim
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
 WITHIN = setting("runaway-creation", "within", 60, "s", "In how long a time so many of them come.")
 SETTLE = setting("runaway-creation", "settle", 5, "s", "How long a controller may take to name what it made.")
-AFFECTED = 100  # children that a finding lists
+AFFECTED = 100  # a finding lists at most so many children
 
 _VOLCANO = "Job.batch.volcano.sh"
 _NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "Endpoints"}
 _USED_BY_PODS = {"PersistentVolumeClaim", "ConfigMap", "Secret", "ServiceAccount"}
-_AT_WORK = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
-_random = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")  # so generateName's
+_WORKLOADS = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
 
 
 class Runaway(NamedTuple):
-    leaked: list[Track]  # in the order of their creation
+    """Children that an owner created and neither names nor uses."""
+
+    leaked: list[Track]  # in order of creation
     verdict: Verdict
     effect: Effect
     why: str
@@ -75,9 +76,9 @@ class Runaway(NamedTuple):
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
     if kind == _VOLCANO:
-        told = any(moment.entry.facts is not None for moment in owner.moments)
-        found = _leaked_claims(owner, world) if told else _unexplained_claims(owner, world)
-    elif kind == "Deployment" or kind != owner.ref.kind:  # other owners want Pods by the thousand, and nothing else
+        logged = any(moment.entry.facts is not None for moment in owner.moments)
+        found = _leaked_claims(owner, world) if logged else _unexplained_claims(owner, world)
+    elif kind == "Deployment" or kind != owner.ref.kind:  # other owners want thousands of Pods, and nothing else
         found = _unwanted(owner, world)
     else:
         return
@@ -86,83 +87,43 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
 
 
 def _leaked_claims(job: Track, world: World) -> Runaway | None:
-    makes = max(moment.facts.makes for moment in job.moments)
-    named = {name for moment in job.moments for name in moment.facts.claims + moment.facts.held}
-    made = world.tally(job.ref.uid, "claimed", (FOREVER, 0))
-    if not makes or made <= sum(makes_claim(job.ref.name, name) for name in named):
+    """Return the claims that Volcano made for a job and forgot."""
+    claims = leaked_claims(job, SETTLE.microseconds, world)
+    if not claims:
         return None
-    claims = [each for each in world.children(job) if _is_claim(each) and makes_claim(job.ref.name, each.ref.name)]
-    strays = [each for each in claims if not _used(each, job, world)]
-    nameable = max(0, makes - (len(claims) - len(strays)))  # those of the last attempt may have been written back
-    strays = [each for each in strays if _stayed(each, job, SETTLE.microseconds)]
-    attempts = max(0, len(strays) - nameable)
-    settled = [each for each in strays[attempts:] if each.first.time + SETTLE.microseconds <= world.last]
-    sure = strays[:attempts] + [each for each in settled if _left_behind(each, job, world)]
-    likely = [each for each in settled if each not in sure and _watched(job, each, world)]
-    told = "1 was made" if len(claims) == 1 else f"{len(claims)} were made"
-    reason = f"the job's volumes call for {makes} of these claims, and {told}"
-    if len(sure) > 1:
-        leaked = sorted(sure + likely, key=lambda each: each.first.at)
-        return Runaway(leaked, _verdict(leaked), Effect.OBSERVED, f"{_verdict(leaked).capitalize()}: {reason}.")
-    if sure and _stands(sure[0], world):
-        return Runaway(
-            sure, _verdict(sure), Effect.POSSIBLE, f"{_verdict(sure).capitalize()}: {reason}; the attempt failed."
-        )
-    if sure:
+    made = "1 was made" if claims.made == 1 else f"{claims.made} were made"
+    reason = f"the job's volumes call for {claims.volumes} of these claims, and {made}"
+    sure = _verdict(claims.leaked)
+    if len(claims.leaked) > 1:
+        leaked = sorted(claims.leaked + claims.suspected, key=lambda each: each.first.at)
+        sure = _verdict(leaked)
+        return Runaway(leaked, sure, Effect.OBSERVED, f"{sure.capitalize()}: {reason}.")
+    if claims.leaked and surely_stands(claims.leaked[0], SETTLE.microseconds, world):
+        return Runaway(claims.leaked, sure, Effect.POSSIBLE, f"{sure.capitalize()}: {reason}; the attempt failed.")
+    if claims.leaked:
         doubt = f"Inconclusive: {reason}. Of one claim alone a line may be lost that tells that it was deleted again."
-        return Runaway(sure, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
-    if likely:
+        return Runaway(claims.leaked, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
+    if claims.suspected:
         doubt = f"Inconclusive: {reason}. No line says that their names were written back, nor that the attempt failed."
-        return Runaway(likely, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
+        return Runaway(claims.suspected, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
     return None
 
 
 def _unexplained_claims(job: Track, world: World) -> Runaway | None:
-    """Of a job whose body was never logged: more claims than jobs have volumes, which no Pod uses."""
-    claims = [each for each in world.children(job) if _is_claim(each) and makes_claim(job.ref.name, each.ref.name)]
-    claims = [each for each in claims if each.created and _stayed(each, job, SETTLE.microseconds)]
-    strays = [each for each in claims if not _used(each, job, world)]
-    if not _quick(strays):
+    """Return the unused claims of a job without a logged body, if they are more than a job has volumes."""
+    claims = [each for each in claims_of(job, world) if each.created and was_kept(each, job, SETTLE.microseconds)]
+    unused = [each for each in claims if not is_used(each, job, world)]
+    if not _enough(unused):
         return None
     doubt = f"Inconclusive: {len(claims)} of these claims were made, and what the job's volumes ask for was not logged."
-    return Runaway(strays, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
-
-
-def _verdict(leaked: list[Track]) -> Verdict:
-    """Of what a list shows the creation is not known but to the second."""
-    return Verdict.EXACT if all(each.created for each in leaked) else Verdict.BOUNDED
-
-
-def _left_behind(claim: Track, job: Track, world: World) -> bool:
-    """Whether the job was seen without it afterwards, or says that the attempt failed."""
-    settled = claim.first.time + SETTLE.microseconds
-    if any(moment.entry.facts is not None and moment.time >= settled for moment in job.moments):
-        return True
-    failed = any(
-        moment.time > claim.first.time and moment.facts.reason == "PVCError"
-        for event in world.referrers(job.name)
-        if event.ref.kind == "Event"
-        for moment in event.moments
-    )
-    return failed and _watched(job, claim, world)
-
-
-def _stands(claim: Track, world: World) -> bool:
-    """Whether no single line can have been lost that removed it: it takes two where a finalizer protects it."""
-    if len(claim.moments) > 1 or claim.last.facts.finalizers or not claim.created:
-        return True
-    return world.completeness.accounts_since(claim.first, claim.first.time + SETTLE.microseconds)
-
-
-def _watched(owner: Track, child: Track, world: World) -> bool:
-    end = child.first.time + SETTLE.microseconds
-    return world.complete(owner.ref.group, owner.ref.kind, child.first.time, end)
+    return Runaway(unused, Verdict.INCONCLUSIVE, Effect.POSSIBLE, doubt)
 
 
 def _unwanted(owner: Track, world: World) -> Runaway | None:
+    """Return the children that neither the spec nor the status of an owner names or asks for, and no Pod uses."""
     asks = max(getattr(moment.facts, "asks", getattr(moment.facts, "replicas", -1)) for moment in owner.moments)
     if asks < 0 or any(getattr(moment.facts, "many_names", False) for moment in owner.moments):
-        return None  # what it asks for is not known
+        return None  # nobody knows what it asks for
     named = {name for moment in owner.moments for name in getattr(moment.facts, "names", ())}
     kinds: dict[tuple[str, str], list[Track]] = defaultdict(list)
     for child in world.children(owner):
@@ -175,97 +136,68 @@ def _unwanted(owner: Track, world: World) -> Runaway | None:
 
 
 def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | None:
-    ref = children[0].ref
+    """Return the unwanted children of one kind, if enough of them came while the owner's generation stood still."""
+    ref, within = children[0].ref, WITHIN.microseconds
     latest = world.last - SETTLE.microseconds
-    strays = [each for each in children if each.first.time <= latest and _stayed(each, owner, WITHIN.microseconds)]
+    unused = [each for each in children if each.first.time <= latest and was_kept(each, owner, within)]
     if ref.kind in _USED_BY_PODS:
-        strays = [each for each in strays if not _used(each, owner, world)]
+        unused = [each for each in unused if not is_used(each, owner, world)]
     generations: dict[int, list[Track]] = defaultdict(list)
-    for each in strays:
-        if held := owner.facts_at(each.first.time):
-            generations[held.generation].append(each)
-    leaked = max((each for each in generations.values() if _quick(each)), key=len, default=None)
+    for each in unused:
+        if facts := owner.facts_at(each.first.time):
+            generations[facts.generation].append(each)
+    leaked = max((each for each in generations.values() if _enough(each)), key=len, default=None)
     if leaked is None:
         return None
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
     complete = world.complete(owner.ref.group, owner.ref.kind, start, end)
     if ref.kind in _USED_BY_PODS and complete:
         complete = world.complete("", "Pod", start, world.last) and world.seen["", "Pod"].tells_state
-    old = [each for each in leaked if each.first.time + WITHIN.microseconds <= world.last]
     verdict, reason = Verdict.EXACT, "Exact: they name their owner, whose generation stood still meanwhile."
-    if not complete or not _quick(old):
+    if not complete or not _enough([each for each in leaked if each.first.time + within <= world.last]):
         verdict, reason = Verdict.INCONCLUSIVE, "Inconclusive: what the log does not show may ask for or use them."
-    inert = ref.kind not in _AT_WORK and qualified(ref.group, ref.kind) == ref.kind
-    harm = inert and (ref.kind == "ReplicaSet" or _named_at_random([each.ref.name for each in leaked]))
+    inert = ref.kind not in _WORKLOADS and qualified(ref.group, ref.kind) == ref.kind
+    harm = inert and (ref.kind == "ReplicaSet" or named_at_random([each.ref.name for each in leaked]))
     return Runaway(leaked, verdict, Effect.OBSERVED if harm else Effect.NONE, reason)
 
 
-def _quick(children: list[Track]) -> bool:
-    """Whether enough of them came within the time; they are in the order of their creation."""
-    count = round(COUNT.value)
-    pairs = zip(children, children[count - 1 :], strict=False)
-    return any(last.first.time - first.first.time <= WITHIN.microseconds for first, last in pairs)
+def _enough(children: list[Track]) -> bool:
+    return came_quickly(children, round(COUNT.value), WITHIN.microseconds)
 
 
-def _named_at_random(names: list[str]) -> bool:
-    """Whether a new name was made up for each; one that tells what it is for is taken but once."""
-    parts = zip(*(name.split("-") for name in names), strict=False)
-    return any(sum(_random.fullmatch(part) is not None for part in set(each)) >= 0.8 * len(names) for each in parts)
-
-
-def _is_claim(child: Track) -> bool:
-    return child.ref.kind == "PersistentVolumeClaim" and child.ref.group == ""
-
-
-def _used(child: Track, owner: Track, world: World) -> bool:
-    """Whether its owner or a Pod names it, or did."""
-    return any(each is owner or each.ref.kind == "Pod" for each in world.referrers(child.name))
-
-
-def _stayed(child: Track, owner: Track, within: int) -> bool:
-    """Whether neither it nor its owner was asked to end soon after its creation."""
-    asked = [end for end in (child.asked_to_end, owner.asked_to_end) if end is not None]
-    return not asked or min(asked) > child.first.time + within
+def _verdict(leaked: list[Track]) -> Verdict:
+    """Return how sure the times are: a list shows the creation only to the second."""
+    return Verdict.EXACT if all(each.created for each in leaked) else Verdict.BOUNDED
 
 
 def _finding(owner: Track, found: Runaway) -> Finding:
     leaked, count = found.leaked, len(found.leaked)
     first, last = leaked[0], leaked[-1]
     kind = first.ref.kind if count == 1 else f"{first.ref.kind}s"
-    summary = f"{owner.ref.kind} {owner.ref.name} made {count} {kind}{_pace(leaked)} that it neither names nor uses"
     standing = [each.ref for each in leaked if each.until is None]
-    proof = [Proof("first one created", first.ref, first.first)]
-    if count > 1:
-        proof.append(Proof("last one created", last.ref, last.first))
+    proof = [Proof("first one created", first.ref, first.first), Proof("last one created", last.ref, last.first)]
+    still = "it still stands" if count == len(standing) == 1 else f"{len(standing)} of them still stand"
+    once = occurrence(
+        *proof[: min(count, 2)],
+        headline=f"{{subjects}} made {count} {kind} too many",
+        plural=f"{owner.ref.kind}s",
+        why=found.why,
+        effect=(found.effect, still),
+    )
     return Finding(
         rule="runaway-creation",
         subject=owner.ref,
-        other=None,
         verdict=found.verdict,
-        summary=summary,
-        occurrences=(
-            Occurrence(
-                first=first.first.time,
-                last=last.first.time,
-                headline=f"{{subjects}} made {count} {kind} too many",
-                plural=f"{owner.ref.kind}s",
-                why=found.why,
-                effect=found.effect,
-                effect_text="it still stands"
-                if count == len(standing) == 1
-                else f"{len(standing)} of them still stand",
-                proof=tuple(proof),
-            ),
-        ),
+        summary=f"{owner.ref.kind} {owner.ref.name} made {count} {kind}{_pace(leaked)} that it neither names nor uses",
+        occurrences=(once,),
         advice=tuple(_advice(owner, [each.ref for each in leaked], standing)),
-        delay=None,
         affects=tuple(each.ref for each in leaked[:AFFECTED]),
         count=count,
     )
 
 
 def _pace(leaked: list[Track]) -> str:
-    """How quickly they came, in words."""
+    """Return words that say how quickly the children came."""
     length = between(leaked[0].first, leaked[-1].first)
     if len(leaked) < 2 or not length.most:
         return ""
@@ -308,5 +240,5 @@ def _advice(owner: Track, leaked: list[ObjectRef], standing: list[ObjectRef]) ->
 
 
 def _resource(ref: ObjectRef) -> str:
-    """As kubectl takes it: job.batch.volcano.sh."""
+    """Return the name of a kind as kubectl takes it: job.batch.volcano.sh."""
     return f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()

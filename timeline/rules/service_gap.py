@@ -38,37 +38,33 @@ from timeline.core.durations import Length
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof
+from timeline.judging.endings import namespace_ended, owner_ended, surely_live
+from timeline.judging.failures import failure, no_failure
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.incarnations import absences
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.verdicts import (
-    Verdict,
-    between,
-    dated,
-    failure,
-    order_of,
-    so_far,
-    surely_live,
-    torn_down,
-    unfailed,
-    why,
-)
+from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 
 TEARDOWN = setting("service-gap", "teardown", 5, "s", "How long a Pod may take to follow its Service into deletion.")
 
+_ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod or its owner before."
+_WHEN = "Inconclusive: nothing tells when the Service was deleted, and so whether the Pod was ending with it."
+_BACK = "Inconclusive: writes of Services are missing from this source, perhaps the next creation."
+
 
 class Gap(NamedTuple):
-    service: Track  # the one deleted
-    went: Moment
-    back: tuple[Track, Moment] | None
-    ended: int  # for this Pod
+    """A time in which the Service of one Pod did not exist."""
 
-    @property
-    def length(self) -> int:
-        return self.ended - self.went.time
+    service: Track  # the one that was deleted
+    went: Moment
+    next: Track | None
+    back: Moment | None
+    ended: int  # drawn time: the Service came back, the Pod was asked to end, or the source ends
+    soon: int  # drawn time: a Pod that ends before was deleted together with its Service
 
     @property
     def known(self) -> Length:
-        return between(self.went, self.back[1]) if self.back else so_far(self.went, self.ended)
+        return between(self.went, self.back) if self.back else so_far(self.went, self.ended)
 
 
 @rule("service-gap", judges=("Pod",), needs=("Pod", "Service"))
@@ -78,47 +74,90 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         return
     finished = [moment.time for moment in pod.moments if moment.facts.terminal][:1]
     left = min(finished + [asked for asked in [pod.asked_to_end] if asked is not None], default=None)
-    lives = world.incarnations(Name("", "Service", pod.ref.namespace, subdomain))
-    gaps = [gap for gap in _gaps(lives, left, world) if _lived(pod, gap, left) and not _teardown(pod, gap, left, world)]
-    gaps = [gap for gap in gaps if _order(pod, gap, world) is not Verdict.INCONCLUSIVE] or gaps
+    gaps = [
+        gap
+        for gap in _gaps(Name("", "Service", pod.ref.namespace, subdomain), left, world)
+        if _existed(pod, gap, left) and not _torn_down(pod, gap, left, world)
+    ]
+    gaps = [gap for gap in gaps if _verdict(pod, gap, world) is not Verdict.INCONCLUSIVE] or gaps
     if not gaps:
         return
-    longest = max(gaps, key=lambda gap: (gap.length, -gap.went.time))
+    occurrences = tuple(_occurrence(pod, gap, world) for gap in gaps)
     each = reduce(Length.within, (gap.known for gap in gaps))
     times = f" {len(gaps)} times, for {each} each," if len(gaps) > 1 else f" for {each}"
     yield Finding(
         rule="service-gap",
         subject=pod.ref,
         other=gaps[0].service.ref,
-        verdict=_order(pod, gaps[0], world),
+        verdict=_verdict(pod, gaps[0], world),
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
-        occurrences=tuple(_occurrence(pod, gap, world) for gap in gaps),
+        occurrences=occurrences,
+        measured=longest(occurrences),
         advice=_advice(gaps[0].service, world),
-        delay=longest.length,
-        interval=longest.known,
     )
 
 
+def _gaps(name: Name, left: int | None, world: World) -> Iterator[Gap]:
+    """Yield the absences of a headless Service, as long as a Pod was there that left at a drawn time."""
+    for gone, went, following, back in absences(world.incarnations(name)):
+        if went.facts.names_pods:
+            lasts = back.time if back else world.last if left is None else min(left, world.last)
+            yield Gap(gone, went, following, back, max(went.time, lasts), went.time + TEARDOWN.microseconds)
+
+
+def _existed(pod: Track, gap: Gap, left: int | None) -> bool:
+    """Return whether the Pod surely existed, and was not ending, when the Service was deleted."""
+    if order_of(pod.first, gap.went) is None or pod.facts_at(gap.went.time) is None:
+        return False
+    return left is None or left > gap.went.time
+
+
+def _torn_down(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
+    """Return whether the Pod was deleted together with its Service."""
+    if owner_ended(pod, gap.soon, world) or namespace_ended(pod, gap.went, gap.soon, world):
+        return True
+    if gap.back and (left is None or gap.ended < left):
+        return False  # the Service came back while the Pod was still there
+    return (world.last if left is None else left) <= gap.soon
+
+
+def _verdict(pod: Track, gap: Gap, world: World) -> Verdict:
+    """Return how sure it is that the Pod was there before the deletion, and that the Service came back after it."""
+    orders = {order_of(pod.first, gap.went), order_of(gap.went, gap.back) if gap.back else Verdict.EXACT}
+    if Verdict.INCONCLUSIVE in orders or _doubt(pod, gap, world):
+        return Verdict.INCONCLUSIVE
+    return Verdict.BOUNDED if Verdict.BOUNDED in orders else Verdict.EXACT
+
+
+def _doubt(pod: Track, gap: Gap, world: World) -> str:
+    """Return what may be missing that would explain the gap; "" if nothing may be missing."""
+    owner = world.owner_of(pod)
+    if not surely_live(pod, min(gap.soon, gap.ended), world):
+        return _ENDED
+    if owner and not surely_live(owner, min(gap.soon, world.last), world):
+        return _ENDED
+    if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
+        return _BACK
+    leaving = next((each for each in pod.moments if each.facts.terminal or each.facts.deleting), pod.ended)
+    outlived = gap.back and (leaving is None or order_of(gap.back, leaving) is Verdict.EXACT)
+    return "" if outlived or dated(gap.went) else _WHEN
+
+
 def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
-    effect, text = _effect(pod, gap, world)
     proof = [Proof("Service deleted", gap.service.ref, gap.went)]
-    if gap.back:
-        proof.append(Proof("created again", gap.back[0].ref, gap.back[1]))
-        reason = _doubt(pod, gap, world) or why(_order(pod, gap, world), gap.went, gap.back[1])
+    if gap.next and gap.back:
+        proof.append(Proof("created again", gap.next.ref, gap.back))
+        reason = why(_verdict(pod, gap, world), gap.went, gap.back)
     else:
-        reason = _doubt(pod, gap, world) or (
-            "Exact: the deletion is in the log, and no creation of that name follows; the log goes on for "
-            f"{so_far(gap.went, world.last)}."
-        )
-    return Occurrence(
-        first=gap.went.time,
+        reason = "Exact: the deletion is in the log, and no creation of that name follows; the log goes on for "
+        reason += f"{so_far(gap.went, world.last)}."
+    return occurrence(
+        *proof,
         last=gap.ended,
         headline=f"Service {gap.service.ref.name} was away for {gap.known} under {{subjects}}{_still(gap)}",
         plural="running Pods",
-        why=reason,
-        effect=effect,
-        effect_text=text,
-        proof=tuple(proof),
+        why=_doubt(pod, gap, world) or reason,
+        effect=_effect(pod, gap, world),
         hole=f"none · {gap.known}",
         interval=gap.known,
     )
@@ -128,79 +167,6 @@ def _still(gap: Gap) -> str:
     return "" if gap.back else " and has not come back"
 
 
-def _order(pod: Track, gap: Gap, world: World) -> Verdict:
-    """How sure it is that the Pod was there first, and that the Service came back last."""
-    ordered = {order_of(pod.first, gap.went), order_of(gap.went, gap.back[1]) if gap.back else Verdict.EXACT}
-    if Verdict.INCONCLUSIVE in ordered or _doubt(pod, gap, world):
-        return Verdict.INCONCLUSIVE
-    return Verdict.BOUNDED if Verdict.BOUNDED in ordered else Verdict.EXACT
-
-
-def _doubt(pod: Track, gap: Gap, world: World) -> str:
-    """What may be missing that would explain it; "" where nothing may."""
-    soon = gap.went.time + TEARDOWN.microseconds
-    owner = world.owner_of(pod)
-    if not surely_live(pod, min(soon, gap.ended), world):
-        return _ENDED
-    if owner and not surely_live(owner, min(soon, world.last), world):
-        return _ENDED
-    if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
-        return _BACK
-    leaving = next((each for each in pod.moments if each.facts.terminal or each.facts.deleting), pod.ended)
-    outlived = gap.back and (leaving is None or order_of(gap.back[1], leaving) is Verdict.EXACT)
-    return "" if outlived or dated(gap.went) else _WHEN
-
-
-_ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod or its owner before."
-_WHEN = "Inconclusive: nothing tells when the Service was deleted, and so whether the Pod was ending with it."
-_BACK = "Inconclusive: writes of Services are missing from this source, perhaps the next creation."
-
-
-def _gaps(lives: list[Track], left: int | None, world: World) -> Iterator[Gap]:
-    for index, service in enumerate(lives):
-        went = service.ended
-        if went is None or not went.facts.names_pods:
-            continue
-        following = next((life for life in lives[index + 1 :] if order_of(went, life.first)), None)
-        if following is None:
-            lasts = world.last if left is None else min(left, world.last)  # at the longest as long as the Pod
-            yield Gap(service, went, None, max(went.time, lasts))
-        elif came := following.created:
-            yield Gap(service, went, (following, came), max(went.time, came.time))
-
-
-def _lived(pod: Track, gap: Gap, left: int | None) -> bool:
-    """Whether the Pod was surely there, and neither finished nor asked to end, when the Service went."""
-    if order_of(pod.first, gap.went) is None or pod.facts_at(gap.went.time) is None:
-        return False
-    return left is None or left > gap.went.time
-
-
-def _teardown(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
-    """Whether the Pod followed its Service, and no Service came back for it."""
-    soon = gap.went.time + TEARDOWN.microseconds
-    if _owner_left(pod, soon, world) or torn_down(pod, gap.went, soon, world):
-        return True
-    if gap.back and (left is None or gap.ended < left):
-        return False  # it came back while the Pod was still there
-    return (world.last if left is None else left) <= soon
-
-
-def _owner_left(pod: Track, soon: int, world: World) -> bool:
-    """Whether one of its owners had finished, wanted no Pods any more, or was asked to end and to take them along."""
-    track, seen = pod, {pod.key}
-    while (owner := world.owner_of(track)) and owner.key not in seen:
-        seen.add(owner.key)
-        track = owner
-        if any("orphan" in moment.facts.finalizers for moment in owner.moments):
-            return False
-        asked, held = owner.asked_to_end, owner.facts_at(soon)
-        stopped = getattr(held, "replicas", None) == 0 or getattr(held, "suspend", False)
-        if (asked is not None and asked <= soon) or stopped or getattr(held, "terminal", False):
-            return True
-    return False
-
-
 def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
     if not pod.facts_at(gap.ended).started:
         return Effect.NONE, "no container of {names} was seen to start"
@@ -208,8 +174,7 @@ def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
         return Effect.NONE, "{names} has no hostname, and so no DNS name to lose"
     if failed := failure(pod, gap.went.time, gap.ended):
         return Effect.OBSERVED, f"{{names}} failed {between(gap.went, failed)} after it went"
-    seen = unfailed(pod, gap.went, gap.back[1] if gap.back else gap.ended, world)
-    return Effect.POSSIBLE, f"{{names}} ran meanwhile; {seen}"
+    return Effect.POSSIBLE, f"{{names}} ran meanwhile; {no_failure(pod, gap.went, gap.back or gap.ended, world)}"
 
 
 def _advice(service: Track, world: World) -> tuple[str, ...]:

@@ -1,0 +1,83 @@
+"""Pure: who writes the endpoints of a Service, and where endpoints stay although the Service does not exist."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.core.entries import Change
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.endings import namespace_ended
+from timeline.judging.findings import Proof
+from timeline.judging.incarnations import absences
+from timeline.judging.verdicts import IN_FLIGHT, Verdict, order_of
+
+# The values of the label endpointslice.kubernetes.io/managed-by,
+# https://kubernetes.io/docs/concepts/services-networking/endpoint-slices
+_CONTROLLERS = {"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "endpoint-controller"}
+_PEOPLE = {"", "staff", "cluster-admins"}
+
+
+class Orphan(NamedTuple):
+    """A time in which an EndpointSlice stayed although its Service did not exist."""
+
+    since: Proof  # the deletion of the Service, or the creation of a namespace that never had the Service
+    service: Track | None  # the deleted one
+    back: Moment | None  # the creation of the next one
+    first: int  # drawn time from which it was an orphan
+    last: int  # drawn time
+    overdue: int  # drawn time from which it should have been gone
+
+
+def written_by_kubernetes(endpoints: Track) -> bool:
+    """Return whether a controller of Kubernetes writes the endpoints: it saw the Service, and deletes them, too."""
+    by_manager = endpoints.first.user_agent.startswith("kube-controller-manager")
+    return by_manager or _owned(endpoints) or endpoints.value("managed_by") in _CONTROLLERS
+
+
+def written_by_hand(endpoints: Track) -> bool:
+    """Return whether a person wrote the endpoints."""
+    by_label = endpoints.ref.kind == "EndpointSlice" and (endpoints.value("managed_by") or "") in _PEOPLE
+    return by_label or endpoints.first.user_agent.startswith("kubectl")
+
+
+def orphaned(piece: Track, service: Name, allowed: int, world: World) -> Iterator[Orphan]:
+    """Yield the times in which an EndpointSlice stayed without its Service for longer than allowed, in microseconds."""
+    left = piece.asked_to_end
+    for since, deleted, back in _without_service(piece, service, world):
+        gone = since.moment
+        ends = (back.time if back else world.last, world.last if left is None else left)
+        first = max(gone.time, gone.entry.undated, piece.first.time)  # when the deletion was told, it was long gone
+        orphan = Orphan(since, deleted, back, first, min(ends), first + allowed)
+        if orphan.last <= orphan.overdue or namespace_ended(piece, gone, orphan.overdue, world):
+            continue
+        if piece.last.time > orphan.overdue or _surely_stays(piece, orphan, world):
+            yield orphan
+
+
+def last_sign(piece: Track, overdue: int) -> Proof:
+    """Return the first change of an EndpointSlice after a drawn time, or the last one before."""
+    moment = next((each for each in piece.moments if each.time > overdue), piece.last)
+    role = "deleted" if moment.change is Change.DELETED else "written" if moment.time > overdue else "last written"
+    return Proof(f"EndpointSlice {role}", piece.ref, moment)
+
+
+def _without_service(piece: Track, service: Name, world: World) -> Iterator[tuple[Proof, Track | None, Moment | None]]:
+    """Yield since when the Service did not exist, the deleted Service, and the creation of the next one."""
+    lives = world.incarnations(service)
+    for deleted, went, _, back in absences(lives):
+        if not (_owned(piece) and piece.owner and piece.owner.uid != deleted.ref.uid):
+            yield Proof("Service deleted", deleted.ref, went), deleted, back
+    if not lives and piece.created and not written_by_kubernetes(piece):
+        for namespace in world.incarnations(Name("", "Namespace", "", service.namespace)):
+            if namespace.created and order_of(namespace.created, piece.created) is Verdict.EXACT:
+                yield Proof("namespace created", namespace.ref, namespace.created), None, None
+
+
+def _surely_stays(piece: Track, orphan: Orphan, world: World) -> bool:
+    """Return whether no deletion of an EndpointSlice can be missing, although nothing was seen of it any more."""
+    in_time = not written_by_kubernetes(piece) and world.last > orphan.overdue + IN_FLIGHT
+    return in_time and world.gapless(piece, orphan.first, orphan.overdue)
+
+
+def _owned(endpoints: Track) -> bool:
+    return endpoints.owner is not None and endpoints.owner.kind == "Service"

@@ -1,0 +1,132 @@
+"""Pure: which workload the holder of a Lease belongs to.
+
+A Lease names its holder by an identity, usually `<Pod>_<uuid>`. The workload is found by the owners of that Pod, by the
+names that workloads give their Pods, or by the Events in which the holder says that it leads. If none of them tells,
+the holder is unknown, and does not count as another workload.
+"""
+
+import re
+from collections.abc import Iterable
+
+from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.leases import Term
+from timeline.kinds.deployment import Lock
+
+WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+_RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names (k8s.io/apimachinery util/rand)
+_POD_NAMES = {  # how workloads name their Pods; the Pods of a StatefulSet have names that nodes have, too
+    "Deployment": re.compile(f"(.+)-{_RANDOM}{{1,10}}-{_RANDOM}{{5}}"),
+    "DaemonSet": re.compile(f"(.+)-{_RANDOM}{{5}}"),
+}
+_LEADS = re.compile(r"(\S+) (?:became leader|stopped leading)")
+
+
+class Holders:
+    """The holders of one Lease."""
+
+    def __init__(self, lease: Track, world: World) -> None:
+        self.lease = lease
+        self.world = world
+        self._workloads: dict[str, Name | None] = {}
+        self._components: dict[str, str] | None = None
+
+    def pod(self, term: Term) -> Track | None:
+        """Return the Pod whose name the holder bears."""
+        names = (Name("", "Pod", space, pod) for pod in _pod_names(term.holder) for space in self._namespaces(term))
+        lives = next((pods for name in names if (pods := self.world.incarnations(name))), [])
+        return existing(lives, self.lease.moments[term.renewed])
+
+    def _namespaces(self, term: Term) -> tuple[str, ...]:
+        """Return the namespaces in which the Pod may be: that of its ServiceAccount, and that of the Lease."""
+        parts = self.lease.moments[term.taken].actor.split(":")
+        own = self.lease.ref.namespace
+        return (parts[2], own) if parts[:2] == ["system", "serviceaccount"] and len(parts) > 3 else (own,)
+
+    def workload(self, term: Term) -> Name | None:
+        """Return the Deployment, StatefulSet or DaemonSet of the holder; None if nothing tells."""
+        if term.holder not in self._workloads:
+            pod = self.pod(term)
+            self._workloads[term.holder] = (pod and _workload_of(pod, self.world)) or self._namer(term)
+        return self._workloads[term.holder]
+
+    def _namer(self, term: Term) -> Name | None:
+        """Return the one known workload whose Pods have names like the holder's."""
+        namers = {
+            name
+            for pod in _pod_names(term.holder)
+            for kind, pattern in _POD_NAMES.items()
+            if (match := pattern.fullmatch(pod))
+            for space in self._namespaces(term)
+            if self.world.incarnations(name := Name("apps", kind, space, match[1]))
+        }
+        return namers.pop() if len(namers) == 1 else None
+
+    def component(self, term: Term) -> str:
+        """Return what the holder calls itself in its Events; "" if there are none, or it only repeats its identity."""
+        if self._components is None:
+            self._components = {}
+            for event in self.world.referrers(self.lease.name):
+                leads = _LEADS.match(getattr(event.last.facts, "message", ""))
+                if leads and event.last.facts.reason == "LeaderElection":
+                    self._components[leads[1]] = event.last.facts.component
+        component = self._components.get(term.holder, "")
+        return "" if component == term.holder or component in _pod_names(term.holder) else component
+
+    def title(self, term: Term) -> str:
+        """Return the words for the holder's workload."""
+        name = self.workload(term)
+        return f"{name.kind} {name.name}" if name else self.component(term) or term.holder
+
+    def schedulers(self, term: Term) -> set[str]:
+        """Return the scheduler names that the holder serves, by its workload's arguments, or else by its Events."""
+        name = self.workload(term)
+        locks = {lock for each in self.world.incarnations(name) for lock in _locks(each)} if name else set()
+        own = (self.lease.ref.namespace, self.lease.ref.name)
+        configured = {scheduler for lock in locks if lock[:2] == own for scheduler in lock.schedulers}
+        return configured or {component for component in [self.component(term)] if component}
+
+    def differ(self, old: Term, new: Term) -> bool:
+        """Return whether the two holders surely belong to different workloads."""
+        workloads = self.workload(old), self.workload(new)
+        if all(workloads):
+            return workloads[0] != workloads[1]
+        components = self.component(old), self.component(new)
+        return all(components) and components[0] != components[1]
+
+
+def existing(lives: list[Track], at: Moment) -> Track | None:
+    """Return the incarnation of a name that existed at a moment, as far as is known."""
+    begun = [track for track in lives if track.first.time <= at.time] or lives[:1]
+    return begun[-1] if begun else None
+
+
+def last_ref(name: Name, world: World) -> ObjectRef:
+    """Return the last object of a name, or a reference without a UID if no object was seen."""
+    lives = world.incarnations(name)
+    return lives[-1].ref if lives else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name)
+
+
+def _locks(workload: Track) -> Iterable[Lock]:
+    return {lock for moment in workload.moments for lock in moment.facts.locks}
+
+
+def _pod_names(holder: str) -> tuple[str, ...]:
+    """Return the Pods that an identity may name: <Pod>, <Pod>_<uuid>, <Pod>-external-<program>."""
+    pod = holder.partition("_")[0]
+    return tuple(dict.fromkeys((holder, pod, pod.partition("-external")[0])))
+
+
+def _workload_of(pod: Track, world: World) -> Name | None:
+    """Return the workload at the end of a Pod's chain of owners, even if its ReplicaSet was not seen."""
+    owner = pod.owner
+    if owner and owner.kind == "ReplicaSet":
+        replica_set = world.owner_of(pod)
+        if replica_set is None or replica_set.owner is None:
+            deployment = owner.name.rpartition("-")[0]
+            return Name("apps", "Deployment", pod.ref.namespace, deployment) if deployment else None
+        owner = replica_set.owner
+    if owner and owner.group == "apps" and owner.kind in WORKLOADS:
+        return Name("apps", owner.kind, pod.ref.namespace, owner.name)
+    return None

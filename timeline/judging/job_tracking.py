@@ -1,0 +1,91 @@
+"""Pure: whether a Job had counted a Pod before the Pod lost the finalizer `batch.kubernetes.io/job-tracking`."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from timeline.core.entries import FOREVER, Change
+from timeline.core.job_pods import let_go
+from timeline.history.lifelines import Moment, Track
+from timeline.judging.verdicts import Verdict, order_of
+from timeline.kinds.job import JobFacts
+
+
+class Release(NamedTuple):
+    """The moments of a Pod that ended and then lost the finalizer."""
+
+    ended: Moment  # the first that shows it Succeeded or Failed
+    tracked: Moment  # the last with the finalizer
+    released: Moment  # the first without
+
+
+class StatusHistory(NamedTuple):
+    """The writes of a Job around the release of one of its Pods."""
+
+    before: list[Moment]  # from the last state before the Pod ended to the last write before the release
+    after: list[Moment]  # the writes since, up to the first that shows the Job's state
+
+    @property
+    def states(self) -> list[JobFacts]:
+        return [moment.facts for moment in (*self.before, *self.after) if moment.entry.facts]
+
+    @property
+    def next(self) -> JobFacts | None:
+        """Return the state after the release; None if the Job did not live on."""
+        last = self.after[-1] if self.after else None
+        living = last and last.entry.facts and last.change is not Change.DELETED and not last.facts.deleting
+        return last.facts if last and living else None
+
+
+def release_of(pod: Track) -> Release | None:
+    """Return how a Pod that had ended lost the finalizer; None if that was not seen."""
+    moments = pod.moments
+    end = next((at for at, moment in enumerate(moments) if moment.facts.terminal), None)
+    if end is None or let_go(moments[end]):
+        return None
+    gone = next((at for at in range(end, len(moments)) if let_go(moments[at])), None)
+    return None if gone is None else Release(moments[end], moments[gone - 1], moments[gone])
+
+
+def status_around(job: Track, release: Release) -> StatusHistory:
+    """Return the writes of a Job around a release; none if no state of the Job before it is known."""
+    moments, released = job.moments, release.released
+    last = released.at if released.stamp.resource_version else (released.stamp.staged, FOREVER)
+    first, since = (job.count_until(at) for at in (release.ended.at, last))
+    while since < len(moments) and order_of(released, moments[since]) in (None, Verdict.INCONCLUSIVE):
+        since += 1  # nothing says that this write came after the release
+    while first > 0 and moments[first - 1].entry.facts is None:
+        first -= 1
+    if first == 0:
+        return StatusHistory([], [])
+    later = next((at for at in range(since, len(moments)) if moments[at].entry.facts), len(moments))
+    return StatusHistory(moments[first - 1 : since], moments[since : later + 1])
+
+
+def need_not_count(history: StatusHistory, release: Release) -> bool:
+    """Return whether the Job need not count the Pod, or the Pod was being cleaned up."""
+    last, released = history.before[-1], release.released
+    if last.change is Change.DELETED or last.facts.deleting or last.facts.closing:
+        return True
+    if released.entry.owner is None:
+        return True  # orphaned; or at level Metadata, at which a request to delete looks like the deletion
+    if any(job.foreign or job.suspend for job in history.states):
+        return True
+    if any(job.indexed and not 0 <= released.facts.index < job.completions for job in history.states):
+        return True
+    return bool(last.facts.lenient and released.facts.phase == "Failed")
+
+
+def is_counted(pod: Track, job: JobFacts) -> bool:
+    """Return whether a state of a Job lists the Pod, or counts its index."""
+    return pod.ref.uid in job.uncounted or (job.indexed and job.settled(pod.last.facts.index))
+
+
+def left_out(pod: Track, states: list[JobFacts], release: Release) -> bool:
+    """Return whether the last state counts only Pods that the states before it listed, and not this one."""
+    first, last = states[0], states[-1]
+    if any(after.generation - before.generation > 1 for before, after in pairwise(states)) or is_counted(pod, last):
+        return False  # the Job may have been suspended for a while
+    if last.indexed and release.ended.facts.phase == "Succeeded" and not release.tracked.facts.deleting:
+        return True
+    listed = set[str]().union(*(job.uncounted for job in states)) - first.uncounted
+    return pod.ref.uid not in listed and last.recorded - first.recorded == len(listed)

@@ -1,0 +1,66 @@
+"""Pure: who held a Lease, from which write to which."""
+
+from math import inf
+from typing import NamedTuple
+
+from timeline.core.entries import Change, Clock
+from timeline.history.lifelines import Moment, Track
+from timeline.judging.verdicts import Verdict, between, dated
+
+
+class Term(NamedTuple):
+    """One holder's time with a Lease. The writes are indexes of the Lease's moments."""
+
+    holder: str
+    taken: int  # the first write that names the holder
+    renewed: int  # the last write that renewed the Lease
+    left: int | None  # the write that ended the term (another holder, no holder, a deletion); None while it lasts
+
+
+def terms_of(lease: Track) -> list[Term]:
+    """Return the terms of a Lease, in order."""
+    terms: list[Term] = []
+    holder, taken, renewed = "", 0, 0
+    for place, moment in enumerate(lease.moments):
+        gone = moment.change is Change.DELETED
+        if moment.entry.facts is None and not gone:
+            continue  # this write does not show the holder
+        now = "" if gone else moment.facts.holder
+        if now != holder:
+            if holder:
+                terms.append(Term(holder, taken, renewed, place))
+            holder, taken, renewed = now, place, place
+        elif holder and renews(lease.moments[renewed], moment):
+            renewed = place
+    if holder:
+        terms.append(Term(holder, taken, renewed, None))
+    return terms
+
+
+def is_heartbeat(lease: Track) -> bool:
+    """Return whether a Lease is the heartbeat of a node or an API server, and no leader election."""
+    return lease.ref.namespace == "kube-node-lease" or (
+        lease.ref.namespace == "kube-system" and lease.ref.name.startswith("apiserver-")
+    )
+
+
+def renews(before: Moment, after: Moment) -> bool:
+    """Return whether a write of the same holder renewed the Lease; other writes change something else of it."""
+    return not after.facts.renewed or before.facts.renewed != after.facts.renewed
+
+
+def at_most(a: Moment, b: Moment) -> float:
+    """Return the most seconds that can lie between two writes of one Lease; infinity if nothing tells when the second
+    came."""
+    most = between(a, b).most
+    return inf if most is None or not dated(b) else most / 1e6
+
+
+def sureness(*moments: Moment) -> Verdict:
+    """Return how sure the times of these writes of one Lease are."""
+    return Verdict.BOUNDED if any(each.clock is Clock.OBJECT for each in moments) else Verdict.EXACT
+
+
+def sureness_words(*moments: Moment) -> str:
+    """Return the word for `sureness`."""
+    return "Exact" if sureness(*moments) is Verdict.EXACT else "Bounded, by whole seconds"

@@ -1,0 +1,79 @@
+"""Pure: when the endpoints of a Service were ready."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from timeline.core.entries import Change, Clock
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+
+
+class Span(NamedTuple):
+    """A time in which a condition held for a track."""
+
+    track: Track
+    since: Moment
+    until: int  # drawn time
+
+
+def spans(track: Track, end: int, holds: Callable[[Any], bool]) -> Iterator[Span]:
+    """Yield the times until a drawn time in which the facts of a track met a condition."""
+    since = None
+    for moment in track.moments:
+        if moment.time > end:
+            break
+        held = moment.change is not Change.DELETED and holds(moment.facts)
+        if held and not since:
+            since = moment
+        elif since and not held:
+            yield Span(track, since, moment.time)
+            since = None
+    if since:
+        yield Span(track, since, end if track.until is None else min(end, track.until))
+
+
+def endpoints_of(service: Track, world: World) -> list[Track]:
+    """Return the EndpointSlices of a Service, or its Endpoints if the source shows no EndpointSlices."""
+    slices = [
+        track
+        for track in world.referrers(service.name)
+        if track.ref.kind == "EndpointSlice"
+        and not (track.owner and track.owner.kind == "Service" and track.owner.uid != service.ref.uid)
+    ]
+    return slices or world.incarnations(service.name._replace(kind="Endpoints"))
+
+
+def ready(pieces: list[Track], end: int) -> list[Span]:
+    """Return the times until a drawn time in which any of the EndpointSlices had a ready endpoint, in order."""
+    joined: list[Span] = []
+    found = [span for piece in pieces for span in spans(piece, end, lambda facts: facts.ready)]
+    for span in sorted(found, key=lambda span: span.since.at):
+        if joined and span.since.time <= joined[-1].until:
+            joined[-1] = joined[-1]._replace(until=max(joined[-1].until, span.until))
+        else:
+            joined.append(span)
+    return joined
+
+
+def ready_on_same_nodes(pieces: list[Track], end: int) -> list[Span]:
+    """Return since when the ready endpoints were on the nodes on which they are at a drawn time; at most one span."""
+    held = []
+    for piece in pieces:
+        facts = piece.facts_at(end)
+        found = list(spans(piece, end, partial(_on_nodes, facts.placement if facts else 0)))
+        held += [span for span in found[-1:] if span.until == end]
+    return [max(held, key=lambda span: span.since.at)] if held else []
+
+
+def _on_nodes(nodes: int, facts: Any) -> bool:
+    return bool(nodes) and facts.placement == nodes
+
+
+def surely_unchanged(piece: Track, since: int, until: int, world: World) -> bool:
+    """Return whether no write of an EndpointSlice can be missing between two drawn times.
+
+    A watch that shows no further change is assumed to have gone on.
+    """
+    watched = piece.last.clock is Clock.OBJECT
+    return world.gapless(piece, since, min(until, piece.last.time) if watched else until)

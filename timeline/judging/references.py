@@ -1,0 +1,114 @@
+"""Pure: what an object needs by name, when that did not exist, and what Events say about it."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.verdicts import Verdict, order_of
+from timeline.kinds.volcano_job import makes_claim
+
+
+class Missing(NamedTuple):
+    """A time in which no object of a name existed, although another object needed it."""
+
+    start: Moment  # from which the other object needed it, or the deletion
+    came: tuple[Track, Moment] | None  # the next object of that name and its creation
+    order: Verdict  # how sure it is that it came after the start
+    went: tuple[Track, Moment] | None  # the last object of that name before, and its deletion
+    seen: int | None = None  # drawn time at which it was seen to exist, if its creation was not observed
+
+
+def needed(user: Track) -> Iterator[tuple[Name, Moment]]:
+    """Yield the names of the objects that a Pod or a Volcano job needs, each with the moment from which it does."""
+    if user.ref.kind == "Pod":
+        for each in user.value("needs") or ():
+            namespace = user.ref.namespace if each.namespace is None else each.namespace
+            yield Name(each.group, each.kind, namespace, each.name), user.first
+        return
+    known: set[str] = set()
+    for moment in user.moments:
+        for claim in moment.facts.claims:
+            if claim not in known and not makes_claim(user.ref.name, claim):
+                known.add(claim)
+                yield Name("", "PersistentVolumeClaim", user.ref.namespace, claim), moment
+
+
+def times_missing(since: Moment, lives: list[Track]) -> Iterator[Missing]:
+    """Yield the times from a moment on in which no object of a name existed, up to one that may always have existed."""
+    start, went = since, None
+    for life in lives:
+        if life.ended is None and life.first.time < since.time:
+            return
+        order = order_of(start, life.created) if life.created else None
+        if order and life.created:
+            yield Missing(start, (life, life.created), order, went)
+        elif life.first.time > start.time:
+            yield Missing(start, None, Verdict.EXACT, went, seen=life.first.time)
+        if life.ended is None:
+            return
+        went = life, life.ended
+        if order_of(start, life.ended):
+            start = life.ended
+    yield Missing(start, None, Verdict.EXACT, went)
+
+
+def went_on(user: Track) -> int | None:
+    """Return the drawn time at which an object surely had what it needs: a container ran, or the job went on."""
+    for moment in user.moments:
+        facts = moment.facts
+        if user.ref.kind == "Pod" and facts.started:
+            return min(moment.time, int(facts.started) + SECOND)
+        if facts.phase not in {"", "Pending", "Failed"}:
+            return moment.time
+    return None
+
+
+def waited_until(user: Track) -> int | None:
+    """Return the drawn time at which an object stopped waiting: it went on, failed, or was asked to end."""
+    failed = next((moment.time for moment in user.moments if moment.facts.phase == "Failed"), None)
+    return min((time for time in (went_on(user), failed, user.asked_to_end) if time is not None), default=None)
+
+
+def not_found_events(
+    user: Track, name: Name, start: int, end: int, world: World
+) -> tuple[list[tuple[Track, Moment]], bool]:
+    """Return the Events between two drawn times that say that a name was not found, in order; and whether a later Event
+    says that something else is wrong."""
+    events = [
+        (event, moment)
+        for event in world.referrers(user.name)
+        if event.ref.kind == "Event"
+        for moment in event.moments
+        if start <= moment.time <= end and moment.facts.message
+    ]
+    if not events:
+        return [], False
+    kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
+    missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
+    events.sort(key=lambda each: each[1].at)
+    found = [each for each in events if missing.search(each[1].facts.message)]
+    return found, bool(found) and events[-1][1].facts.message != found[-1][1].facts.message
+
+
+def logged_in_full(name: Name, start: int, end: int, world: World) -> bool:
+    """Return whether no write of the kind of a name is known to be missing between two drawn times."""
+    return world.complete(name.group, name.kind, start, end)
+
+
+def progress_logged(user: Track, start: int, end: int, world: World) -> bool:
+    """Return whether the source would show that an object went on between two drawn times."""
+    seen = world.seen[user.ref.group, user.ref.kind]
+    shown = seen.tells_status if user.ref.kind == "Pod" else seen.tells_state
+    return shown and logged_in_full(user.name, start, end, world)
+
+
+def never_existed(name: Name, start: int, end: int, world: World) -> bool:
+    """Return whether the source shows all objects of the kind since the namespace was created, which is empty then."""
+    namespaces = world.incarnations(Name("", "Namespace", "", name.namespace))
+    begun = [life.created for life in namespaces if life.created]
+    return bool(
+        name.namespace and begun and begun[-1].time < start and logged_in_full(name, begun[-1].time, end, world)
+    )

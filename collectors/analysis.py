@@ -83,7 +83,7 @@ def analyse(
         name = ", ".join(name for _, name in inputs)
         if not world.seen and skipped.told:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
-        if mixed := world.mixed():
+        if mixed := world.two_clusters():
             raise NotARecording(two_clusters(*mixed))
         world.settle()
         findings = judge(world, world.tracks())

@@ -10,7 +10,7 @@ import pytest
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline.history import ledger
+from timeline.history import object_entries
 
 SECOND = 1_000_000
 
@@ -108,9 +108,9 @@ def test_a_copy_of_the_file_changes_nothing_but_its_name(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("many", [1, 3, 20])
 def test_the_sample_says_the_same_however_much_is_left_out(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "MANY", 10**9)
+    monkeypatch.setattr(object_entries, "MANY", 10**9)
     whole = analyse([(SAMPLE, "sample")], Limits())
-    monkeypatch.setattr(ledger, "MANY", many)
+    monkeypatch.setattr(object_entries, "MANY", many)
     less = analyse([(SAMPLE, "sample")], Limits())
     assert kept(less) < kept(whole)
     assert less.document() == whole.document()

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from tests.live import batches, observations
 from tests.properties import examples
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
-from timeline.history import ledger
+from timeline.history import clocks
 from timeline.history.lifelines import Key, name_of
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
@@ -133,7 +133,7 @@ def reads_all(live: Followed) -> None:
     coverage(world)
     relations(world)
     findings(world)
-    world.mixed()
+    world.two_clusters()
     assert sorted((track.key for lane in live.order.lanes() for track in lane.tracks), key=repr) == sorted(
         (track.key for track in world.tracks()), key=repr
     )
@@ -237,7 +237,7 @@ def test_lives_without_uids_go_together() -> None:
 
 @pytest.mark.parametrize("owned", [True, False])
 def test_memory_does_not_grow_with_what_was_forgotten(owned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "_RECENT", 20)  # else they grow to 5000
+    monkeypatch.setattr(clocks, "RECENT", 20)  # else they grow to 5000
     live = Followed()
     live.commit([*started("Event", "Pod"), pod("boss", 5, 0, change=Change.CREATED)])
     sizes = []

@@ -129,7 +129,7 @@ def test_two_clusters_are_told_by_the_same_two_objects_in_any_order() -> None:
     for seed in range(4):
         entries = sample() + others
         random.Random(seed).shuffle(entries)
-        mixed = world_of(entries).mixed()
+        mixed = world_of(entries).two_clusters()
         assert mixed
         named.add(tuple((entry.ref.kind, entry.ref.name, entry.ref.uid) for entry in mixed))
     assert len(named) == 1

@@ -28,7 +28,7 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
     known, stored = source.entries, source.stored
     with transaction.atomic():
         chunks.write(source, world.learn(entries))
-        if mixed := world.mixed():
+        if mixed := world.two_clusters():
             raise Mixed(*mixed)
         store.hold(source, stored)
         _judge(source, world)
@@ -75,7 +75,7 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         renew()
         store.hold(source, stored)
         chunks.write(source, world.learn(batch))
-        if foreign := world.foreign():
+        if foreign := world.two_kube_systems():
             raise Mixed(*foreign)
         changed = world.settle()
         with live.pulse(batch) as ends:

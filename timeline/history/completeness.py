@@ -40,8 +40,8 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
     if len(track.moments) == 1 and first.change is Change.CREATED:
         return []
     kind = track.name[:2]
-    clock = ledger.clocks[first.space]
-    begins = ledger.answered + _MARGIN if begins is None else begins
+    clock = ledger.clocks.of_space(first.space)
+    begins = ledger.extent.answered + _MARGIN if begins is None else begins
     found = []
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
         born = track.value("created") or 0

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from timeline.core.entries import Change, Clock, Entry, Level
@@ -13,7 +13,7 @@ from timeline.kinds import kind_of
 FEW = 3  # so many revisions must agree before two counters are taken for one, or clash before one is taken for two
 
 
-def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, list[Entry]]) -> dict[GroupKind, str]:
+def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, Sequence[Entry]]) -> dict[GroupKind, str]:
     """Which counter the revisions of each kind are of; "" is the one that most share.
 
     One audit log vouches for all kinds of which it tells revisions. Of a kind of which only a watch tells them, they

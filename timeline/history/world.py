@@ -90,21 +90,21 @@ class World:
     @property
     def first(self) -> int:
         """The time at which the source begins, in microseconds since 1970."""
-        return self._ledger.first
+        return self._ledger.extent.first
 
-    def begin(self, first: int) -> None:
+    def begins_at(self, first: int) -> None:
         """Let the source begin at a time, because entries before it are not stored any more."""
-        self._ledger.first = first
+        self._ledger.extent.first = first
 
     @property
     def last(self) -> int:
         """The time at which the source ends, in microseconds since 1970. While a rule judges a live source, this is the
         time up to which the watches that the rule needs are complete."""
-        return self._ledger.last if self.horizon is None else self.horizon[1]
+        return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
     def watched_after(self, time: int, length: int) -> int:
         """Return how much of the time after a drawn time the source covers, in microseconds and at most `length`."""
-        end = self._ledger.last if self.horizon is None else self.horizon[1]
+        end = self._ledger.extent.last if self.horizon is None else self.horizon[1]
         return min(length, max(0, end - time))
 
     @property
@@ -125,7 +125,9 @@ class World:
     def reached(self, kinds: Iterable[GroupKind]) -> int:
         """Return the drawn time up to which the watches of these kinds are complete; other kinds do not count."""
         streams = self._ledger.streams
-        return min((self._ledger.reached(kind) for kind in kinds if kind in streams), default=self._ledger.last)
+        return min(
+            (self._ledger.clocks.reached(kind) for kind in kinds if kind in streams), default=self._ledger.extent.last
+        )
 
     def watched_until(self) -> int:
         """Return the drawn time of the last change that any watch shows; 0 without a watch."""
@@ -139,7 +141,7 @@ class World:
     @property
     def offsets(self) -> dict[str, int]:
         """How far the clock of each file is ahead of the others, in microseconds. Its times are corrected by that."""
-        return self._ledger.offsets
+        return dict(sorted(self._ledger.clocks.offsets.items()))
 
     def commits(self) -> Iterator[tuple[int, int]]:
         """Yield (drawn time, resource version) of each change of the kinds that share one counter of revisions."""
@@ -148,16 +150,16 @@ class World:
     @property
     def own_counters(self) -> list[GroupKind]:
         """The kinds whose revisions come from other counters, so that they order no changes of other kinds."""
-        return self._ledger.own_counters
+        return self._ledger.clocks.own_counters
 
-    def mixed(self) -> tuple[Entry, Entry] | None:
+    def two_clusters(self) -> tuple[Entry, Entry] | None:
         """Return two entries that cannot come from one cluster, or None if there are none."""
-        return self._ledger.mixed()
+        return self._ledger.two_clusters()
 
-    def foreign(self) -> tuple[Entry, Entry] | None:
-        """Return two entries which show that the cluster of a live source was replaced, or None. Cheaper than `mixed`,
-        and so suited for every batch."""
-        return self._ledger.systems()
+    def two_kube_systems(self) -> tuple[Entry, Entry] | None:
+        """Return entries of two namespaces kube-system, which show that another cluster answers now; None if there are
+        none. This is a part of `two_clusters` that is cheap enough for every batch."""
+        return self._ledger.two_kube_systems()
 
     # Tracks and their relations
 
@@ -265,10 +267,10 @@ class World:
         streamed = seen.streamed and self._all_losses.follows((group, kind))
         if self._ledger.live:
             blind = start != _SINCE_LISTED and self._ledger.streams[group, kind].blind(start, end)
-            return streamed and not blind and end <= self._ledger.reached((group, kind))
+            return streamed and not blind and end <= self._ledger.clocks.reached((group, kind))
         if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
             return streamed and end <= seen.streamed_until
-        log_begins, log_ends = self._ledger.logged
+        log_begins, log_ends = self._ledger.extent.logged
         logged = log_begins - _MARGIN <= start and end <= log_ends + _MARGIN
         return bool(seen.levels) and logged and self._all_losses.judges((group, kind), start, end)
 

@@ -288,7 +288,7 @@ class Live:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])
             chunks.renew(self.source, retention.limit(self.source.cluster))
             kept = timedelta(days=retention.days(self.source.cluster))
-            self.world.begin(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
+            self.world.begins_at(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)
         lines = list(lines_of(self.world.snapshot()))
         Memory.objects.filter(source=self.source).delete()

@@ -1,0 +1,204 @@
+"""This module puts the changes of one source in time: clock offsets between files, counters of revisions ("spaces"),
+and one commit clock for each space. It is pure.
+
+The offset of a file is how far the clock of its API server is ahead of the others. See `timeline/core/order.py` for
+commit clocks, and `timeline/history/spaces.py` for spaces.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from timeline.core.entries import FOREVER, Clock, Entry
+from timeline.core.order import SECOND, CommitClock, offsets
+from timeline.history.lifelines import Name, name_of
+from timeline.history.seen import GroupKind, Seen
+from timeline.history.spaces import calibrated, shared
+from timeline.history.streams import Stream
+from timeline.kinds import kind_of
+
+RECENT = 5_000  # changes of a space whose drawn time may still move when another one arrives late
+_ON_ITS_WAY = 5 * SECOND  # µs that a change may take from its commit to the watch
+Stamped = tuple[int, int, int]  # resource version, received, staged
+
+Entries = Mapping[GroupKind, Sequence[Entry]]
+
+
+class Clocks:
+    """The commit clocks of one source.
+
+    `seen` and `streams`, by kind, are those of the ledger, and are only read.
+    """
+
+    def __init__(self, seen: Mapping[GroupKind, Seen], streams: Mapping[GroupKind, Stream]) -> None:
+        self._seen = seen
+        self._streams = streams
+        self._clocks: dict[str, CommitClock] = defaultdict(CommitClock)  # by space
+        self._spaces: dict[GroupKind, str] = {}  # which space the revisions of each kind are of
+        self._recent: dict[str, list[tuple[int, Name]]] = defaultdict(list)  # by space: the latest changes, sorted
+        self._steps: dict[str, dict[int, int]] = defaultdict(dict)  # by space: revision and drawn time of changes
+        # that were forgotten and by which others are drawn
+        self.offsets: dict[str, int] = {}  # by file, microseconds; files that agree with the others are left out
+
+    def space(self, kind: GroupKind) -> str:
+        """Return the space of a kind; "" is the one that most kinds share."""
+        return self._spaces.get(kind, "")
+
+    def of(self, kind: GroupKind) -> CommitClock:
+        """Return the commit clock that draws the changes of a kind."""
+        return self._clocks[self._spaces.get(kind, "")]
+
+    def of_space(self, space: str) -> CommitClock:
+        return self._clocks[space]
+
+    @property
+    def own_counters(self) -> list[GroupKind]:
+        """The kinds whose revisions are not of the counter that most kinds share."""
+        return sorted(kind for kind, space in self._spaces.items() if space)
+
+    def corrected(self, entry: Entry) -> Entry:
+        """Return the entry with its times by the clock that all files follow."""
+        ahead = self.offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
+        if not ahead:
+            return entry
+        return replace(entry, received=entry.received - ahead, staged=self.earlier(entry.staged, ahead))
+
+    @staticmethod
+    def earlier(staged: int, ahead: int) -> int:
+        return staged if staged == FOREVER else staged - ahead
+
+    def reconsider(self) -> None:
+        """Let the next `extend` or `follow` fail, because a known change has another time now."""
+        self._spaces = {}
+
+    # Everything anew
+
+    def compare_files(self, entries: Entries) -> None:
+        """Find out how far the clock of each file is ahead of the others, from all entries with a revision."""
+        self.offsets = offsets(
+            (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
+            for kind, of_kind in entries.items()
+            if shared(*kind)
+            for entry in of_kind
+            if entry.clock is Clock.AUDIT and entry.place
+        )
+
+    def rebuild(self, entries: Entries, folded: Mapping[GroupKind, Iterable[Stamped]], *, live: bool) -> None:
+        """Build spaces and clocks from every entry with a revision, in corrected times, and from the stamps of the
+        writes that were left out."""
+        self._spaces = self._live_spaces() if live else calibrated(self._seen, entries)
+        stamps: dict[str, list[Stamped]] = defaultdict(list)
+        for kind, of_kind in entries.items():
+            stamps[self._spaces[kind]] += [(each.resource_version or 0, each.near, each.staged) for each in of_kind]
+        for kind, left_out in folded.items():
+            stamps[self._spaces[kind]] += left_out
+        for space, steps in self._steps.items():
+            stamps[space] += [(revision, time, FOREVER) for revision, time in steps.items()]
+        self._clocks = defaultdict(CommitClock)
+        for space, commits in stamps.items():
+            self._clocks[space] = CommitClock(commits)
+        self._recent = defaultdict(list)
+        if live:
+            for kind, of_kind in entries.items():
+                self._recent[self._spaces[kind]] += [
+                    (each.resource_version or 0, name_of(each.ref)) for each in of_kind
+                ]
+            for recent in self._recent.values():
+                recent.sort()
+                del recent[:-RECENT]
+
+    # New entries alone
+
+    def extend(self, fresh: Sequence[Entry]) -> bool:
+        """Take in new entries of audit logs that all follow the known ones. Return False where the past may change, so
+        that `rebuild` is needed."""
+        if not self._spaces:
+            return False
+        if any(seen.levels and (seen.streamed or seen.listed) for seen in self._seen.values()):
+            return False  # what a log shows beside a watch depends on how far the watch goes
+        if not {(entry.ref.group, entry.ref.kind) for entry in fresh} <= self._spaces.keys():
+            return False
+        stamps: dict[str, list[Stamped]] = defaultdict(list)
+        for entry in fresh:
+            if entry.resource_version is not None:
+                space = self._spaces[entry.ref.group, entry.ref.kind]
+                stamps[space].append((entry.resource_version, entry.received, entry.staged))
+        return all(self._clocks[space].extend(commits) for space, commits in stamps.items())
+
+    def follow(self, fresh: Sequence[Entry]) -> set[Name] | None:
+        """Take in new entries of watches. These run side by side, so a new entry may lie before known ones: return the
+        names whose changes may be drawn at another time now. Return None where `rebuild` is needed."""
+        if not self._spaces:
+            return None
+        known = self._spaces
+        self._spaces = self._live_spaces()
+        if any(self._spaces[kind] != space for kind, space in known.items()):
+            self._steps.clear()  # they may be of kinds that have another counter
+            return None
+        moved: set[Name] = set()
+        for entry in fresh:
+            if entry.resource_version is None:
+                continue
+            space = self._spaces[entry.ref.group, entry.ref.kind]
+            clock, recent = self._clocks[space], self._recent[space]
+            if affected := clock.insert(entry.resource_version, entry.near):
+                if recent and affected[0] < recent[0][0] - 1 and len(recent) >= RECENT:
+                    return None
+                low = bisect_right(recent, affected[0], key=_revision)
+                high = bisect_left(recent, affected[1], key=_revision)
+                moved.update(name for _, name in recent[low:high])
+            insort(recent, (entry.resource_version, name_of(entry.ref)))
+        for recent in self._recent.values():
+            if len(recent) > 2 * RECENT:
+                del recent[:-RECENT]
+        return moved
+
+    def respaced(self) -> bool:
+        """Return whether the watches have shown meanwhile that a kind has another counter than was known."""
+        spaces = self._live_spaces()
+        return any(spaces[kind] != space for kind, space in self._spaces.items())
+
+    def _live_spaces(self) -> dict[GroupKind, str]:
+        """Return the space of each kind. A kind that was not seen often enough to count with the others has its own."""
+        spaces = {}
+        for kind in self._seen:
+            stream = self._streams.get(kind)
+            together = stream is not None and stream.together and shared(*kind)
+            spaces[kind] = "" if together else kind_of(*kind).kind
+        return spaces
+
+    def reached(self, kind: GroupKind) -> int:
+        """Return the drawn time up to which the watch of a kind has shown everything.
+
+        The API server may repeat the resourceVersion of a quiet kind in its bookmarks for ten minutes while others go
+        on. Such a bookmark still shows that nothing came meanwhile, except for what may be on its way; a confirmed
+        finding needs the revision, too (`timeline.judge.settled`).
+        """
+        stream = self._streams[kind]
+        clock = self.of(kind)
+        heard = stream.reached_at if clock.last <= stream.reached else stream.reached_at - _ON_ITS_WAY
+        return max(heard, clock.time_of(stream.reached))
+
+    # Forgetting, and snapshots
+
+    def thin(self, revisions: Mapping[str, set[int]]) -> None:
+        """Keep of each clock only what draws these revisions, by space, at the time at which they are drawn now."""
+        for space, clock in self._clocks.items():
+            kept = revisions.get(space, set())
+            clock.thin(sorted(kept))
+            self._steps[space] = {revision: time for revision, time in clock.steps() if revision not in kept}
+
+    def steps(self) -> list[tuple[str, int, int]]:
+        """Return space, revision and drawn time of each change that was forgotten and by which others are drawn."""
+        return [(space, *step) for space, steps in self._steps.items() for step in steps.items()]
+
+    def restore(self, steps: Iterable[tuple[str, int, int]]) -> None:
+        """Take in what `steps` returned; `rebuild` uses it."""
+        for space, revision, time in steps:
+            self._steps[space][revision] = time
+
+
+def _revision(pair: tuple[int, Name]) -> int:
+    return pair[0]

@@ -1,0 +1,47 @@
+"""This module finds entries that cannot come from one cluster. It is pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from timeline.core.entries import Entry
+from timeline.history.object_entries import ObjectEntries
+from timeline.history.spaces import FEW, shared
+
+
+def two_clusters(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
+    """Return two entries with one resourceVersion but of two objects, if there are at least FEW such versions.
+
+    Kinds that may have a counter of their own are left out. The result does not depend on the order of the objects.
+    """
+    revised = [
+        (entry.resource_version, entry)
+        for each in objects
+        if each.uid and shared(each.name.group, each.name.kind)
+        for entry in each.entries.values()
+        if entry.resource_version is not None
+    ]
+    if len({revision for revision, _ in revised}) == len(revised):
+        return None
+    writers: dict[int, dict[str, Entry]] = defaultdict(dict)
+    for revision, entry in revised:
+        writers[revision][entry.ref.uid] = entry
+    clashes = [revision for revision, by_uid in writers.items() if len(by_uid) > 1]
+    if len(clashes) < FEW:
+        return None
+    first, second, *_ = sorted(writers[min(clashes)].values(), key=_position)
+    return first, second
+
+
+def two_uids(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
+    """Return one entry each of the first two UIDs among these objects; None if they have fewer."""
+    earliest = [min(each.entries.values(), key=_position) for each in objects if each.uid]
+    if len(earliest) < 2:
+        return None
+    first, second, *_ = sorted(earliest, key=_position)
+    return first, second
+
+
+def _position(entry: Entry) -> tuple[int, int, str, str, str]:
+    """Return a sort key that does not depend on the order of lines."""
+    file = entry.place.file if entry.place else ""
+    return entry.received, entry.resource_version or 0, file, entry.ref.uid, entry.identity

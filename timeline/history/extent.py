@@ -1,0 +1,46 @@
+"""This module knows which time the observations of one source cover. It is pure."""
+
+from timeline.core.entries import FOREVER, Change, Clock, Entry
+
+
+class Extent:
+    """The time that a source covers, in microseconds since 1970; the same whatever the order of the observations."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()  # the files of audit logs, each of which has a clock of its own
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the times, so that `extend` can be called anew for every entry after clocks were corrected."""
+        self.first = 0
+        self.last = 0
+        self.answered = FOREVER  # the first answer in an audit log: from here on the log should be whole
+        self.logged = (FOREVER, 0)  # from when until when audit logs show anything
+
+    def extend(self, entry: Entry) -> bool:
+        """Take in the times of one entry; return whether it came from a new file or covers more time."""
+        if entry.arrived:
+            began = entry.arrived if entry.change is Change.OBSERVED else entry.received
+            return self.reach(began, entry.arrived, logged=False)
+        logged = entry.clock is Clock.AUDIT
+        if logged and entry.place and entry.place.file not in self.files:
+            self.files.add(entry.place.file)
+            self.reach(entry.received, entry.staged, logged)
+            return True
+        return self.reach(entry.received, entry.staged, logged)
+
+    def reach(self, received: int, staged: int, logged: bool) -> bool:
+        """Take in a stretch of time, microseconds; `staged` may be FOREVER. Return whether more time is covered."""
+        news = False
+        end = staged
+        if end == FOREVER:
+            end = received
+        elif end < self.answered:
+            self.answered, news = end, True
+        if logged and (received < self.logged[0] or end > self.logged[1]):
+            self.logged, news = (min(received, self.logged[0]), max(end, self.logged[1])), True
+        if received < self.first or not self.first:
+            self.first, news = received, True
+        if end > self.last:
+            self.last, news = end, True
+        return news

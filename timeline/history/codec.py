@@ -1,8 +1,8 @@
-"""Pure: an entry or a mark as one line of JSON that tells all of it, and back. So they are stored, and exported.
+"""This module writes an entry or a mark as one line of JSON and reads it back, for storing and exporting.
 
-Times are microseconds since 1970, UTC; one that nothing bounds is left out. Revisions are text, as they may exceed 64
-bits. `facts` is the state after the change and `sets` what a partial answer told of it, in the words of timeline/kinds;
-`body` is the redacted object. What is not told is left out, and fields that are not known are passed over.
+Times are microseconds since 1970, UTC; FOREVER is left out. Revisions are text, since they may exceed 64 bits. `facts`
+is the state after the change, and `sets` holds single facts that a partial response showed; both have the field names
+of timeline/kinds. `body` is the redacted object. Empty fields are left out, and unknown fields are skipped.
 """
 
 from collections.abc import MutableMapping
@@ -32,7 +32,7 @@ _Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
 
 class _Line(msgspec.Struct, omit_defaults=True, gc=False):
-    """The names are part of the format."""
+    """An entry as it is written. The names are part of the format."""
 
     ref: ObjectRef
     change: Change
@@ -55,15 +55,15 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class _Read(_Line, gc=False):
-    """The same, with what depends on the kind of the object still raw."""
+    """An entry as it is read: what depends on the kind of the object is not decoded yet."""
 
     facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     sets: dict[str, msgspec.Raw] = {}
     body: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
-class _Told(msgspec.Struct, omit_defaults=True, gc=False):
-    """What a mark tells; the names are part of the format."""
+class _MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
+    """A mark as it is written and read. The names are part of the format."""
 
     group: str
     version: str
@@ -78,7 +78,7 @@ class _Told(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class _MarkLine(msgspec.Struct, gc=False):
-    mark: _Told
+    mark: _MarkFields
 
 
 _encode = msgspec.json.Encoder().encode
@@ -86,13 +86,13 @@ _decode_mark = msgspec.json.Decoder(_MarkLine).decode
 _MARK = b'{"mark":'
 _decode = msgspec.json.Decoder(_Read).decode
 _NOTHING = (b"", b"null")
-Known = MutableMapping[object, Any]  # what many entries tell alike, once
+Known = MutableMapping[object, Any]  # values that many entries share, each kept once
 
 
 def line_of(entry: Observation) -> bytes:
-    """Without the end of the line."""
+    """Return the line of an entry or a mark, without its end."""
     if isinstance(entry, Mark):
-        told = _Told(
+        fields = _MarkFields(
             entry.group,
             entry.version,
             entry.kind,
@@ -104,7 +104,7 @@ def line_of(entry: Observation) -> bytes:
             entry.reason,
             entry.other,
         )
-        return _encode(_MarkLine(told))
+        return _encode(_MarkLine(fields))
     own, before = entry.resource_version, entry.replaces
     return _encode(
         _Line(
@@ -135,26 +135,29 @@ def _text(revision: int | None) -> str | None:
 
 
 def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
-    """Raises ValueError, and RecursionError, where the line is not as it should be."""
+    """Return the entry or mark that a line holds. `known` makes equal values of several lines share memory.
+
+    Raises ValueError, or RecursionError, if the line is not as `line_of` writes it.
+    """
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
-    told = _decode_mark(line).mark
+    read = _decode_mark(line).mark
     return Mark(
-        told.group,
-        told.version,
-        told.kind,
-        told.what,
-        told.time,
-        revision(told.resourceVersion),
-        told.since,
-        revision(told.sinceResourceVersion),
-        told.reason,
-        told.other,
+        read.group,
+        read.version,
+        read.kind,
+        read.what,
+        read.time,
+        revision(read.resourceVersion),
+        read.since,
+        revision(read.sinceResourceVersion),
+        read.reason,
+        read.other,
     )
 
 
 def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
-    """The same where it is known to be an entry."""
+    """Return the entry that a line holds, as `observation_of` does, but of a line that cannot be a mark."""
     read = _decode(line)
     ref, owner = read.ref, read.owner
     type_of_facts = kind_of(ref.group, ref.kind).facts_type
@@ -166,7 +169,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         read.clock,
         read.received,
         FOREVER if read.staged is None else read.staged,
-        _facts(type_of_facts).decode(read.facts) if _told(read.facts) else None,
+        _facts(type_of_facts).decode(read.facts) if _is_set(read.facts) else None,
         tuple((name, _set(type_of_facts, name).decode(value)) for name, value in read.sets.items()),
         once(owner, owner),
         revision(read.replaces),
@@ -176,12 +179,13 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         once(read.userAgent, read.userAgent),
         read.identity,
         read.place,
-        bytes(read.body) if bodies and _told(read.body) else b"",
+        bytes(read.body) if bodies and _is_set(read.body) else b"",
         read.arrived,
     )
 
 
-def _told(value: msgspec.Raw) -> bool:
+def _is_set(value: msgspec.Raw) -> bool:
+    """Return whether a field is there and not null."""
     return len(value) > 4 or bytes(value) not in _NOTHING
 
 
@@ -192,7 +196,7 @@ def _facts(type_of_facts: type[Facts]) -> msgspec.json.Decoder[Facts]:
 
 @cache
 def _set(type_of_facts: type[Facts], name: str) -> msgspec.json.Decoder[Any]:
-    """The decoder of one fact. Raises ValueError where the kind has no such fact."""
+    """Return the decoder of one fact. Raises ValueError if the kind has no such fact."""
     for field in msgspec.structs.fields(type_of_facts):
         if field.name == name:
             return msgspec.json.Decoder(field.type)

@@ -1,8 +1,10 @@
-"""Pure: whether writes are missing from an audit log or a watch, told by those that are there.
+"""This module finds out whether writes are missing from an audit log or a watch, from those that are there.
 
-An update names the revision that it replaces, and a changed object names the time of its creation. Where the log should
-show that write and does not, it has a hole. One hole at one time concerns every kind; losses all over the log concern
-the whole of it. Watches lose nothing by themselves: one that did is thinned, and the others may be, too.
+An update names the revision that it replaces, and an object carries the time of its creation. A log that should show
+such a write and does not has a hole. One hole at one time concerns every kind; losses all over the log concern the
+whole log. Watches lose nothing by themselves: if one does, somebody removed lines, perhaps from the others, too.
+
+It is pure. See docs/decisions/0007-completeness.md.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,25 +19,26 @@ from timeline.history.ledger import Ledger
 from timeline.history.lifelines import Moment, Track
 from timeline.history.seen import GroupKind
 
-_JUMP = 10  # revisions missing at one place; logs that are whole leave out at most this many writes of the API server
-_SPARSE = 0.05  # of the revisions may be missing elsewhere; where a policy leaves out more, jumps mean nothing
-_SELDOM = 20  # revisions for each jump at least: an excerpt, such as the lines of one namespace, jumps all the time
-_ALL_OVER = 3  # lines missing from watches, which lose none by themselves: all of them may have been thinned
+_JUMP = 10  # revisions missing at one place: whole logs leave out at most this many writes, of the API server itself
+_SPARSE = 0.05  # the share of revisions that may be missing elsewhere; if a policy omits more, jumps mean nothing
+_SELDOM = 20  # at least so many revisions for each jump: an excerpt, such as one namespace, jumps all the time
+_ALL_OVER = 3  # so many lines missing from watches mean that lines of every watch may have been removed
 _MARGIN = SECOND  # µs around the beginning of a log in which a missing write proves nothing
 
 
 class Loss(NamedTuple):
-    """A write that should be in the log and is not, between two times in microseconds."""
+    """A write that the source should show and does not."""
 
     kind: GroupKind
-    earliest: int
+    earliest: int  # between these two times, microseconds since 1970
     latest: int
     creation: bool
-    streamed: bool = False  # by a watch, which tells nothing of other kinds
+    streamed: bool = False  # missing from a watch, which says nothing about other kinds
 
 
 def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss]:
-    """What the moments of one life say of those that are missing since a log begins, microseconds."""
+    """Return the writes that are missing from one track, as its moments show. Writes before `begins` (microseconds; by
+    default the beginning of the audit log) are not missing."""
     first = track.first
     if len(track.moments) == 1 and first.change is Change.CREATED:
         return []
@@ -59,7 +62,7 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
 
 
 def _unseen(track: Track) -> Iterator[int]:
-    """The revisions that writes of this life replaced, and that none of them made."""
+    """Yield the revisions that writes of this track replaced and that none of its writes made."""
     known: set[int | None] = set()
     before: int | None = 0
     for moment in track.moments:
@@ -73,12 +76,12 @@ def _unseen(track: Track) -> Iterator[int]:
 
 
 class Completeness:
-    """Where absence may be judged."""
+    """Where rules may conclude from the absence of a write that there was none."""
 
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
         self.losses = found
-        self.holes = [] if ledger.live else _jumps(ledger)  # streams tell their gaps themselves
+        self.holes = [] if ledger.live else _jumps(ledger)  # live watches report their gaps
         self.kinds: set[GroupKind] = set()
         self.whole_log = False
         streamed = [loss.kind for loss in found if loss.streamed]
@@ -88,68 +91,76 @@ class Completeness:
         scattered = [loss for loss in logged if not any(_within(loss, hole) for hole in self.holes)]
         around = {_around(loss, times) for loss in scattered}
         if len(around) == 1:
-            self.holes += around  # a file that is missing, or was rotated away
+            self.holes += around  # one file is missing, for instance because it was rotated away
         elif around:
             self.kinds = {loss.kind for loss in scattered}
-            # Of one kind a policy may drop some writes, but none that drops creations keeps others.
+            # A policy may omit some writes of one kind; but no policy omits creations and keeps other writes.
             self.whole_log = len(self.kinds) > 1 or any(loss.creation for loss in scattered)
 
     def follows(self, kind: GroupKind) -> bool:
-        """Whether nothing of this kind is known to be missing from its watch, nor so much that all may be thinned."""
+        """Return whether no write is known to be missing from the watch of a kind, nor so many from others that lines
+        may have been removed from all watches."""
         return kind not in self._streams
 
     def judges(self, kind: GroupKind, start: int, end: int) -> bool:
-        """Whether nothing of this kind is known to be missing between two drawn times."""
+        """Return whether no write of this kind is known to be missing from the audit log between two drawn times."""
         if self.whole_log or kind in self.kinds:
             return False
         return not any(hole_start <= end and start <= hole_end for hole_start, hole_end in self.holes)
 
     def accounts_for(self, after: Moment, before: Moment) -> bool:
-        """Whether each revision between two is known, so that no write of anything can be missing there."""
+        """Return whether every revision between two moments is known, so that no write of any object is missing."""
         start, end = after.stamp, before.stamp
         if not by_revision(start, end):
             return False
         assert start.resource_version is not None and end.resource_version is not None
-        told, untold = self._commits
-        first, last = bisect_right(told, (start.resource_version + 1,)), bisect_left(told, (end.resource_version,))
-        seen = {told[at][0] for at in range(first, last) if told[at][1] <= end.staged and start.received <= told[at][2]}
-        inside = untold[bisect_left(untold, (start.staged,)) : bisect_right(untold, (end.received,))]
+        revised, bare = self._commits
+        first, last = (
+            bisect_right(revised, (start.resource_version + 1,)),
+            bisect_left(revised, (end.resource_version,)),
+        )
+        between = (revised[at] for at in range(first, last))
+        seen = {
+            revision for revision, received, staged in between if received <= end.staged and start.received <= staged
+        }
+        inside = bare[bisect_left(bare, (start.staged,)) : bisect_right(bare, (end.received,))]
         missing = end.resource_version - start.resource_version - 1 - len(seen)
         if any(each.streamed for each in self._ledger.seen.values()):
-            return missing == 0  # a watch tells the revision of a write that the audit log tells without
+            return missing == 0  # a watch shows the revision of a write that the audit log shows without
         return missing == sum(staged <= end.received for _, staged in inside)
 
     def accounts_since(self, after: Moment, time: int) -> bool:
-        """Whether each revision is known from a moment's on, until one that was committed at a time or later."""
+        """Return whether every revision is known from a moment on, up to one that was committed at a time or later."""
         revision = after.stamp.resource_version
         if revision is None:
             return False
-        told, untold = self._commits
+        revised, bare = self._commits
         last = revision
-        for each, received, _ in told[bisect_left(told, (revision,)) :]:
+        for each, received, _ in revised[bisect_left(revised, (revision,)) :]:
             if each > last + 1:
                 break
             last = each
             if received >= time:
-                return not untold[bisect_left(untold, (after.stamp.received,)) : bisect_left(untold, (time,))]
+                return not bare[bisect_left(bare, (after.stamp.received,)) : bisect_left(bare, (time,))]
         return False
 
     @cached_property
     def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-        """All that was seen, in order: revision and times of those that tell it, times of those that do not."""
-        told, untold = [], []
+        """All writes that were seen, sorted: as (revision, received, staged) where they carry a revision, and else as
+        (received, staged)."""
+        revised, bare = [], []
         for revision, received, staged in self._ledger.stamps():
             if revision is None:
-                untold.append((received, staged))
+                bare.append((received, staged))
             else:
-                told.append((revision, received, staged))
-        return sorted(told), sorted(untold)
+                revised.append((revision, received, staged))
+        return sorted(revised), sorted(bare)
 
 
 def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
-    """Where a log that else shows nearly every revision leaves out many at once."""
+    """Return the stretches, in microseconds, where a log that shows nearly every revision omits many at once."""
     revisions: dict[int, tuple[int, int]] = {}
-    received, staged = [], []  # of writes that tell no revision
+    received, staged = [], []  # of writes without a revision
     for revision, arrived, answered in ledger.stamps():
         if revision is None:
             received.append(arrived)
@@ -162,7 +173,9 @@ def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
     missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(received)
     for entry in ledger.entries():
         if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
-            received.append(entry.received)  # the API server may have marked it first, a write that no answer tells
+            received.append(
+                entry.received
+            )  # the API server may have set deletionTimestamp first, a write that no response shows
             staged.append(entry.staged)
     received.sort()
     staged.sort()
@@ -183,7 +196,7 @@ def _within(loss: Loss, hole: tuple[int, int]) -> bool:
 
 
 def _around(loss: Loss, times: list[int]) -> tuple[int, int]:
-    """The longest stretch without a line that the lost write may lie in."""
+    """Return the longest stretch without a line in which the missing write may lie."""
     first = max(0, bisect_right(times, loss.earliest) - 1)
     last = min(len(times) - 1, max(first + 1, bisect_left(times, loss.latest)))
     stretches = [(times[at], times[at + 1]) for at in range(first, last)] or [(loss.earliest, loss.latest)]

@@ -1,7 +1,8 @@
-"""Pure: writes between two that say the same are left out where nobody asks for each of them.
+"""This module leaves out writes that stand between two that say the same, where nobody asks for each of them.
 
-A Lease is renewed, and a Node says that it lives, every few seconds for years. What is kept of such a write is its
-revision and when it was, so that nothing seems to be missing; so memory grows with what changes.
+Leases are renewed, and Nodes report that they are alive, every few seconds for years. What is kept of such a write is
+its revision and its time, so that no write seems to be missing. Memory therefore grows only with what changes. It is
+pure.
 """
 
 from array import array
@@ -16,12 +17,12 @@ from msgspec.structs import replace
 from timeline.core.entries import Change, Clock, Entry, Facts
 from timeline.kinds import Kind
 
-MANY = 128  # writes of one object; of one with fewer, none is left out
-_WIDEST = 2**62  # revisions beyond are not packed
+MANY = 128  # of an object with fewer writes, none is left out
+_WIDEST = 2**62  # writes with greater revisions are kept, because arrays of 64 bits do not hold them
 
 
 class Stamps(NamedTuple):
-    """Of the writes that one file told; in the order of their revisions."""
+    """The revisions and times (microseconds) of the writes in one file, sorted by revision."""
 
     revisions: "array[int]"
     received: "array[int]"
@@ -29,7 +30,7 @@ class Stamps(NamedTuple):
 
 
 class Folded:
-    """The writes of one object that were left out. 24 bytes each."""
+    """The writes of one object that were left out. Each takes 24 bytes."""
 
     def __init__(self) -> None:
         self._files: dict[str, Stamps] = {}
@@ -45,13 +46,13 @@ class Folded:
         return False
 
     def __iter__(self) -> Iterator[tuple[str, int, int, int]]:
-        """File, revision, received and staged of each."""
+        """Yield (file, revision, received, staged) of each write."""
         for file, stamps in self._files.items():
             for revision, received, staged in zip(*stamps, strict=True):
                 yield file, revision, received, staged
 
     def drop(self, before: int) -> None:
-        """Leave out those that were received before a time, microseconds."""
+        """Forget the writes that were received before a time, in microseconds."""
         for file, stamps in self._files.items():
             kept = [row for row in zip(*stamps, strict=True) if row[1] >= before]
             if len(kept) < len(stamps.revisions):
@@ -59,20 +60,22 @@ class Folded:
                 self._files[file] = Stamps(*(array("q", column) for column in columns))
 
     def add(self, entries: list[Entry]) -> None:
-        told: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        """Take in writes that `fold` returned."""
+        by_file: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for entry in entries:
             file = entry.place.file if entry.place else ""
-            told[file].append((entry.resource_version or 0, entry.received, entry.staged))
-        for file, new in told.items():
+            by_file[file].append((entry.resource_version or 0, entry.received, entry.staged))
+        for file, new in by_file.items():
             known = zip(*self._files[file], strict=True) if file in self._files else ()
             self._files[file] = Stamps(*(array("q", column) for column in zip(*sorted((*known, *new)), strict=True)))
 
 
 def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], bool]) -> list[Entry]:
-    """Take those out of the writes of one object, by their revisions, that stand between two that say the same.
+    """Remove from the writes of one object, by revision, those that stand between two that say the same; return them.
 
-    Each must name the revision that it replaces, or have arrived in a stream that was not `blind` since, so that it is
-    sure that nothing else was written between them. The write that follows then replaces the one before.
+    It must be sure that no other write lies between the three: each names the revision that it replaces, or arrived in
+    a watch without a gap since the one before (`blind` says whether there was one, by two times of arrival). The write
+    that follows then replaces the one before.
     """
     plain = [entry for entry in entries.values() if _plain(entry)]
     places = {entry.resource_version: entry.replaces for entry in plain}
@@ -82,9 +85,9 @@ def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], b
     for revision in sorted(entry.resource_version or 0 for entry in following.values()):
         entry = entries[revision]
         before, after = entries.get(places[revision]), following.get(revision)
-        if before is None or after is None or not _plain(before) or _again(before, entry, kind) is None:
+        if before is None or after is None or not _plain(before) or _repeats(before, entry, kind) is None:
             continue
-        facts = _again(entry, after, kind)
+        facts = _repeats(entry, after, kind)
         if facts is not None:
             del following[revision], entries[revision]
             after = replace(after, replaces=before.resource_version, facts=facts)
@@ -95,17 +98,18 @@ def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], b
 
 
 def _followed(entries: dict[object, Entry], blind: Callable[[int, int], bool]) -> dict[int | None, int | None]:
-    """By the revision of each plain write that arrived in a stream, the one that came right before it."""
-    told = [entry for entry in entries.values() if entry.arrived and entry.resource_version is not None]
-    told.sort(key=lambda entry: entry.resource_version or 0)
+    """Return the revision right before that of each plain write that arrived in a watch, by the write's revision."""
+    watched = [entry for entry in entries.values() if entry.arrived and entry.resource_version is not None]
+    watched.sort(key=lambda entry: entry.resource_version or 0)
     return {
         entry.resource_version: before.resource_version
-        for before, entry in pairwise(told)
+        for before, entry in pairwise(watched)
         if _plain(entry) and not blind(before.arrived, entry.arrived)
     }
 
 
 def _plain(entry: Entry) -> bool:
+    """Return whether a write may be left out at all: it shows the whole state, and what it replaced."""
     return (
         entry.change is Change.MODIFIED
         and (entry.arrived != 0 or (entry.clock is Clock.AUDIT and entry.replaces is not None))
@@ -117,8 +121,8 @@ def _plain(entry: Entry) -> bool:
     )
 
 
-def _again(before: Entry, after: Entry, kind: Kind) -> Facts | None:
-    """The facts of a write that does what the one before it did, as they are to be kept."""
+def _repeats(before: Entry, after: Entry, kind: Kind) -> Facts | None:
+    """Return the facts to keep of a write that says the same as the one before it; None if it says something else."""
     if (before.owner, before.action, before.actor, before.user_agent, before.level) != (
         after.owner, after.action, after.actor, after.user_agent, after.level,
     ):  # fmt: skip

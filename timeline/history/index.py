@@ -1,4 +1,7 @@
-"""Pure: where a life is found: by its UID, its kind, its owner, what it refers to, and what it is at."""
+"""This module finds tracks by UID, kind, owner, reference, and by the spells in which they were. It is pure.
+
+A spell is a named stretch of a track's life, as `Kind.spells` gives it, such as the time in which a Pod was active.
+"""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
@@ -9,16 +12,17 @@ from timeline.history.lifelines import Key, Name, Track, public_uid
 
 
 class Index:
-    """The lives that were entered and not forgotten since, as they were then. Of those that were, nothing is left."""
+    """The tracks that were entered and not forgotten since, as they were when they were entered."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Track] = {}
-        self._names: dict[tuple[str, str], dict[Name, int]] = defaultdict(dict)  # how many lives each has
-        self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # in order of their first moments
+        self._names: dict[tuple[str, str], dict[Name, int]] = defaultdict(dict)  # by kind: how many tracks a name has
+        self._children: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, by first moment
         self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
 
     def enter(self, track: Track) -> None:
+        """Take in a track."""
         names = self._names[track.name[:2]]
         names[track.name] = names.get(track.name, 0) + 1
         if uid := public_uid(track.ref):
@@ -34,7 +38,7 @@ class Index:
             self._referrers[name].add(track.key)
 
     def forget(self, track: Track) -> None:
-        """Take a life out, as it was when it was entered."""
+        """Remove a track, which must be as it was when it was entered."""
         names = self._names[track.name[:2]]
         names[track.name] -= 1
         if not names[track.name]:
@@ -62,34 +66,36 @@ class Index:
         return self._by_uid.get(uid)
 
     def names(self, group: str, kind: str) -> list[Name]:
-        """Those of one kind, in order."""
+        """Return the names of one kind that have tracks, sorted."""
         return sorted(self._names.get((group, kind), ()))
 
     def children(self, owner_uid: str) -> list[Key]:
-        """In the order in which they began."""
+        """Return the tracks with this owner, in the order in which they began; none for the UID ""."""
         return [key for _, key in self._children.get(owner_uid, ())] if owner_uid else []
 
     def referrers(self, name: Name) -> Collection[Key]:
-        """In no order."""
+        """Return the tracks that refer to a name, in no order."""
         return self._referrers.get(name, ())
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
-        """How many children of an owner were in a spell right after a place in commit order, in logarithmic time."""
+        """Return how many children of an owner were in a spell right after a place in commit order. The cost is
+        logarithmic in their number."""
         starts, ends = self._spells.get((owner_uid, spell), ((), ()))
         return bisect_right(starts, at) - bisect_right(ends, at)
 
 
-def counted_otherwise(track: Track, was: Track) -> int | None:
-    """The drawn time from which `Index.tally` counts a life in another way than it did; None where it never does.
+def counted_otherwise(track: Track, before: Track) -> int | None:
+    """Return the drawn time from which `Index.tally` counts a track in another way than an older state of it; None if
+    it never does.
 
-    This may be long before the change that tells it: a Pod that is seen to run was active ever since the change before.
+    This may be long before the change itself: a Pod that is seen to run was active ever since the change before.
     """
-    changed = _edges_of(track) ^ _edges_of(was)
+    changed = _edges_of(track) ^ _edges_of(before)
     return min((at[0] for _, _, at in changed), default=None)
 
 
 def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
-    """Where its spells begin (False) and end (True)."""
+    """Return where the spells of a track begin (False) and end (True)."""
     edges = set()
     for key, start, end in _spells_of(track):
         edges.add((key, False, start))
@@ -99,7 +105,7 @@ def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
 
 
 def _spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
-    """Each with the key that it is counted under: the owner's UID and the name of the spell."""
-    if track.owner and public_uid(track.ref):  # else it may be another track's Pod, seen without its UID
+    """Yield each spell with the key under which it is counted: the owner's UID and the name of the spell."""
+    if track.owner and public_uid(track.ref):  # a track without a UID may be one that is known by its UID, too
         for spell, start, end in track.kind.spells(track):
             yield (track.owner.uid, spell), start, end

@@ -17,7 +17,8 @@ from timeline.history.clocks import Clocks, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
 from timeline.history.extent import Extent
 from timeline.history.folding import MANY
-from timeline.history.lifelines import Name, Track, lives_of, name_of
+from timeline.history.incarnations import incarnations_of
+from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
@@ -165,7 +166,7 @@ class Ledger:
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
             until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
             groups = [reconciled(entries, until) for entries in groups]
-        return lives_of(name, groups, self.clocks.of_space(space), space)
+        return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:
         """Take in what is new where the clocks allow it; return False where they have to be built anew."""

@@ -1,7 +1,7 @@
-"""Pure: what is stored is packed with zstd, by a dictionary of what things of its sort have in common.
+"""This module compresses stored data with zstd, by dictionaries that were trained on data of the same sort.
 
-A frame names the dictionary that it needs. Dictionaries are never changed, only added: what is stored needs them. See
-docs/decisions/0011-entries-in-chunks.md.
+A zstd frame names the dictionary that it needs. Dictionaries are only added and never changed or removed, because
+stored data needs them. See docs/decisions/0011-entries-in-chunks.md.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,13 +10,13 @@ from importlib.resources import files
 
 import zstandard
 
-ENTRIES = 1  # the dictionaries by which new frames are packed; deploy/train_dictionary.py made them
+ENTRIES = 1  # the dictionaries for new frames; deploy/train_dictionary.py made them
 LIFELINES = 2
-_LEVEL = 1  # higher ones take longer and gain nothing on lines that repeat each other
+_LEVEL = 1  # higher levels take longer and gain nothing on lines that resemble each other
 
 
 class Packer:
-    """For one thread."""
+    """Compresses by one dictionary, given by its number. It must be used by one thread only."""
 
     def __init__(self, dictionary: int) -> None:
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(dictionary))
@@ -26,14 +26,14 @@ class Packer:
 
 
 def unpack(frame: bytes) -> bytes:
-    """What was packed. Raises LookupError for a dictionary of a newer Causeline."""
+    """Return the content of a frame. Raises LookupError if it needs a dictionary of a newer Causeline."""
     number = zstandard.get_frame_parameters(frame).dict_id
     dictionary = _dictionary(number) if number else None
     return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(frame)
 
 
 def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """A stream of bytes as one zstd frame that needs no dictionary."""
+    """Compress a stream of bytes into one zstd frame that needs no dictionary; yield it piece by piece."""
     packer = zstandard.ZstdCompressor(level=3).compressobj()
     for piece in pieces:
         if ready := packer.compress(piece):

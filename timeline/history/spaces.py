@@ -1,4 +1,7 @@
-"""Pure: which kinds count their revisions by one counter, so that these order their commits."""
+"""This module finds out which kinds count their revisions by one counter, so that these order their commits.
+
+Such a counter is called a space. It is pure. See docs/decisions/0006-spaces-of-revisions.md.
+"""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -10,15 +13,17 @@ from timeline.core.order import SECOND
 from timeline.history.seen import GroupKind, Seen
 from timeline.kinds import kind_of
 
-FEW = 3  # so many revisions must agree before two counters are taken for one, or clash before one is taken for two
+FEW = 3  # how many revisions must agree before two counters are taken for one, or clash before one is taken for two
 
 
-def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, Sequence[Entry]]) -> dict[GroupKind, str]:
-    """Which counter the revisions of each kind are of; "" is the one that most share.
+def calibrated(
+    observed: Mapping[GroupKind, Seen], entries: Mapping[GroupKind, Sequence[Entry]]
+) -> dict[GroupKind, str]:
+    """Return the space of each kind; "" is the one that most kinds share.
 
-    One audit log vouches for all kinds of which it tells revisions. Of a kind of which only a watch tells them, they
-    must lie between those of others as the whole-second times of both do; where one does not, or too few tell, it has
-    its own.
+    `entries` are those with a revision. One audit log vouches for all kinds whose revisions it shows. Where only a
+    watch shows the revisions of a kind, they must lie between those of other kinds just as the whole-second times of
+    both do. If one does not, or too few can be compared, the kind has a space of its own.
     """
     spaces = {kind: "" if shared(*kind) else kind[1] for kind in observed}
     logged = {kind for kind, seen in observed.items() if seen.levels[Level.FULL]}
@@ -26,8 +31,8 @@ def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, Sequ
     if not watched:
         return spaces
     timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
-    for kind, entries in told.items():
-        for entry in entries:
+    for kind, of_kind in entries.items():
+        for entry in of_kind:
             if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
                 timely[kind].append((entry.resource_version or 0, entry.received))
     watched.sort(key=lambda kind: (-len(timely[kind]), kind))
@@ -37,7 +42,7 @@ def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, Sequ
     space = ""
     while watched:
         joined = next((kind for kind in watched if _agree(vouched, timely[kind])), None)
-        if joined is None:  # the others may share another one
+        if joined is None:  # the kinds that are left may share another space
             joined = watched[0]
             space, vouched = kind_of(*joined).kind, []
         watched.remove(joined)
@@ -47,12 +52,13 @@ def calibrated(observed: Mapping[GroupKind, Seen], told: Mapping[GroupKind, Sequ
 
 
 def shared(group: str, kind: str) -> bool:
-    """Whether it may count by the counter of most: Events often have an etcd of their own, aggregated APIs always."""
+    """Return whether a kind may use the counter that most kinds share: Events often have an etcd of their own, and
+    aggregated APIs always do."""
     return kind != "Event" and not group.endswith("metrics.k8s.io")
 
 
 def _agree(shared: list[tuple[int, int]], own: list[tuple[int, int]]) -> bool:
-    """Whether (revision, time) of both tell one story, as far as they interleave."""
+    """Return whether (revision, time) of both are in one order, as far as they interleave, and at least FEW do."""
     times = sorted(shared)
     latest = list(accumulate((time for _, time in times), max))
     soonest = list(accumulate((time for _, time in reversed(times)), min))[::-1]

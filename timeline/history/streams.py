@@ -1,28 +1,29 @@
-"""Pure: what the watches of a live cluster told besides changes: where each is complete, which revisions compare."""
+"""This module keeps what the watches of a live cluster showed besides changes: up to where each is complete, and which
+kinds count their revisions together. It is pure."""
 
 from timeline.core.entries import Mark, MarkType
 
-PASSES = 3  # so many times two kinds must be seen to count together before their revisions order them
+PASSES = 3  # how many comparisons must agree before the revisions of two kinds are taken to be of one counter
 
 
 class Stream:
-    """What is known of the watch of one kind; the same whatever the order of its marks."""
+    """The state of the watch of one kind; the same whatever the order of its marks. Times are microseconds."""
 
     def __init__(self) -> None:
-        self.since = 0  # it was listed for the first time, microseconds; 0: never
-        self.reached = 0  # the revision up to which all was told
-        self.reached_at = 0  # when that was last heard, microseconds
-        self.gaps: list[Mark] = []  # in order
+        self.since = 0  # when it was listed for the first time; 0 if never
+        self.reached = 0  # the resourceVersion up to which the watch is complete
+        self.reached_at = 0  # when the collector last heard so
+        self.gaps: list[Mark] = []  # sorted by time
         self._passes: set[Mark] = set()
-        self.apart = False  # one comparison showed that it counts by itself
+        self.apart = False  # a comparison showed that it has a counter of its own
 
     @property
     def together(self) -> bool:
-        """Whether its revisions were seen often enough to be of the counter that most share."""
+        """Whether comparisons showed often enough that its revisions are of the counter that most kinds share."""
         return len(self._passes) >= PASSES and not self.apart
 
     def learn(self, mark: Mark) -> bool:
-        """Take note of a mark; whether it told anything new."""
+        """Take in a mark; return whether it was news."""
         match mark.what:
             case MarkType.LISTED:
                 news = not self.since or mark.time < self.since
@@ -46,22 +47,22 @@ class Stream:
                 return news
 
     def reach(self, revision: int | None, time: int) -> bool:
-        """Everything up to a revision was told by a time."""
+        """Take note that everything up to a resourceVersion had arrived by a time; return whether that was news."""
         if revision is None or (revision, time) <= (self.reached, self.reached_at):
             return False
         self.reached, self.reached_at = max(revision, self.reached), max(time, self.reached_at)
         return True
 
     def marks(self, kind: tuple[str, str]) -> list[Mark]:
-        """Those that tell all of it again."""
+        """Return marks that restore this state when they are learned. `kind` is (group, kind)."""
         group, name = kind
-        told = [*self.gaps, *sorted(self._passes, key=lambda mark: mark.time)]
+        marks = [*self.gaps, *sorted(self._passes, key=lambda mark: mark.time)]
         if self.since:
-            told.append(Mark(group, "", name, MarkType.LISTED, self.since))
+            marks.append(Mark(group, "", name, MarkType.LISTED, self.since))
         if self.apart:
-            told.append(Mark(group, "", name, MarkType.APART, self.reached_at))
-        return [*told, Mark(group, "", name, MarkType.BOOKMARK, self.reached_at, self.reached)]
+            marks.append(Mark(group, "", name, MarkType.APART, self.reached_at))
+        return [*marks, Mark(group, "", name, MarkType.BOOKMARK, self.reached_at, self.reached)]
 
     def blind(self, start: int, end: int) -> bool:
-        """Whether a gap lies between two times; what happened at its beginning was still told."""
+        """Return whether a gap lies between two times. The watch still showed what happened when the gap began."""
         return any(gap.since < end and start < gap.time for gap in self.gaps)

@@ -1,4 +1,8 @@
-"""Pure: what Causeline remembers of an object of each kind, which phases its bar shows, and what it refers to."""
+"""This wing describes each Kubernetes kind: what is kept of an object, the phases its bar shows, and its references.
+
+There is one file for each kind, and all of it is pure. Nothing here may know other objects than the one that it reads:
+how objects belong together is in `timeline.history`.
+"""
 
 import importlib
 import ipaddress
@@ -16,7 +20,10 @@ from timeline.core.order import At
 
 @lru_cache(10_000)
 def seconds(text: str) -> int:
-    """A time of whole seconds as objects carry it (RFC 3339), in microseconds since 1970. Raises ValueError."""
+    """Return a time as objects carry it (RFC 3339, whole seconds) in microseconds since 1970, UTC.
+
+    Raises ValueError if the text is not such a time.
+    """
     try:
         return microseconds(msgspec.convert(text, _Time))
     except msgspec.ValidationError:
@@ -26,7 +33,7 @@ def seconds(text: str) -> int:
 
 @lru_cache(10_000)
 def address(text: str | None) -> str:
-    """An IP address in its canonical form; "" for any other text."""
+    """Return an IP address in its canonical form, without a zone; "" for any other text."""
     try:
         return str(ipaddress.ip_address((text or "").partition("%")[0]))
     except ValueError:
@@ -58,7 +65,7 @@ class Metadata(msgspec.Struct, gc=False):
 
     @property
     def common(self) -> tuple[int, bool, int, tuple[str, ...], int, bool]:
-        """The facts of every kind, in the order of `Facts`. Raises ValueError for a time that is none."""
+        """The facts of every kind, in the order of `Facts`. Raises ValueError if a field is not a valid time."""
         created = seconds(self.creationTimestamp) if self.creationTimestamp else 0
         if self.deletionTimestamp is None:
             return created, False, 0, self.finalizers or (), self.generation or 0, False
@@ -68,14 +75,16 @@ class Metadata(msgspec.Struct, gc=False):
 
     @property
     def told(self) -> dict[str, Any]:
-        """Those facts of every kind that it does tell, by name. Raises ValueError for a time that is none."""
+        """The same facts by name, without those that are not set. Raises ValueError if a field is not a valid time."""
         named = zip(Facts.__struct_fields__, self.common, strict=True)
         return {name: value for name, value in named if value}
 
 
 class Shape(msgspec.Struct, gc=False):
-    """The part of an object that is decoded. Kinds extend it by the fields they need, and of labels and annotations
-    by those alone: what is not named here costs no more than to be passed over."""
+    """The part of an object that is decoded.
+
+    Kinds extend it by the fields, labels and annotations that they need; everything else is skipped without cost.
+    """
 
     kind: str = ""
     apiVersion: str = ""
@@ -83,23 +92,27 @@ class Shape(msgspec.Struct, gc=False):
 
 
 class Phase(NamedTuple):
-    text: str  # what stands on the bar
-    tone: str  # strong, pale, muted, or ended: how far along, within the colour of the family
+    """One stretch of a bar."""
+
+    text: str  # the label on the bar
+    tone: str  # strong, pale, muted or ended: the shade of the family's colour
 
 
 class Mark(NamedTuple):
-    mark: str  # the shape: scheduled, started, ready, finished, deleting, finalizer, status, …
+    """A symbol on a bar, at a change."""
+
+    mark: str  # which symbol: scheduled, started, ready, finished, deleting, finalizer, status, …
     text: str
 
 
 class Reference(NamedTuple):
-    """An object names another: in its own namespace, in none, or in one that it names too."""
+    """The name of another object in an object."""
 
     group: str
     kind: str
     name: str
-    role: str  # "subdomain", "claim", "config", …: it needs it; "lock", "involved": it only speaks of it
-    namespace: str | None = None  # "" for none; its own where it names no other
+    role: str  # "subdomain", "claim", "config", …: the object needs it; "lock", "involved": it only names it
+    namespace: str | None = None  # "" for cluster scope, None for the object's own namespace
 
 
 def _facts(shape: Any) -> Facts:
@@ -135,12 +148,12 @@ def _addresses(facts: Any) -> Iterable[str]:
 
 
 class Kind(NamedTuple):
-    """How one kind is read, drawn and joined to others. The functions take the kind's own Shape and Facts."""
+    """How one kind is read, drawn and related to others. The functions take the Shape and Facts of the kind."""
 
-    group: str
+    group: str  # "" for core
     kind: str
-    short: str
-    family: str  # which colour and which filter
+    short: str  # the short name, as kubectl knows it
+    family: str  # the group of kinds that share a colour and a filter
     shape: type[Shape] = Shape
     facts_type: type[Facts] = Facts
     facts: Callable[[Any], Facts] = _facts
@@ -148,14 +161,15 @@ class Kind(NamedTuple):
     marks: Callable[[Any, Any], Iterable[Mark]] = _marks
     references: Callable[[Any], Iterable[Reference]] = _references
     subtitle: Callable[[Any], str] = _subtitle
-    spells: Callable[[Any], Iterable[tuple[str, At, At | None]]] = _spells  # named stretches of a track's life
-    again: Callable[[Any, Any, int], Any] = (
-        _again  # of a write so many µs later: its facts if it says the same, or None
-    )
-    addresses: Callable[[Any], Iterable[str]] = _addresses  # IP addresses of its own, in canonical form; "" for none
+    # Named stretches of a track's life, by which an owner's children are counted: name, beginning, end or None.
+    spells: Callable[[Any], Iterable[tuple[str, At, At | None]]] = _spells
+    # Takes the facts of two consecutive writes and the microseconds between them; returns the facts to keep if the
+    # second says the same as the first, else None.
+    again: Callable[[Any, Any, int], Any] = _again
+    addresses: Callable[[Any], Iterable[str]] = _addresses  # its own IP addresses, in canonical form; "" is ignored
 
 
-NOISE = ("Events", "Cluster")  # families folded until asked for
+NOISE = ("Events", "Cluster")  # families that are hidden at first
 _PLAIN = {
     ("", "ConfigMap"): ("cm", "Config"),
     ("", "Secret"): ("sec", "Config"),
@@ -184,28 +198,29 @@ _CLUSTER_GROUPS = (
 
 
 def qualified(group: str, kind: str) -> str:
-    """The kind, with its group where that is not one of Kubernetes itself: Pod, Job, Job.batch.volcano.sh."""
+    """Return the kind, with its group if that is not one of Kubernetes itself: Pod, Job, Job.batch.volcano.sh."""
     return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind
 
 
 @cache
 def registry() -> dict[tuple[str, str], Kind]:
-    """Every KIND of this package by (group, kind)."""
+    """Return every KIND of this package by (group, kind). Modules whose names begin with "_" are parts of kinds."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
-        kind: Kind = importlib.import_module(f"{__name__}.{module.name}").KIND
-        found[kind.group, kind.kind] = kind
+        if not module.name.startswith("_"):
+            kind: Kind = importlib.import_module(f"{__name__}.{module.name}").KIND
+            found[kind.group, kind.kind] = kind
     return found
 
 
 def described() -> set[tuple[str, str]]:
-    """(group, kind) of all that Causeline knows more of than it knows of any custom resource."""
+    """Return (group, kind) of each kind of which Causeline knows more than of any custom resource."""
     return (registry().keys() | _PLAIN.keys()) - {("*", "*")}
 
 
 @cache
 def kind_of(group: str, kind: str) -> Kind:
-    """The kind's own description, that of any custom resource, or a plain one that knows only metadata."""
+    """Return the description of a kind: its own, that of any custom resource, or a plain one of metadata alone."""
     if known := registry().get((group, kind)):
         return known
     if plain := _PLAIN.get((group, kind)):

@@ -1,117 +1,10 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-import msgspec
-
 from timeline.core.entries import Facts
 from timeline.core.job_pods import TERMINAL, spells
-from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape, address, seconds
-
-
-class _State(msgspec.Struct, gc=False):
-    startedAt: str | None = None
-    finishedAt: str | None = None
-    exitCode: int = 0
-
-
-class _ContainerState(msgspec.Struct, gc=False):
-    running: _State | None = None
-    terminated: _State | None = None
-
-
-class _ContainerStatus(msgspec.Struct, gc=False):
-    restartCount: int = 0
-    state: _ContainerState | None = None
-    lastState: _ContainerState | None = None
-
-
-class _Condition(msgspec.Struct, gc=False):
-    type: str = ""
-    status: str = ""
-
-
-class _Source(msgspec.Struct, gc=False):
-    """Where a volume or a variable comes from; a Secret's volume calls its name secretName."""
-
-    name: str | None = None
-    secretName: str | None = None
-    claimName: str | None = None
-    optional: bool | None = None
-
-
-class _Projection(msgspec.Struct, gc=False):
-    configMap: _Source | None = None
-    secret: _Source | None = None
-
-
-class _Projected(msgspec.Struct, gc=False):
-    sources: tuple[_Projection, ...] | None = None
-
-
-class _Volume(msgspec.Struct, gc=False):
-    configMap: _Source | None = None
-    secret: _Source | None = None
-    persistentVolumeClaim: _Source | None = None
-    projected: _Projected | None = None
-
-
-class _EnvFrom(msgspec.Struct, gc=False):
-    configMapRef: _Source | None = None
-    secretRef: _Source | None = None
-
-
-class _ValueFrom(msgspec.Struct, gc=False):
-    configMapKeyRef: _Source | None = None
-    secretKeyRef: _Source | None = None
-
-
-class _Env(msgspec.Struct, gc=False):
-    valueFrom: _ValueFrom | None = None
-
-
-class _Container(msgspec.Struct, gc=False):
-    envFrom: tuple[_EnvFrom, ...] | None = None
-    env: tuple[_Env, ...] | None = None
-
-
-class _Spec(msgspec.Struct, gc=False):
-    nodeName: str | None = None
-    hostname: str | None = None
-    subdomain: str | None = None
-    schedulerName: str | None = None
-    serviceAccountName: str | None = None
-    priorityClassName: str | None = None
-    volumes: tuple[_Volume, ...] | None = None
-    containers: tuple[_Container, ...] | None = None
-    initContainers: tuple[_Container, ...] | None = None
-
-
-class _PodIP(msgspec.Struct, gc=False):
-    ip: str | None = None
-
-
-class _Status(msgspec.Struct, gc=False):
-    phase: str | None = None
-    reason: str | None = None
-    conditions: tuple[_Condition, ...] | None = None
-    containerStatuses: tuple[_ContainerStatus, ...] | None = None
-    podIP: str | None = None
-    podIPs: tuple[_PodIP, ...] | None = None
-
-
-class _Annotations(msgspec.Struct, gc=False):
-    attempt: str | None = msgspec.field(default=None, name="volcano.sh/job-version")
-    index: str | None = msgspec.field(default=None, name="batch.kubernetes.io/job-completion-index")
-
-
-class _Metadata(Metadata):
-    annotations: _Annotations | None = None
-
-
-class PodShape(Shape):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    spec: _Spec = msgspec.field(default_factory=_Spec)
-    status: _Status = msgspec.field(default_factory=_Status)
+from timeline.kinds import Kind, Mark, Phase, Reference, address, seconds
+from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
@@ -120,24 +13,25 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     hostname: str = ""
     subdomain: str = ""
     ready: bool = False
-    started: int = 0  # earliest start of a container that is or was running, microseconds; whole seconds, node clock
-    stopped: int = 0  # latest end of a container that has ended, microseconds; whole seconds, node clock
+    started: int = 0  # the earliest start of a container, in microseconds; whole seconds, the clock of the node
+    stopped: int = 0  # the latest end of a container that has ended, in microseconds; whole seconds, the node's clock
     restarts: int = 0
     failed: bool = False  # a container ended with an exit code other than 0
-    disrupted: bool = False  # evicted, preempted or taken off its node: it did not end by itself
+    disrupted: bool = False  # evicted, preempted or taken off its node: so it did not end by itself
     scheduled: str = ""  # the status of condition PodScheduled: True, False, or "" where there is none
     attempt: int = -1  # Volcano's volcano.sh/job-version
     index: int = -1  # of an Indexed Job
     scheduler: str = ""
-    addresses: tuple[str, ...] = ()  # status.podIPs; those of its node where it is on the host's network
-    needs: tuple[Reference, ...] = ()  # ConfigMaps, Secrets, claims, … without which it cannot run; none is optional
+    addresses: tuple[str, ...] = ()  # status.podIPs; those of its node if it uses the host network
+    needs: tuple[Reference, ...] = ()  # ConfigMaps, Secrets, claims and others without which it cannot run
 
     @property
     def terminal(self) -> bool:
         return self.phase in TERMINAL
 
     def failed_since(self, before: "PodFacts") -> bool:
-        """Whether a container failed or was restarted between two revisions, and not because the Pod was stopped."""
+        """Return whether a container failed or was restarted since another revision, and not because the Pod was
+        stopped."""
         if self.deleting or self.disrupted:
             return False
         return self.restarts > before.restarts or (self.failed and not before.failed)
@@ -169,7 +63,7 @@ def _facts(pod: PodShape) -> PodFacts:
         elif condition.status == "True":
             ready = ready or condition.type == "Ready"
             disrupted = disrupted or condition.type == "DisruptionTarget"
-    annotations = pod.metadata.annotations or _Annotations()
+    annotations = pod.metadata.annotations or PodAnnotations()
     return PodFacts(
         *pod.metadata.common,
         phase=status.phase or "",
@@ -191,14 +85,14 @@ def _facts(pod: PodShape) -> PodFacts:
     )
 
 
-def _addresses(status: _Status) -> tuple[str, ...]:
+def _addresses(status: PodStatus) -> tuple[str, ...]:
     if not status.podIP and not status.podIPs:
         return ()
-    told = (status.podIP, *(each.ip for each in status.podIPs or ()))
-    return tuple(dict.fromkeys(filter(None, map(address, told))))
+    every = (status.podIP, *(each.ip for each in status.podIPs or ()))
+    return tuple(dict.fromkeys(filter(None, map(address, every))))
 
 
-def _needs(spec: _Spec) -> tuple[Reference, ...]:
+def _needs(spec: PodSpec) -> tuple[Reference, ...]:
     found: list[Reference] = []
     for volume in spec.volumes or ():
         _add(found, "ConfigMap", volume.configMap)
@@ -222,7 +116,7 @@ def _needs(spec: _Spec) -> tuple[Reference, ...]:
     return _once(tuple(found)) if found else ()
 
 
-def _add(found: list[Reference], kind: str, source: _Source | None) -> None:
+def _add(found: list[Reference], kind: str, source: Source | None) -> None:
     if source and not source.optional and (name := source.name or source.secretName or source.claimName):
         found.append(_reference(kind, name))
 
@@ -236,7 +130,7 @@ def _reference(kind: str, name: str) -> Reference:
 
 @lru_cache(10_000)
 def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
-    """Each but once; and many Pods of one template share one tuple."""
+    """Return each reference once. All Pods of one template share the tuple, which saves memory."""
     return tuple(dict.fromkeys(references))
 
 

@@ -1,0 +1,122 @@
+"""This module divides the entries of one name into its incarnations, each a track in commit order. It is pure."""
+
+from msgspec.structs import replace
+
+from timeline.core.entries import Change, Clock, Entry, Facts, Owner
+from timeline.core.order import SECOND, CommitClock
+from timeline.history.lifelines import ANONYMOUS, Moment, Name, Track
+from timeline.kinds import kind_of
+
+Timed = tuple[int, Entry]  # an entry with its drawn time, in microseconds since 1970
+
+
+def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: str) -> list[Track]:
+    """Return the tracks of one name, in the order in which they began.
+
+    Each group holds the entries of one UID; entries without a UID are one group, which is cut into lives at creations
+    and deletions. `clock` draws the revisions, which are of the counter `space`.
+    """
+    lives: list[list[Timed]] = []
+    drawn = clock.drawn
+    for entries in groups:
+        timed = [
+            (drawn(entry.resource_version, entry.near, entry.staged, entry.undated), entry)
+            if entry.arrived
+            else (drawn(entry.resource_version, entry.received, entry.staged), entry)
+            for entry in entries
+        ]
+        if len(timed) > 1:
+            timed.sort(key=_position)
+        if entries[0].ref.uid:
+            lives.append(timed)
+            continue
+        for each in timed:
+            open_life = lives and not lives[-1][-1][1].ref.uid and lives[-1][-1][1].change is not Change.DELETED
+            if each[1].change is Change.CREATED or not open_life:
+                lives.append([each])
+            else:
+                lives[-1].append(each)
+    if len(lives) > 1:
+        lives.sort(key=lambda timed: (timed[0][0], timed[0][1].resource_version or 0, timed[0][1].ref.uid))
+    return _apart([_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)])
+
+
+def _position(timed: Timed) -> tuple[int, int, int, int, str, str]:
+    """Return the sort key of an entry among those of one group."""
+    drawn, entry = timed
+    return (
+        _end(entry) if entry.ref.uid else 0,
+        drawn,
+        entry.resource_version or 0,
+        entry.staged,
+        entry.identity,
+        entry.change,
+    )
+
+
+def _end(entry: Entry) -> int:
+    """Return -1 for the creation of a UID, 1 for its deletion and 0 for all else. A UID is created once and deleted
+    once, whatever the clocks say; only a watch may show an existing object as if it were new."""
+    if entry.change is Change.CREATED and entry.clock is Clock.AUDIT:
+        return -1
+    return int(entry.change is Change.DELETED)
+
+
+def _track(name: Name, number: int, timed: list[Timed], space: str, clock: CommitClock) -> Track:
+    moments: list[Moment] = []
+    facts: Facts | None = None
+    owner: Owner | None = None
+    latest = 0
+    for time, entry in timed:
+        if entry.facts is not None:
+            if facts != entry.facts:
+                facts = entry.facts
+        elif facts is None:
+            facts = kind_of(name.group, name.kind).facts_type()
+        if entry.sets:
+            facts = replace(facts, **dict(entry.sets))
+        owner = owner or entry.owner
+        if time > latest:
+            latest = time
+        before = clock.drawn(entry.resource_version, entry.received, entry.staged) - SECOND if entry.undated else 0
+        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space, before))
+    ref = timed[0][1].ref
+    if not ref.uid:  # made up and stable, so that each life has a key of its own
+        ref = replace(ref, uid=f"{ANONYMOUS}{number}")
+    return Track(ref, name, owner, moments)
+
+
+def _apart(tracks: list[Track]) -> list[Track]:
+    """Return the tracks of one name such that none begins before the one before it has ended.
+
+    A deletion whose time only its arrival at the watch shows is drawn no later than the beginning of the next track.
+    """
+    if len(tracks) < 2 or any(track.first.entry.resource_version is None for track in tracks):
+        return tracks
+    tracks = sorted(tracks, key=_revision)
+    for at in range(len(tracks) - 2, -1, -1):
+        tracks[at] = _ended_before(tracks[at], tracks[at + 1].first)
+    return sorted(tracks, key=lambda track: (track.first.time, _revision(track), track.ref.uid))
+
+
+def _revision(track: Track) -> int:
+    return track.first.entry.resource_version or 0
+
+
+def _ended_before(track: Track, begun: Moment) -> Track:
+    """Return a track whose deletion was observed, drawn no later than `begun`, the first moment of the next track, as
+    far as the clocks allow."""
+    last = track.last.entry.resource_version
+    if not track.ended or track.last.time <= begun.time or last is None or last >= begun.at[1]:
+        return track
+    latest = max(begun.time, begun.committed[1] or begun.time)
+    moments: list[Moment] = []
+    drawn = 0
+    for moment in track.moments:
+        if moment.entry.undated and moment.time > begun.time:
+            time = max(drawn, begun.time, moment.entry.received)
+            place = time, moment.at[1]
+            moment = replace(moment, time=time, at=place, latest=max(time, min(moment.time, latest)))
+        drawn = moment.time
+        moments.append(moment)
+    return Track(track.ref, track.name, track.owner, moments)

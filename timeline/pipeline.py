@@ -1,4 +1,6 @@
-"""The road of every entry, live or uploaded: order, tracks, judgement, store, push; one transaction."""
+"""This module takes entries in, whether live or uploaded: it orders, judges and stores them and notifies browsers, in
+one transaction.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -16,35 +18,35 @@ from timeline.storage.live import Live
 
 
 class Mixed(Exception):
-    """The entries cannot be of one cluster; `args` are two of them that show it."""
+    """The entries cannot come from one cluster; `args` are two of them that show it."""
 
 
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
-    """Take a recording in, with all that follows from it; the number of changes that were new.
+    """Store and judge the entries of a recording; return how many changes were new.
 
-    `world` is what is known of the source so far. Either everything is committed and told to the browsers, or nothing.
-    Raises Mixed; and store.Overtaken where another import has changed the source meanwhile.
+    `world` is what is known of the source so far. Either everything is committed and browsers are notified, or nothing.
+    Raises Mixed, and store.Overtaken if another import has changed the source meanwhile.
     """
     known, stored = source.entries, source.stored
     with transaction.atomic():
         chunks.write(source, world.learn(entries))
-        if mixed := world.two_clusters():
-            raise Mixed(*mixed)
+        if conflict := world.two_clusters():
+            raise Mixed(*conflict)
         store.hold(source, stored)
         _judge(source, world)
     return source.entries - known
 
 
 def judge_again(source: Source, world: World) -> None:
-    """Judge a recording again whose `world` was learned from what is stored of it. Either all of it is committed, or
-    nothing. Raises store.Overtaken where the source has changed since, or is gone."""
+    """Judge a stored recording again; its `world` must have learned all stored entries. Either everything is committed,
+    or nothing. Raises store.Overtaken if the source has changed since, or was deleted."""
     with transaction.atomic():
         store.hold_again(source)
         _judge(source, world)
 
 
 def _judge(source: Source, world: World) -> None:
-    """What follows from all that the world has learned, into the database."""
+    """Store the tracks, findings and gaps that follow from everything that the world has learned."""
     world.settle()
     source.judged = VERSION
     store.write_tracks(source, world)
@@ -55,19 +57,19 @@ def _judge(source: Source, world: World) -> None:
 
 
 class Committed(NamedTuple):
-    """What one commit of a live source did."""
+    """The result of one commit of a live source."""
 
-    entries: int  # changes that were new
-    sequence: int  # its number
+    entries: int  # how many changes were new
+    sequence: int  # the number of the commit, which browsers use as their cursor
 
 
 def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] = lambda: None) -> Committed:
-    """Take in what the streams of a live source told, with all that follows from it.
+    """Store and judge a batch of observations of a live source.
 
-    `renew` is called inside the transaction, and raises where somebody else holds the source now; then, as after any
-    other error (Mixed: it is another cluster now), nothing is committed, and `live` is void: it has learned what is not
-    stored. What depends on the mere passing of time is judged now and then, and when a batch is empty: send one when
-    the streams fall silent.
+    `renew` is called inside the transaction, and must raise if another worker holds the source now. After any error
+    (Mixed means that another cluster answers now) nothing is committed, and `live` must not be used any more, since it
+    has learned what is not stored. What depends on the mere passing of time is judged now and then, and with an empty
+    batch: send one when the watches fall silent.
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored
@@ -75,8 +77,8 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         renew()
         store.hold(source, stored)
         chunks.write(source, world.learn(batch))
-        if foreign := world.two_kube_systems():
-            raise Mixed(*foreign)
+        if conflict := world.two_kube_systems():
+            raise Mixed(*conflict)
         changed = world.settle()
         with live.pulse(batch) as ends:
             if not batch and ends is None and not live.owes:

@@ -1,7 +1,7 @@
-"""PostgreSQL: what an older version of the rules has judged is judged again, from the entries that are stored.
+"""This module judges sources again, from their stored entries, that an older version of the rules has judged.
 
-This is for the sources that no worker opens by itself: recordings, and what was observed of a cluster until that ended.
-A source that goes on is judged whenever a worker takes it over (`live.open_again`).
+It serves the sources that no worker opens by itself: recordings, and live sources that have ended. A live source that
+goes on is judged whenever a worker takes it over (`live.open_again`).
 """
 
 import gc
@@ -20,18 +20,18 @@ from timeline.models import Source
 from timeline.storage import chunks, live, store
 
 logger = logging.getLogger(__name__)
-_LOCK = 0x6A7564676564  # the number of the advisory lock that whoever judges again holds
+_LOCK = 0x6A7564676564  # the number of the PostgreSQL advisory lock under which a worker judges again
 
 
 def waiting() -> QuerySet[Source]:
-    """The sources that are still to be judged again; first those that were tried least."""
+    """Return the sources that wait to be judged again, those with the fewest attempts first."""
     given_up = Q(judging=VERSION, attempts__gte=ATTEMPTS)
     old = Source.objects.filter(ready=True, judged__lt=VERSION, current_of__isnull=True)
     return old.exclude(given_up).order_by("attempts", "pk")
 
 
 def judge_next() -> bool:
-    """Judge one of them again; False where there is none, or where another worker is at it."""
+    """Judge one waiting source again. Return False if none waits, or if another worker judges one right now."""
     with _alone() as alone:
         source = waiting().first() if alone else None
         if source is None:
@@ -52,9 +52,9 @@ def judge_next() -> bool:
 
 
 def _judge(source: Source) -> None:
-    gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
+    gc.disable()  # what is read forms no reference cycles, and the collector would walk through all of it repeatedly
     try:
-        if source.sequence:  # it was live; most of it may be forgotten
+        if source.sequence:  # it was live, and most of its entries may not be stored any more
             live.open_again(source)
             return
         world = World()
@@ -67,7 +67,8 @@ def _judge(source: Source) -> None:
 
 @contextmanager
 def _alone() -> Iterator[bool]:
-    """Whether nobody else judges again now: each needs as much memory as an import."""
+    """Hold the lock, if no other worker holds it; yield whether this worker does. Judging again needs as much memory as
+    an import, so there should be one at a time."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
         (alone,) = cursor.fetchone()

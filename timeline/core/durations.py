@@ -1,23 +1,24 @@
-"""Pure: how long something took, as exactly as it is known, and the words for it.
+"""This module says how long something took, as exactly as it is known, and puts that into words. It is pure.
 
-`dashboard/static/dashboard/js/state/durations.js` follows the same rules; both are held against `tests/lengths.json`.
+`dashboard/static/dashboard/js/state/durations.js` follows the same rules; both are tested against `tests/lengths.json`.
 """
 
 from typing import NamedTuple
 
 _MILLISECOND, _SECOND, _MINUTE, _HOUR = 1_000, 1_000_000, 60_000_000, 3_600_000_000
-_CLOSE = 5  # one part in so many of the longest may be uncertain where the middle is told
-_UNITS = ((_SECOND, "s", 100 * _MILLISECOND), (_MILLISECOND, "ms", _MILLISECOND), (1, "µs", 0))  # from which length on
+_CLOSE = 5  # the middle is given if at most one part in so many of the longest is uncertain
+# Size in µs, unit, and the least length in µs that is given in this unit.
+_UNITS = ((_SECOND, "s", 100 * _MILLISECOND), (_MILLISECOND, "ms", _MILLISECOND), (1, "µs", 0))
 
 
 class Length(NamedTuple):
-    """A length of time in microseconds: at least, and at most; `most` is None where nothing bounds it."""
+    """A length of time in microseconds: at least `least`, and at most `most`, which is None where nothing bounds it."""
 
     least: int
     most: int | None
 
     def __str__(self) -> str:
-        """In words: "53 ms" where it is known, "≈ 50 ms" where nearly, else "45–56 ms", "≤ 0.5 s", "at least 1.2 s"."""
+        """Return "53 ms" if it is known, "≈ 50 ms" if nearly, else "45–56 ms", "≤ 0.5 s" or "at least 1.2 s"."""
         least, most = self
         if most is None:
             return f"at least {_rounded(least)}" if least else "an unknown time"
@@ -29,55 +30,55 @@ class Length(NamedTuple):
 
     @property
     def close(self) -> bool:
-        """Whether it is known to a fifth of it."""
+        """Whether it is known up to a fifth of its greatest value."""
         return self.most is not None and self.most > 0 and (self.most - self.least) * _CLOSE <= self.most
 
     @property
     def arrow(self) -> str:
-        """Written on the arrow to what came that late."""
+        """The label of the arrow to what came so late."""
         return "late" if self == (0, None) else f"{self} late"
 
     @property
     def certain(self) -> str:
-        """The least and the most that it can be, rounded outwards to two digits."""
+        """The range of what it can be, rounded outwards to two digits."""
         least, most = self
         if most is None:
             return str(self)
         step = _step(most)
         low, high = least // step * step, max(1, -(-most // step)) * step
         if low == 0:
-            return f"≤ {_told(high)}"
+            return f"≤ {_exact(high)}"
         if low == high:
-            return _told(high)
+            return _exact(high)
         if high >= _MINUTE:
-            return f"{_told(low)} – {_told(high)}"
+            return f"{_exact(low)} – {_exact(high)}"
         size, unit = _unit(high)
         return f"{_digits(low, size)}–{_digits(high, size)} {unit}"
 
     def within(self, other: "Length") -> "Length":
-        """What covers both."""
+        """Return the shortest range that covers both."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
         return Length(min(self.least, other.least), most)
 
 
 def duration(microseconds: int) -> str:
-    """A length of time that is known, as a person says it: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
+    """Return a length that is known, in microseconds, in words: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
     if microseconds < _MILLISECOND:
         return f"{microseconds} µs"
     if microseconds < 999_500:
         return f"{round_half_up(microseconds, _MILLISECOND) // _MILLISECOND} ms"
     if microseconds < 59_950_000:
-        return _told(round_half_up(microseconds, _SECOND // 10))
-    return _told(round_half_up(microseconds, _SECOND))
+        return _exact(round_half_up(microseconds, _SECOND // 10))
+    return _exact(round_half_up(microseconds, _SECOND))
 
 
 def round_half_up(value: int, step: int) -> int:
-    """The nearest multiple, as JavaScript's Math.round finds it."""
+    """Return the nearest multiple of `step`; the greater one of two, as JavaScript's Math.round does."""
     return (2 * value + step) // (2 * step) * step
 
 
-def _told(microseconds: int) -> str:
-    """A rounded length with all of its digits; from an hour on without seconds."""
+def _exact(microseconds: int) -> str:
+    """Return a rounded length with all of its digits, and from an hour on without seconds."""
     if microseconds < _MINUTE:
         size, unit = _unit(microseconds)
         return f"{_digits(microseconds, size)} {unit}"
@@ -99,22 +100,22 @@ def _digits(microseconds: int, size: int) -> str:
 
 
 def _step(most: int) -> int:
-    """What a length is rounded to where two of its digits are told."""
+    """Return the unit to which a length is rounded so that two digits remain."""
     if most >= _MINUTE:
         return _MINUTE if most >= _HOUR else _SECOND
     return int(10 ** max(0, len(str(most)) - 2))
 
 
 def _rounded(least: int) -> str:
-    """Downwards, to two digits."""
-    return _told(least // _step(least) * _step(least))
+    """Return a length in words, rounded down to two digits."""
+    return _exact(least // _step(least) * _step(least))
 
 
 def _middle(least: int, most: int) -> str:
-    """With the digits that it deserves: the last one counts no less than the whole uncertainty."""
+    """Return the middle of a range in words, without digits that are smaller than the whole uncertainty."""
     middle, width = (least + most) // 2, most - least
     if middle >= _MINUTE - _SECOND // 2:
         step = next(step for step in (10 * _MINUTE, _MINUTE, 10 * _SECOND, 0) if step <= width)
-        return _told(round_half_up(middle, max(step, _MINUTE if middle >= _HOUR else _SECOND)))
+        return _exact(round_half_up(middle, max(step, _MINUTE if middle >= _HOUR else _SECOND)))
     step = max(10 ** (len(str(width)) - 1), 10 ** max(0, len(str(middle)) - 3))
-    return _told(round_half_up(middle, step))
+    return _exact(round_half_up(middle, step))

@@ -1,6 +1,7 @@
-"""Pure: one observed change of one object, and the words it is told in.
+"""This module defines what collectors observe: entries (changes of objects) and marks (what a watch says besides).
 
-Times are whole microseconds since 1970, UTC. Resource versions are Python integers: they may exceed 64 bits.
+It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
+64 bits.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -13,27 +14,28 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Since 1970; whole, without the rounding of a float."""
+    """Return the whole microseconds since 1970, without the rounding of a float. `moment` must have a time zone."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment(since_1970: int) -> datetime:
-    """The inverse of `microseconds`."""
+    """Return the UTC datetime of a time in microseconds since 1970: the inverse of `microseconds`."""
     return _EPOCH + timedelta(microseconds=since_1970)
 
 
 def revision(text: str | None) -> int | None:
-    """A revision that can be compared (KEP-5504): digits without a leading zero; None for any other text."""
+    """Return a resourceVersion as a number that can be compared (KEP-5504): digits without a leading zero. Return None
+    for any other text."""
     if not text or len(text) > _REVISION_DIGITS or text[0] == "0":
         return None
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-_REVISION_DIGITS = 39  # of 128 bits, the widest that Kubernetes speaks of
+_REVISION_DIGITS = 39  # as many as 128 bits need, the widest that the KEP names
 
 
 class ObjectRef(msgspec.Struct, frozen=True, gc=False):
-    """Which object, as the findings document names it. `group` is "" for core, `namespace` "" for cluster scope."""
+    """An object, as the findings document names it. `group` is "" for core, `namespace` is "" for cluster scope."""
 
     group: str
     version: str
@@ -44,43 +46,48 @@ class ObjectRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(StrEnum):
+    """What an observation says happened to an object."""
+
     CREATED = "created"
     MODIFIED = "modified"
     DELETED = "deleted"
-    OBSERVED = "observed"  # a list, or a watch that began: the state as the last change left it, whenever that was
+    OBSERVED = "observed"  # a list, or a watch that began, shows the state that the last change left, whenever that was
 
 
 class Clock(StrEnum):
-    """Who wrote an entry's times."""
+    """Where the times of an entry come from."""
 
-    AUDIT = "audit"  # the API server, microseconds, around the commit
-    OBJECT = "object"  # the API server into the object itself, whole seconds, before the commit; no upper bound
+    AUDIT = "audit"  # the audit log: the API server around the commit, in microseconds
+    OBJECT = "object"  # the object: the API server before the commit, in whole seconds, without an upper bound
 
 
 class Level(StrEnum):
-    """How much of the change was told, as the levels of an audit policy name it."""
+    """How much an observation shows of the change, by the levels of an audit policy."""
 
-    METADATA = "Metadata"  # that it happened
-    REQUEST = "Request"  # what was asked for
-    FULL = "RequestResponse"  # the object after it
+    METADATA = "Metadata"  # only that it happened
+    REQUEST = "Request"  # also the request
+    FULL = "RequestResponse"  # also the object after it
 
 
-FOREVER = 2**62  # the latest moment of a commit whose upper bound no clock tells; microseconds
+FOREVER = 2**62  # instead of the latest time of a commit where no clock gives an upper bound
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What every object tells by its metadata; a kind adds the fields that its rules and its drawing need."""
+    """The state that is kept of an object of any kind. Kinds add the fields that their rules and their drawing need.
 
-    created: int = 0  # creationTimestamp, microseconds; whole seconds, the API server's clock, before the commit
+    Times are microseconds, in whole seconds of the API server's clock; 0 is none.
+    """
+
+    created: int = 0  # creationTimestamp, which lies before the commit
     deleting: bool = False  # deletionTimestamp is set
-    asked: int = 0  # when the deletion was asked for, microseconds; whole seconds, the API server's clock
+    asked: int = 0  # when the deletion was requested: deletionTimestamp without the grace period
     finalizers: tuple[str, ...] = ()
     generation: int = 0
-    at_once: bool = False  # no grace is left to it; so `asked` may be when its deletion was asked for once more
+    at_once: bool = False  # the grace period is 0, so `asked` may be the time of a second request
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
-    """The controlling ownerReference (or the only one)."""
+    """The ownerReference of the controller, or the only ownerReference."""
 
     group: str
     version: str
@@ -90,22 +97,22 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where an entry stands in what was read: the file as the user knows it, and the line (1 is the first)."""
+    """The place of an entry in the input: the file, by the name that the user gave, and the line, from 1."""
 
     file: str
     line: int
 
 
-_WITHIN = 999_999  # µs of a second
+_WITHIN = 999_999  # µs: a whole-second time lies at most so far before the time that it stands for
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One observed change of one object.
 
     It was committed between `received` and `staged` (FOREVER where nothing bounds it). `resource_version` is the
-    revision of this very change, or None where the observation does not tell it (level Metadata, a Status answer, a
-    deletion that repeats the old revision). `replaces` is the revision whose place it surely took, where the writer
-    named it. `facts` is the whole state after the change; `sets` are single facts that a partial body told; both may
+    revision of this change, or None where the observation does not show it (level Metadata, a Status response, a
+    deletion that repeats the old revision). `replaces` is the revision that it surely replaced, where the writer named
+    it. `facts` is the whole state after the change, and `sets` holds single facts that a partial body shows; both may
     be missing.
     """
 
@@ -120,45 +127,45 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     owner: Owner | None = None
     replaces: int | None = None
     level: Level = Level.FULL
-    action: str = ""  # the subresource written: "status", "binding", …
+    action: str = ""  # the subresource that was written: "status", "binding", …
     actor: str = ""
     user_agent: str = ""
-    identity: str = ""  # the observation's own id (auditID)
+    identity: str = ""  # the id of the observation itself (auditID)
     place: Place | None = None
-    body: bytes = b""  # the redacted object as JSON, where bodies are kept
-    arrived: int = 0  # when a collector received it, by the API server's clock; 0 where nobody watched
+    body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
+    arrived: int = 0  # when a collector received it from a watch, by the API server's clock; else 0
 
     @property
     def dated(self) -> bool:
-        """Whether its time is near its commit. Of a later change, and of a deletion, an object that was watched tells
-        only times before it, unless its managedFields name who made the change."""
+        """Whether `received` is near the commit. A watched object carries only earlier times of a modification or a
+        deletion, unless its managedFields name who made it."""
         return self.clock is Clock.AUDIT or self.change is Change.CREATED or self.user_agent != ""
 
     @property
     def near(self) -> int:
-        """About when it was committed: `received`, more closely where a whole second is known and somebody watched."""
+        """About when it was committed: `received`, or its arrival at a collector if that is in the same second."""
         if self.arrived <= self.received or self.change is Change.OBSERVED or not self.dated:
             return self.received
         return min(self.arrived, self.received + _WITHIN)
 
     @property
     def undated(self) -> int:
-        """When it arrived, where nothing else tells when it was made; else 0."""
+        """When it arrived, if nothing else shows when it was committed; else 0."""
         return 0 if self.change is Change.OBSERVED or self.dated else self.arrived
 
 
 class MarkType(StrEnum):
-    """What a stream, the watch of one kind, tells besides changes."""
+    """What the watch of one kind says besides changes."""
 
-    LISTED = "listed"  # all that stood at a revision was told before this; from here on nothing is missing
-    BOOKMARK = "reached"  # everything up to a revision was told
+    LISTED = "listed"  # every object that existed at a revision came before this mark; from here on nothing is missing
+    BOOKMARK = "reached"  # every change up to a revision came before this mark
     GAP = "gap"  # nothing is known from (since, since_revision) until (time, revision)
-    TOGETHER = "together"  # its revisions and those of `other` were seen to be of one counter
-    APART = "apart"  # they were seen not to be
+    TOGETHER = "together"  # a comparison showed that its revisions and those of `other` are of one counter
+    APART = "apart"  # a comparison showed that they are not
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One thing that a stream told besides changes. Times are those of `Entry.arrived`."""
+    """One thing that the watch of a kind said besides changes. Times are of the clock of `Entry.arrived`."""
 
     group: str
     version: str
@@ -168,8 +175,8 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     revision: int | None = None
     since: int = 0
     since_revision: int | None = None
-    reason: str = ""  # of a gap, a sentence
-    other: str = ""  # the kind it was compared with, as `kinds.qualified` names it
+    reason: str = ""  # of a gap, as a sentence
+    other: str = ""  # the kind with which it was compared, as `kinds.qualified` names it
 
 
 Observation = Entry | Mark

@@ -1,4 +1,7 @@
-"""Pure: what makes two observations one change, and what the two tell together."""
+"""This module says when two observations are of one change, and merges them. It is pure.
+
+See docs/decisions/0008-one-change-seen-twice.md.
+"""
 
 from typing import Any
 
@@ -8,43 +11,49 @@ from timeline.core.entries import Change, Clock, Entry, Facts
 
 
 def identity(entry: Entry) -> object:
-    """What makes two observations of an object one change."""
+    """Return a value that two observations of one object share if they are of one change."""
     if entry.change is Change.DELETED and entry.ref.uid:
-        return Change.DELETED  # it happens once, and not every observation tells its revision
+        return Change.DELETED  # it happens once, and not every observation shows its revision
     if entry.resource_version is not None:
         return entry.resource_version
     return entry.identity or (entry.change, entry.received, entry.staged)
 
 
 def merged(one: Entry, other: Entry) -> Entry:
-    """Two observations of one change: the clock of the API server stands before whole seconds, the first before a later
-    write that repeats its revision and so wrote nothing; what it does not tell comes from the other."""
+    """Return one entry for two observations of one change. What the preferred one does not show comes from the other.
+
+    An audit log is preferred to an object's whole seconds, and the first observation to a later one: that repeats the
+    revision, and so wrote nothing.
+    """
     first, second = sorted((one, other), key=_precedence)
-    told: dict[str, Any] = {}
+    added: dict[str, Any] = {}
     if first.resource_version is None and second.resource_version is not None:
-        told["resource_version"] = second.resource_version
+        added["resource_version"] = second.resource_version
     if first.facts is None and second.facts is not None:
-        told["facts"] = second.facts
+        added["facts"] = second.facts
     if first.owner is None and second.owner is not None:
-        told["owner"] = second.owner
+        added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
-        told["replaces"] = second.replaces
+        added["replaces"] = second.replaces
     if first.change is Change.OBSERVED and second.change is not Change.OBSERVED:
-        told["change"] = second.change
-    return replace(first, **told) if told else first
+        added["change"] = second.change
+    return replace(first, **added) if added else first
 
 
 def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
+    """Return a sort key that puts the preferred observation of a change first, whatever the order of lines."""
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
     return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line, entry.arrived
 
 
 def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
-    """The entries of one UID, where some of an audit log tell a state and no revision beside others that tell both.
+    """Return the entries of one UID, with those of an audit log that show a state but no revision matched to those of
+    a watch or list that show both.
 
-    A log and a watch have no order then, and what they tell twice would seem to come and go. Those that tell the same
-    are one change. What remains of the log beside a watch, which tells each state, only says that there was a write;
-    until the watch ends (microseconds), it is one that the watch tells, or one that changed nothing.
+    Without revisions, log and watch have no common order, and a change that both show would seem to come and go.
+    Entries with the same state are therefore one change. A watch shows every state, so what remains of the log beside
+    a watch only says that there was a write; until the watch ends (`watched_until`, microseconds), such a write is one
+    that the watch shows, or one that changed nothing.
     """
     if watched_until and entries[0].ref.uid:
         entries = [entry for entry in entries if not (_bare(entry) and entry.received <= watched_until)] or entries
@@ -72,11 +81,12 @@ def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
 
 
 def _loose(entry: Entry) -> bool:
+    """Return whether an entry of an audit log shows a state but no revision."""
     gone = entry.change is Change.DELETED
     return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.facts is not None and not gone
 
 
 def _bare(entry: Entry) -> bool:
-    """Whether it only says that somebody wrote."""
-    told = entry.resource_version is not None or entry.facts is not None or entry.sets
-    return entry.clock is Clock.AUDIT and entry.change is Change.MODIFIED and not told
+    """Return whether an entry of an audit log only says that there was a write."""
+    shows_more = entry.resource_version is not None or entry.facts is not None or entry.sets
+    return entry.clock is Clock.AUDIT and entry.change is Change.MODIFIED and not shows_more

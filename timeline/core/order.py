@@ -1,8 +1,8 @@
-"""Pure: in which order changes were committed, and when.
+"""This module puts changes into commit order and finds the times at which to draw them. It is pure.
 
-Commit order is the order of resource versions. An audit log also brackets each commit: it lies between the moment the
-request was received and the moment its response was finished. The time to draw is the running maximum of the received
-times in revision order: it never leaves a bracket and never shows a later revision left of an earlier one.
+Commit order is the order of resource versions. An audit log also bounds the time of each commit: it lies between the
+time the request was received and the time its response was finished. The drawn time is the running maximum of the
+received times in revision order: it never leaves these bounds and never shows a later revision left of an earlier one.
 """
 
 from bisect import bisect_right
@@ -12,15 +12,16 @@ from typing import NamedTuple
 
 from timeline.core.entries import FOREVER
 
-At = tuple[int, int]  # a place in commit order: drawn time, microseconds, and revision
-SECOND = 1_000_000  # µs; times that objects carry are whole seconds
-_OUTLIERS = 100  # one in so many bounds between two clocks is left out: a stale answer gives a wrong one
+At = tuple[int, int]  # a place in commit order: drawn time (microseconds since 1970) and revision
+SECOND = 1_000_000  # µs; objects carry times of whole seconds
+_OUTLIERS = 100  # one in so many bounds between two clocks is ignored, since a stale response gives a wrong bound
 
 
 class Stamp(NamedTuple):
-    """What is known of a commit's place in time; microseconds since 1970, `staged` FOREVER where nothing bounds it.
+    """What is known of when a change was committed.
 
-    `space` names the counter that the revision is of; two revisions of one space order their commits.
+    Times are microseconds since 1970; `staged` is FOREVER where nothing bounds it. `space` names the counter of the
+    revision: two revisions of one space order their commits.
     """
 
     resource_version: int | None
@@ -30,28 +31,30 @@ class Stamp(NamedTuple):
 
 
 class CommitClock:
-    """From a revision to the time at which it is drawn, for one space of revisions.
+    """Gives the time at which a revision is drawn, for one space of revisions.
 
-    Which stamps are given, not their order, decides: permutation and repetition change nothing.
+    The order in which commits are given, and their repetition, change nothing.
     """
 
     def __init__(self, stamps: Iterable[tuple[int, int, int]] = ()) -> None:
-        """From (resource version, received, staged)."""
+        """Take in commits, each (resource version, received, staged)."""
         self._revisions: list[int] = []
         self._times: list[int] = []
         self._last = 0
         self.extend(stamps)
 
     def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
-        """Take in commits that all follow those known; False, and nothing taken, where one would change the past."""
-        # A no-op write repeats the revision later on: the first stamp of each counts. The latest revision stands first.
+        """Take in commits that all follow the known ones. Return False, and take in none, if one would change how known
+        commits are drawn."""
+        # A no-op write repeats the revision later, so the first stamp of each counts. The latest revision comes first.
         commits = list({stamp[0]: stamp for stamp in sorted(stamps, reverse=True)}.values())
         if not commits:
             return True
         highest = self._times[-1] if self._times else -1
         if commits[-1][0] <= self._last or min(staged for _, _, staged in commits) < highest:
             return False
-        # Received only after a later one had been answered, it was written before the log says: a stale answer.
+        # A request that was received only after a later revision had been answered did not write its revision: the
+        # response is stale.
         answered = accumulate((staged for _, _, staged in commits), min, initial=FOREVER)
         own = [commit for commit, soonest in zip(commits, answered, strict=False) if commit[1] <= soonest]
         for revision, received, _ in reversed(own):
@@ -64,12 +67,14 @@ class CommitClock:
 
     @property
     def last(self) -> int:
-        """The latest revision that it knows."""
+        """The latest revision that was taken in."""
         return self._last
 
     def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
-        """Take in one commit that nothing bounds above, wherever it lies; the revisions between which, both left out,
-        times may be drawn otherwise now. None where none may."""
+        """Take in one commit of which nothing bounds the time above, wherever it lies.
+
+        Return the two revisions between which, both excluded, drawn times may have moved; None if none has.
+        """
         revisions, times = self._revisions, self._times
         step = bisect_right(revisions, resource_version)
         before = revisions[step - 1] if step else 0
@@ -87,22 +92,25 @@ class CommitClock:
         return before, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """The revisions, in order, at which the drawn time goes on, each with that time."""
+        """Yield the revisions at which the drawn time increases, in order, each with that time."""
         return zip(self._revisions, self._times, strict=True)
 
     def thin(self, revisions: list[int]) -> None:
-        """Leave out the steps by which none of these revisions, in order, is drawn; the last one stays."""
+        """Forget the steps by which none of these sorted revisions is drawn. The last step stays."""
         needed = {len(self._revisions) - 1}
         for revision in revisions:
             step = bisect_right(self._revisions, revision)
-            needed |= {step - 1, step}  # one that came under somebody's eyes is drawn before the following one
+            needed |= {step - 1, step}  # a change without a time of its own is drawn before the step that follows
         kept = sorted(step for step in needed if 0 <= step < len(self._revisions))
         self._revisions = [self._revisions[step] for step in kept]
         self._times = [self._times[step] for step in kept]
 
     def drawn(self, resource_version: int | None, received: int, staged: int, arrived: int = 0) -> int:
-        """The time to draw; within [received, staged] always. A change that does not tell when it was made itself, and
-        that `arrived` under somebody's eyes, lies between those before and behind it."""
+        """Return the time at which to draw a change, which lies always within [received, staged].
+
+        `arrived` is when a watch showed a change that carries no time of its own, else 0. Such a change is drawn
+        between the changes before and after it.
+        """
         if resource_version is None:
             return received
         step = bisect_right(self._revisions, resource_version) - 1
@@ -113,17 +121,17 @@ class CommitClock:
         return received if time < received else time if time < staged else staged
 
     def time_of(self, resource_version: int) -> int:
-        """When about a revision was committed that was not seen itself; 0 before all that was."""
+        """Return about when a revision was committed that was not seen; 0 if it lies before all that were seen."""
         step = bisect_right(self._revisions, resource_version) - 1
         return self._times[step] if step >= 0 else 0
 
 
 def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
-    """How far the clock of each file is ahead of the middle one's, microseconds; files that agree are left out.
+    """Return by how many microseconds the clock of each file is ahead of the median clock, without files that agree.
 
-    From (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files, the
-    first was received before the second was answered: each such pair bounds the offset. Of two files the fullest one's
-    clock is taken for the middle.
+    `stamps` are (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files,
+    the first was received before the second was answered, so each such pair bounds the offset. If there are only two
+    files, the clock of the file with more writes counts as the median.
     """
     ordered = sorted(stamps)
     counts: dict[str, int] = {}
@@ -159,7 +167,7 @@ def _nearly_most(bounds: list[int]) -> int:
 
 
 def precedes(a: Stamp, b: Stamp) -> bool | None:
-    """Whether a was surely committed before b: True, False (b before a), or None where no clock tells."""
+    """Return whether a was committed before b: True, False (b was before a), or None if neither is sure."""
     if by_revision(a, b):
         assert a.resource_version is not None and b.resource_version is not None
         return a.resource_version < b.resource_version if a.resource_version != b.resource_version else None
@@ -171,15 +179,16 @@ def precedes(a: Stamp, b: Stamp) -> bool | None:
 
 
 def by_revision(a: Stamp, b: Stamp) -> bool:
-    """Whether the revisions of the two can be compared."""
+    """Return whether the revisions of both can be compared."""
     return a.resource_version is not None and b.resource_version is not None and a.space == b.space
 
 
 def delay_bounds(a: Stamp, b: Stamp) -> tuple[float, float]:
-    """Seconds between two commits, at least and at most."""
+    """Return the seconds between two commits, at least and at most."""
     return max(0, b.received - _latest(a)) / 1e6, max(0, _latest(b) - a.received) / 1e6
 
 
 def _latest(stamp: Stamp) -> int:
-    """A whole-second clock is read before the commit: within its second, as a rule."""
+    """Return the latest time of a commit, in microseconds. A whole second is read from the clock before the commit,
+    and as a rule within that second."""
     return stamp.staged if stamp.staged != FOREVER else stamp.received + SECOND

@@ -1,10 +1,10 @@
-"""Pure: this table says which names of fields, variables and options mark their value as a credential.
+"""This module says which names of fields, variables and options mark their value as a credential. It is pure.
 
-This is the one table of names. `collectors/redaction` masks by it, and what is remembered of custom resources leaves
-out values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and
-`db.password` are all "db password"), so that a look-alike such as `monkey`, `compass` or `author` is none. A name whose
-last word says that it only refers to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), holds
-none.
+It has the only table of such names: `collectors/redaction` masks by it, and the facts of custom resources leave out
+values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and `db.password`
+are all "db password"), so that look-alikes such as `monkey`, `compass` or `author` do not count. A name whose last word
+says that it only refers to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), does not mark a
+credential either.
 """
 
 import re
@@ -15,11 +15,11 @@ from itertools import pairwise
 
 
 class Grade(IntEnum):
-    """What a name says of its value."""
+    """What a name says about its value."""
 
-    PLAIN = 0
-    SCALAR = 1  # a text or number under it is a credential; a map under it is looked into as any other
-    WHOLE = 2  # everything under it is a credential, but for what refers to one
+    PLAIN = 0  # nothing
+    SCALAR = 1  # a text or number under it is a credential; a map or list under it is searched like any other
+    WHOLE = 2  # everything under it is a credential, except for references to one
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -74,7 +74,7 @@ _COUNTED = word_set("max min num number total count limit prompt completion inpu
 _DIGESTS = frozenset(["checksum", "hash", "sha", "sha256", "digest", "fingerprint"])
 _NO_PASS = frozenset(["bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"])
 _TAILS = word_set("key value val data string str text hash plain b64 base64 id")  # of a stem, written together
-_ONLY_REFER = frozenset(  # names that say otherwise than their words do
+_ONLY_REFER = frozenset(  # names that mean something else than their words
     {
         "auth-secret",
         "auth-tls-secret",
@@ -95,7 +95,7 @@ _LONGEST = 512  # characters of a name
 
 @lru_cache(20_000)
 def grade(name: str) -> Grade:
-    """What a name says of its value. Of a qualified name (`example.org/api-token`) the part after the `/` counts."""
+    """Return what a name says about its value. Of `example.org/api-token` the part after "/" counts."""
     name = name[-_LONGEST:]
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
@@ -113,7 +113,7 @@ def grade(name: str) -> Grade:
 
 
 def is_reference(name: str) -> bool:
-    """Whether a field, among those that hold a credential, only names or describes it."""
+    """Return whether a field, beside others that hold a credential, only names or describes it."""
     words = _words(name)
     return bool(words) and words[-1] in _REFERS and not grade(name)
 
@@ -164,7 +164,7 @@ def _is_stem(word: str) -> bool:
 
 
 def _has_key(words: list[str]) -> bool:
-    """Whether a key of a secret kind stands in a name; `publicKey` and `keyRef` are of none."""
+    """Return whether a name has a key of a secret kind in it, unlike `publicKey` and `keyRef`."""
     return any(
         (word == "key" and at > 0 and words[at - 1] in _KEYS) or (word[:-3] in _KEYS and word.endswith("key"))
         for at, word in enumerate(words)
@@ -172,7 +172,7 @@ def _has_key(words: list[str]) -> bool:
 
 
 def _tells_whose(words: list[str]) -> bool:
-    """`passwordsByUser` holds credentials and tells whose they are."""
+    """Return whether a name such as `passwordsByUser` says whose credentials its value holds."""
     return any(word in ("by", "for") and _is_stem(before) for before, word in pairwise(words))
 
 
@@ -185,5 +185,5 @@ def _refers(words: list[str], before: str) -> bool:
     if "checksum" in words or "fingerprint" in words or before in _DIGESTS:
         return True
     if _DIGESTS.intersection(words) and not any(word.startswith("pass") for word in words):
-        return True  # secretHash tells that a Secret changed; passwordHash can be guessed at
+        return True  # secretHash only shows that a Secret changed; a passwordHash can be guessed at
     return "token" in words and words[0] in _COUNTED

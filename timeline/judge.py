@@ -15,8 +15,8 @@ from timeline.history.lifelines import Key, Track
 from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
-from timeline.judging.coverage import plural
 from timeline.judging.findings import Finding, Status
+from timeline.judging.remedies import resource_of
 from timeline.judging.rulebook import Rule, load
 from timeline.kinds import qualified, registry
 
@@ -121,7 +121,7 @@ def settled(finding: Finding, world: World) -> Finding:
     for kind in _watched_kinds(rule, world):
         stream = world.streams[kind]
         if (stream.reached < revision) if stream.together else (stream.reached_at < arrived):
-            late.append(plural(kind[1]))
+            late.append(resource_of(kind[1]))
     if not late:
         return replace(finding, status=Status.CONFIRMED, status_reason="")
     what = " and ".join(sorted(late))

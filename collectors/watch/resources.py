@@ -14,7 +14,7 @@ import msgspec
 from collectors.watch.api import Api
 from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
-from timeline.judging.coverage import plural
+from timeline.judging.remedies import resource_of
 from timeline.kinds import described
 
 GroupKind = tuple[str, str]
@@ -130,7 +130,7 @@ def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple
 def usual() -> list[str]:
     """What is watched where nobody says otherwise, as kubectl takes it."""
     wanted = sorted((described() | _ALSO) - _NEVER.keys())
-    return [f"{plural(kind)}.{group}" if group else plural(kind) for group, kind in wanted]
+    return [f"{resource_of(kind)}.{group}" if group else resource_of(kind) for group, kind in wanted]
 
 
 def appeared(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:

@@ -151,7 +151,7 @@ def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], 
     terminal.line()
     terminal.line(terminal.paint("Rules", "title"))
     for each in judged:
-        terminal.line(f"{each.rule:<28}{each.told}")
+        terminal.line(f"{each.rule:<28}{each.words}")
         if each.remedy:
             terminal.wrapped(f"{plain(each.why)}.", "    ", colour="quiet")
     terminal.line()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dashboard.presentation.catalogue import Piece, words
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
-from timeline.judging.coverage import POLICY
+from timeline.judging.remedies import POLICY
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, ToldPayload
 

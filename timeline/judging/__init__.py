@@ -1,4 +1,10 @@
-"""What the rules share: findings and their severity, verdicts on absence, leader elections, advice, coverage.
+"""What several rules share: what a finding is, how sure an order is, and what the rules need to know about Kubernetes.
 
-Everything here is pure. One rule lives in one file of `timeline.rules`; `timeline.judge` runs all of them.
+- About rules: `rulebook` (what a rule is, its settings), `findings`, `verdicts` (how sure an order is), `advice`,
+  `coverage` and `remedies` (what a rule can judge in a source, and what to record for more).
+- About objects: `incarnations` (the objects of one name), `endings` (whether an object still existed), `failures`,
+  `children`, `references`, and modules about one kind: `leases`, `holders`, `elections`, `endpoints`, `readiness`,
+  `load_balancers`, `job_limits`, `job_tracking`, `volcano_claims`, `cleanup`.
+
+Everything here is pure. Each rule is one file of `timeline.rules`; `timeline.judge` runs all of them.
 """

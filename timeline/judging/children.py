@@ -1,12 +1,44 @@
 """Pure: children that an owner created, whether anything uses them, and how quickly they came."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 
 from timeline.history.lifelines import Track
 from timeline.history.world import World
+from timeline.judging.verdicts import between
+
+_NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "Endpoints"}
 
 # What generateName appends, and other words made up of letters and digits
 _RANDOM = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")
+
+
+def children_asked_for(owner: Track) -> int | None:
+    """Return the most children that the spec of an owner ever asked for; None if nobody knows what it asks for."""
+    asked = max(getattr(moment.facts, "asks", getattr(moment.facts, "replicas", -1)) for moment in owner.moments)
+    if asked < 0 or any(getattr(moment.facts, "many_names", False) for moment in owner.moments):
+        return None
+    return int(asked)
+
+
+def unnamed_children(owner: Track, world: World) -> Iterable[list[Track]]:
+    """Return the children that the owner never named, those of one kind together, in order of creation."""
+    named = {name for moment in owner.moments for name in getattr(moment.facts, "names", ())}
+    kinds: dict[tuple[str, str], list[Track]] = defaultdict(list)
+    for child in world.children(owner):
+        if child.created and child.ref.kind not in _NEVER_UNWANTED and child.ref.name not in named:
+            kinds[child.ref.group, child.ref.kind].append(child)
+    return kinds.values()
+
+
+def by_generation(owner: Track, children: Iterable[Track]) -> Iterable[list[Track]]:
+    """Return the children, those together that were created under one `metadata.generation` of their owner."""
+    generations: dict[int, list[Track]] = defaultdict(list)
+    for each in children:
+        if facts := owner.facts_at(each.first.time):
+            generations[facts.generation].append(each)
+    return generations.values()
 
 
 def is_used(child: Track, owner: Track, world: World) -> bool:
@@ -31,3 +63,15 @@ def named_at_random(names: list[str]) -> bool:
     """Return whether each name was made up. A name that says what its object is for is used only once."""
     parts = zip(*(name.split("-") for name in names), strict=False)
     return any(sum(_RANDOM.fullmatch(part) is not None for part in set(each)) >= 0.8 * len(names) for each in parts)
+
+
+def pace(children: list[Track]) -> str:
+    """Return words that say how quickly the children came; "" if that is not known."""
+    length = between(children[0].first, children[-1].first)
+    if len(children) < 2 or not length.most:
+        return ""
+    if not length.close:
+        return f" in {length}"
+    per_second = (len(children) - 1) / (length.least + length.most) * 2e6
+    often = f"{per_second:.2g} a second" if per_second >= 1 else f"{per_second * 60:.2g} a minute"
+    return f" in {length} ({often})"

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import ANONYMOUS
-from timeline.judging.coverage import plural
+from timeline.judging.remedies import resource_of
 from timeline.kinds import NOISE, kind_of
 from timeline.models import Source, Track
 
@@ -68,7 +68,7 @@ def candidates(sources: Sequence[Source], target: Target, namespace: str) -> lis
 def is_kind(group: str, kind: str, asked: str) -> bool:
     """Whether it is meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
     name, _, within = asked.lower().partition(".")
-    names = {kind.lower(), plural(kind), kind_of(group, kind).short}
+    names = {kind.lower(), resource_of(kind), kind_of(group, kind).short}
     names |= {short for short, long in _SHORT.items() if long == kind}
     return name in names and (not within or within == group)
 
@@ -76,7 +76,7 @@ def is_kind(group: str, kind: str, asked: str) -> bool:
 def is_resource(group: str, resource: str, asked: str) -> bool:
     """Return whether a link that names a kind or resource, such as `po` or `pods`, means this resource."""
     name, _, within = asked.lower().partition(".")
-    names = {name, plural(name), plural(_SHORT.get(name, name))}
+    names = {name, resource_of(name), resource_of(_SHORT.get(name, name))}
     return resource in names and (not within or within == group)
 
 

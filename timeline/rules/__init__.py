@@ -1,1 +1,1 @@
-"""The rules, one a file. They are loaded by `timeline.judge`."""
+"""The rules, one in each file. `timeline.judge` loads and runs them. No rule imports another one."""

@@ -38,27 +38,33 @@ claim, the order of its volumes, Volcano before 1.11.1), and see that the count 
 commands.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Track
 from timeline.history.world import World
-from timeline.judging.children import came_quickly, is_used, named_at_random, was_kept
+from timeline.judging.children import (
+    by_generation,
+    came_quickly,
+    children_asked_for,
+    is_used,
+    named_at_random,
+    pace,
+    unnamed_children,
+    was_kept,
+)
+from timeline.judging.cleanup import MOST, deletion_advice
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.verdicts import Verdict, between
+from timeline.judging.verdicts import Verdict
 from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_stands
 from timeline.kinds import qualified
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
 WITHIN = setting("runaway-creation", "within", 60, "s", "In how long a time so many of them come.")
 SETTLE = setting("runaway-creation", "settle", 5, "s", "How long a controller may take to name what it made.")
-AFFECTED = 100  # a finding lists at most so many children
 
 _VOLCANO = "Job.batch.volcano.sh"
-_NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "Endpoints"}
 _USED_BY_PODS = {"PersistentVolumeClaim", "ConfigMap", "Secret", "ServiceAccount"}
 _WORKLOADS = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
 
@@ -121,16 +127,11 @@ def _unexplained_claims(job: Track, world: World) -> Runaway | None:
 
 def _unwanted(owner: Track, world: World) -> Runaway | None:
     """Return the children that neither the spec nor the status of an owner names or asks for, and no Pod uses."""
-    asks = max(getattr(moment.facts, "asks", getattr(moment.facts, "replicas", -1)) for moment in owner.moments)
-    if asks < 0 or any(getattr(moment.facts, "many_names", False) for moment in owner.moments):
-        return None  # nobody knows what it asks for
-    named = {name for moment in owner.moments for name in getattr(moment.facts, "names", ())}
-    kinds: dict[tuple[str, str], list[Track]] = defaultdict(list)
-    for child in world.children(owner):
-        if child.created and child.ref.kind not in _NEVER_UNWANTED and child.ref.name not in named:
-            kinds[child.ref.group, child.ref.kind].append(child)
-    enough = max(COUNT.value, asks + 1)
-    found = [_runaway(owner, children, world) for children in kinds.values() if len(children) >= enough]
+    asked = children_asked_for(owner)
+    if asked is None:
+        return None
+    enough = max(COUNT.value, asked + 1)
+    found = [_runaway(owner, children, world) for children in unnamed_children(owner, world) if len(children) >= enough]
     runaways = [each for each in found if each and len(each.leaked) >= enough]
     return max(runaways, key=lambda each: (each.effect is Effect.OBSERVED, len(each.leaked)), default=None)
 
@@ -142,11 +143,7 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
     unused = [each for each in children if each.first.time <= latest and was_kept(each, owner, within)]
     if ref.kind in _USED_BY_PODS:
         unused = [each for each in unused if not is_used(each, owner, world)]
-    generations: dict[int, list[Track]] = defaultdict(list)
-    for each in unused:
-        if facts := owner.facts_at(each.first.time):
-            generations[facts.generation].append(each)
-    leaked = max((each for each in generations.values() if _enough(each)), key=len, default=None)
+    leaked = max((each for each in by_generation(owner, unused) if _enough(each)), key=len, default=None)
     if leaked is None:
         return None
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
@@ -188,57 +185,9 @@ def _finding(owner: Track, found: Runaway) -> Finding:
         rule="runaway-creation",
         subject=owner.ref,
         verdict=found.verdict,
-        summary=f"{owner.ref.kind} {owner.ref.name} made {count} {kind}{_pace(leaked)} that it neither names nor uses",
+        summary=f"{owner.ref.kind} {owner.ref.name} made {count} {kind}{pace(leaked)} that it neither names nor uses",
         occurrences=(once,),
-        advice=tuple(_advice(owner, [each.ref for each in leaked], standing)),
-        affects=tuple(each.ref for each in leaked[:AFFECTED]),
+        advice=tuple(deletion_advice(owner.ref, [each.ref for each in leaked], standing)),
+        affects=tuple(each.ref for each in leaked[:MOST]),
         count=count,
     )
-
-
-def _pace(leaked: list[Track]) -> str:
-    """Return words that say how quickly the children came."""
-    length = between(leaked[0].first, leaked[-1].first)
-    if len(leaked) < 2 or not length.most:
-        return ""
-    if not length.close:
-        return f" in {length}"
-    per_second = (len(leaked) - 1) / (length.least + length.most) * 2e6
-    often = f"{per_second:.2g} a second" if per_second >= 1 else f"{per_second * 60:.2g} a minute"
-    return f" in {length} ({often})"
-
-
-def _advice(owner: Track, leaked: list[ObjectRef], standing: list[ObjectRef]) -> Iterator[str]:
-    kubectl = f"kubectl -n {leaked[0].namespace}" if leaked[0].namespace else "kubectl"
-    resource, volcano = _resource(leaked[0]), owner.ref.group == "batch.volcano.sh"
-    whole = f"{kubectl} delete {_resource(owner.ref)} {owner.ref.name} --cascade=orphan"
-    suspend = f"`vcctl job suspend --namespace {owner.ref.namespace} --name {owner.ref.name}`, or " if volcano else ""
-    yield (
-        f"Stop: {suspend}`{whole} --dry-run=server`, then the same without `--dry-run=server`. "
-        "Without `--cascade=orphan` all that it owns goes with it, also what is in use."
-    )
-    if standing:
-        names = " ".join(ref.name for ref in standing[:AFFECTED])
-        one = standing[0]
-        yield (
-            f"Clean: `{kubectl} delete {resource} {names} --dry-run=server`, then the same without `--dry-run=server`. "
-            "Nothing seen here names or uses them. Delete each only while it has the UID that this finding gives: "
-            f"`{kubectl} get {resource} -o custom-columns=NAME:.metadata.name,UID:.metadata.uid`."
-        )
-        if one.kind == "PersistentVolumeClaim":
-            path = f"/api/v1/namespaces/{one.namespace}/persistentvolumeclaims/{one.name}?dryRun=All"
-            options = f'{{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{{"uid":"{one.uid}"}}}}'
-            yield f"Or let the API server compare the UID: `echo '{options}' | kubectl delete --raw '{path}' -f -`."
-    if volcano:
-        yield (
-            "Prevent: create every claim that a volume names before the job, list the volumes that name a claim before "
-            "those that make one, and upgrade Volcano to 1.11.1 or 1.12.0."
-        )
-    else:
-        yield "Prevent: find out from the controller's log why it starts anew; the proof names it as the actor."
-    yield f'Verify: the count stands still: `watch -n 10 "{kubectl} get {resource} -o name | wc -l"`.'
-
-
-def _resource(ref: ObjectRef) -> str:
-    """Return the name of a kind as kubectl takes it: job.batch.volcano.sh."""
-    return f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()

@@ -1,0 +1,45 @@
+"""Pure: advice on how to delete objects that a controller left behind, without deleting anything else."""
+
+from collections.abc import Iterator
+
+from timeline.core.entries import ObjectRef
+
+MOST = 100  # a finding names at most so many objects
+
+
+def deletion_advice(owner: ObjectRef, leaked: list[ObjectRef], standing: list[ObjectRef]) -> Iterator[str]:
+    """Yield the advice for an owner whose controller creates children without end: stop it, delete the children that it
+    left, and see that no more come. `standing` are those that still exist."""
+    kubectl = f"kubectl -n {leaked[0].namespace}" if leaked[0].namespace else "kubectl"
+    resource, volcano = _resource(leaked[0]), owner.group == "batch.volcano.sh"
+    whole = f"{kubectl} delete {_resource(owner)} {owner.name} --cascade=orphan"
+    suspend = f"`vcctl job suspend --namespace {owner.namespace} --name {owner.name}`, or " if volcano else ""
+    yield (
+        f"Stop: {suspend}`{whole} --dry-run=server`, then the same without `--dry-run=server`. "
+        "Without `--cascade=orphan` all that it owns goes with it, also what is in use."
+    )
+    if standing:
+        names = " ".join(ref.name for ref in standing[:MOST])
+        one = standing[0]
+        yield (
+            f"Clean: `{kubectl} delete {resource} {names} --dry-run=server`, then the same without `--dry-run=server`. "
+            "Nothing seen here names or uses them. Delete each only while it has the UID that this finding gives: "
+            f"`{kubectl} get {resource} -o custom-columns=NAME:.metadata.name,UID:.metadata.uid`."
+        )
+        if one.kind == "PersistentVolumeClaim":
+            path = f"/api/v1/namespaces/{one.namespace}/persistentvolumeclaims/{one.name}?dryRun=All"
+            options = f'{{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{{"uid":"{one.uid}"}}}}'
+            yield f"Or let the API server compare the UID: `echo '{options}' | kubectl delete --raw '{path}' -f -`."
+    if volcano:
+        yield (
+            "Prevent: create every claim that a volume names before the job, list the volumes that name a claim before "
+            "those that make one, and upgrade Volcano to 1.11.1 or 1.12.0."
+        )
+    else:
+        yield "Prevent: find out from the controller's log why it starts anew; the proof names it as the actor."
+    yield f'Verify: the count stands still: `watch -n 10 "{kubectl} get {resource} -o name | wc -l"`.'
+
+
+def _resource(ref: ObjectRef) -> str:
+    """Return the name of a kind as kubectl takes it: job.batch.volcano.sh."""
+    return f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()

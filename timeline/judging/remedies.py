@@ -1,0 +1,42 @@
+"""Pure: what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
+
+POLICY = "In the audit policy: "
+_GROUPS = {
+    "Job": "batch",
+    "Lease": "coordination.k8s.io",
+    "EndpointSlice": "discovery.k8s.io",
+    "Deployment": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "ReplicaSet": "apps",
+}
+
+
+def resource_of(kind: str) -> str:
+    """Return the resource of a kind, as Kubernetes itself forms it: "endpointslices" of "EndpointSlice"."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith(("s", "x", "ch")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
+
+
+def remedy(kind: str, watching: bool) -> str:
+    """Return what shows a kind that was not seen: a watch if `watching`, else a line of the audit policy."""
+    name, _, group = kind.partition(".")
+    advise = watch_command if watching else policy_line
+    return advise(group or _GROUPS.get(name, ""), resource_of(name))
+
+
+def policy_line(group: str, resource: str) -> str:
+    """Return the line of an audit policy that logs a resource with revisions and bodies."""
+    resources = f'{{group: "{group}", resources: ["{resource}", "{resource}/*"]}}'
+    verbs = "verbs: [create, update, patch, delete, deletecollection]"
+    return f"{POLICY}- {{level: RequestResponse, {verbs}, resources: [{resources}]}}"
+
+
+def watch_command(group: str, resource: str) -> str:
+    """Return the command that watches a resource."""
+    name = f"{resource}.{group}" if group else resource
+    return f"kubectl get {name} -A -w --output-watch-events --show-managed-fields -o json"

@@ -91,6 +91,7 @@ def main() -> None:
             page.goto(address.split("/sources/")[0])
             page.locator("input[type=file]").first.set_input_files(broken_recording(data_dir, Path(folder)))
             page.get_by_role("link", name="Open timeline").wait_for()
+            page.get_by_role("link", name="ring", exact=True).wait_for()
             take(page, "home", HOME_HEIGHT)
             chromium.close()
 

@@ -22,7 +22,7 @@ from bench.larger import repeated
 SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 _ROUNDS = 60  # of the sample: about 100 000 lines
 BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
-_ANALYZE = "import sys; from dashboard.cli import main; sys.exit(main())"
+_ANALYZE = "import sys; from dashboard.cli.__main__ import main; sys.exit(main())"
 
 
 class Run(NamedTuple):

@@ -83,8 +83,8 @@ def analyse(
         name = ", ".join(name for _, name in inputs)
         if not world.seen and skipped.told:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
-        if mixed := world.two_clusters():
-            raise NotARecording(two_clusters(*mixed))
+        if conflict := world.two_clusters():
+            raise NotARecording(two_clusters(*conflict))
         world.settle()
         findings = judge(world, world.tracks())
     finally:

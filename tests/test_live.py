@@ -14,7 +14,7 @@ from tests.stored import findings_of, told_tracks
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef
 from timeline.models import Cluster, Delta, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
-from timeline.pipeline import Mixed, follow
+from timeline.pipeline import TwoClusters, follow
 from timeline.storage import chunks, live, store
 from timeline.storage.exports import document
 
@@ -139,7 +139,7 @@ def test_another_cluster_at_the_same_address_is_noticed() -> None:
     system = ObjectRef("", "v1", "Namespace", "", "kube-system", "another")
     (some,) = [each for each in told if isinstance(each, Entry)][:1]
     known = Source.objects.get(pk=source.pk).stored
-    with pytest.raises(Mixed):
+    with pytest.raises(TwoClusters):
         follow(held, [replace(some, ref=replace(system, uid=uid), facts=None) for uid in ("one", "another")])
     assert Source.objects.get(pk=source.pk).stored == known
 

@@ -17,21 +17,21 @@ from timeline.storage import chunks, notify, store
 from timeline.storage.live import Live
 
 
-class Mixed(Exception):
-    """The entries cannot come from one cluster; `args` are two of them that show it."""
+class TwoClusters(Exception):
+    """The entries cannot come from one cluster; `args` are two entries that show it."""
 
 
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
     """Store and judge the entries of a recording; return how many changes were new.
 
     `world` is what is known of the source so far. Either everything is committed and browsers are notified, or nothing.
-    Raises Mixed, and store.Overtaken if another import has changed the source meanwhile.
+    Raises TwoClusters, and store.Overtaken if another import has changed the source meanwhile.
     """
     known, stored = source.entries, source.stored
     with transaction.atomic():
         chunks.write(source, world.learn(entries))
         if conflict := world.two_clusters():
-            raise Mixed(*conflict)
+            raise TwoClusters(*conflict)
         store.hold(source, stored)
         _judge(source, world)
     return source.entries - known
@@ -67,9 +67,9 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
     """Store and judge a batch of observations of a live source.
 
     `renew` is called inside the transaction, and must raise if another worker holds the source now. After any error
-    (Mixed means that another cluster answers now) nothing is committed, and `live` must not be used any more, since it
-    has learned what is not stored. What depends on the mere passing of time is judged now and then, and with an empty
-    batch: send one when the watches fall silent.
+    nothing is committed, and `live` must not be used any more, since it has learned what is not stored. TwoClusters
+    means that another cluster answers now. What depends on the mere passing of time is judged now and then, and with an
+    empty batch: send one when the watches fall silent.
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored
@@ -78,7 +78,7 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         store.hold(source, stored)
         chunks.write(source, world.learn(batch))
         if conflict := world.two_kube_systems():
-            raise Mixed(*conflict)
+            raise TwoClusters(*conflict)
         changed = world.settle()
         with live.pulse(batch) as ends:
             if not batch and ends is None and not live.owes:

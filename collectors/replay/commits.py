@@ -52,8 +52,8 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
             f"{called}: no objects are recorded, so there is nothing to serve. Record them: an audit log at level"
             " RequestResponse, kubectl get --watch --output-watch-events -o json, or a recording that Causeline wrote."
         )
-    if mixed := ledger.two_clusters():
-        raise NotARecording(two_clusters(*mixed))
+    if conflict := ledger.two_clusters():
+        raise NotARecording(two_clusters(*conflict))
     return _taped(ledger.settle().values(), bodies)
 
 

@@ -15,7 +15,7 @@ from collectors.formats import Limits, NotARecording, Reading, Skipped, named, r
 from timeline.core.entries import Observation
 from timeline.history.world import World
 from timeline.models import Source
-from timeline.pipeline import Mixed, ingest
+from timeline.pipeline import TwoClusters, ingest
 from timeline.storage import store
 
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
@@ -88,9 +88,9 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
         if isinstance(error.__cause__, DiskFull):
             raise NoRoom(_NO_ROOM.format("The disk of the database is full")) from error
         raise
-    except Mixed as mixed:
+    except TwoClusters as error:
         store.close_again(source)
-        raise NotARecording(two_clusters(*mixed.args)) from None
+        raise NotARecording(two_clusters(*error.args)) from None
     except BaseException:
         store.close_again(source)
         raise

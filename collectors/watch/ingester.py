@@ -57,8 +57,8 @@ class Ingester:
             self._committed = now
             try:
                 pipeline.follow(self._live, batch, renew=self._hold)
-            except pipeline.Mixed as mixed:
-                raise Ended("What is told now cannot be of the cluster that was watched before.") from mixed
+            except pipeline.TwoClusters as error:
+                raise Ended("What is told now cannot be of the cluster that was watched before.") from error
         for each in taken:
             if isinstance(each, Said):
                 self._tell(each)

@@ -1,4 +1,4 @@
-"""Custom resources: nothing is known of their fields but what any controller's reader would guess from their names."""
+"""This module reads custom resources of unknown kinds: only the names of their fields hint at what the fields mean."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from timeline.core.entries import Facts
 from timeline.core.secret_names import grade
 from timeline.kinds import Kind, Shape
 
-_NAMES = 200  # of other objects that are kept of one object; of one with more nothing is judged by names
-_LISTED = 10  # so many entries that are all maps again are things by name, and not the fields of one
-_no_count = re.compile(
+_NAMES = 200  # of an object with more names of other objects none is kept, and rules conclude nothing from names
+_LISTED = 10  # a map of at least so many maps is taken for a list of things by name
+_no_count = re.compile(  # fields whose numbers are not a number of children
     r"port|seconds?|minutes?|hours?|days?|timeout|period|interval|ttl|deadline|delay|uid$|gid|runas|fsgroup|priority"
     r"|weight|mode|threshold|generation|version|percent|utilization|cpu|memory|storage|bytes",
     re.IGNORECASE,
 )
 _wish = re.compile(r"desired|expected|wanted|target", re.IGNORECASE)
-_no_names = re.compile(  # fields whose values are a program's own, or a secret
+_no_names = re.compile(  # fields whose values belong to a program or may be secret
     r"env(s|[-_]?vars?|ironment(variables?)?)?$|^args$|^command$|data$|^annotations$",
     re.IGNORECASE,
 )
@@ -31,9 +31,11 @@ class CustomShape(Shape):
 
 
 class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    asks: int = -1  # the most children that its numbers and lists may ask for; -1 where no body of it was logged
-    names: tuple[str, ...] = ()  # all that may be names of other objects
-    many_names: bool = False  # more than are kept
+    """Of a custom resource."""
+
+    asks: int = -1  # the most children for which its numbers and lists may ask; -1 if no body of it was logged
+    names: tuple[str, ...] = ()  # every value that may be the name of another object
+    many_names: bool = False  # there are more than _NAMES
 
 
 def _facts(shape: CustomShape) -> CustomFacts:
@@ -52,7 +54,8 @@ def _decoded(raw: msgspec.Raw) -> Any:
 
 
 def _counts(value: Any, key: str = "") -> Iterator[int]:
-    """Every number that is not clearly of something else, the length of every list and of maps as good as lists."""
+    """Yield every number that may be a number of children: numbers that do not clearly mean something else, and the
+    lengths of lists and of maps that are like lists."""
     match value:
         case bool():
             return
@@ -70,7 +73,7 @@ def _counts(value: Any, key: str = "") -> Iterator[int]:
 
 
 def _wishes(value: Any) -> Iterator[int]:
-    """A status may say how many are wanted; how many there are explains nothing."""
+    """Yield the numbers in a status that say how many children are wanted; how many exist does not matter."""
     match value:
         case list():
             for each in value:
@@ -84,6 +87,7 @@ def _wishes(value: Any) -> Iterator[int]:
 
 
 def _names(value: Any) -> Iterator[str]:
+    """Yield every text that may be the name of an object, and is not in a field that may hold a secret."""
     match value:
         case str() if _name.fullmatch(value):
             yield value

@@ -1,3 +1,5 @@
+"""This module reads DaemonSets, which want as many Pods as their status says."""
+
 from timeline.kinds import deployment
 from timeline.kinds.deployment import WorkloadFacts, WorkloadShape, locks
 

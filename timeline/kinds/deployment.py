@@ -1,3 +1,5 @@
+"""This module reads Deployments, and finds the Lease on which the replicas of a workload elect their leader."""
+
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -10,7 +12,7 @@ from timeline.kinds import Kind, Reference, Shape
 
 
 class Lock(NamedTuple):
-    """The Lease that a workload's replicas elect their leader on, and the schedulers that the leader stands for."""
+    """The Lease on which the replicas of a workload elect their leader, and the scheduler names for which it acts."""
 
     namespace: str
     name: str
@@ -48,8 +50,8 @@ class WorkloadShape(Shape):
 class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     """Of a Deployment, StatefulSet or DaemonSet."""
 
-    replicas: int = -1  # how many Pods it wants; -1 where no body told it
-    locks: tuple[Lock, ...] = ()  # by the arguments of its containers
+    replicas: int = -1  # how many Pods it wants; -1 if no body of it was logged
+    locks: tuple[Lock, ...] = ()  # from the arguments of its containers
 
 
 def facts(workload: WorkloadShape) -> WorkloadFacts:
@@ -58,6 +60,7 @@ def facts(workload: WorkloadShape) -> WorkloadFacts:
 
 
 def locks(workload: WorkloadShape) -> tuple[Lock, ...]:
+    """Return the locks of the containers whose arguments show on which Lease they elect a leader."""
     pods = workload.spec.template and workload.spec.template.spec
     found = [_lock(each.image or "", each.command or (), each.args or ()) for each in (pods and pods.containers) or ()]
     return tuple(lock for lock in found if lock)
@@ -68,7 +71,7 @@ def references(workload: WorkloadFacts) -> Iterable[Reference]:
 
 
 class _Program(NamedTuple):
-    """What a program does where its arguments say nothing."""
+    """The defaults of a program, for what its arguments do not say."""
 
     lock: tuple[str, str] = ("", "")  # namespace, name
     scheduler: str = ""
@@ -84,31 +87,33 @@ _PROGRAMS = {
 _NAMESPACE = (
     "--lock-object-namespace",
     "--leader-elect-resource-namespace",
-)  # the deprecated one wins where both stand
+)  # the deprecated flag wins if both are given
 _NAME = ("--leader-elect-resource-name", "--lock-object-name")
 
 
 @lru_cache(1_000)
 def _lock(image: str, command: tuple[str, ...], args: tuple[str, ...]) -> Lock | None:
-    """The lock of one container; None where it elects no leader, or nothing tells on which Lease."""
-    words = [word for text in (*command, *args) for word in text.split()]  # also those of a shell's -c
+    """Return the lock of one container; None if it elects no leader, or if nothing shows on which Lease."""
+    words = [word for text in (*command, *args) for word in text.split()]  # also of `sh -c "…"`
     flags = _flags(words)
     program = next((found for word in (*words, image) if (found := _PROGRAMS.get(_base(word)))), _Program())
     if program is _PROGRAMS["vc-scheduler"] and _named_after_its_scheduler(image):
         return None
     if "--config" in flags and program is _PROGRAMS["kube-scheduler"]:
-        program = _Program()  # the file may set any other
+        program = _Program()  # the file may set another Lease
     namespace = _last(flags, _NAMESPACE) or program.lock[0]
     name = _last(flags, _NAME) or program.lock[1]
     schedulers = tuple(sorted(set(flags.get("--scheduler-name", [program.scheduler])) - {""}))
-    unknown = any("$(" in text for text in (namespace, name, *schedulers))  # a variable of the container
+    unknown = any(
+        "$(" in text for text in (namespace, name, *schedulers)
+    )  # a variable of the container, whose value is not known
     if flags.get("--leader-elect", [""])[-1].lower() in {"false", "0", "f"} or not namespace or not name or unknown:
         return None
     return Lock(namespace, name, schedulers)
 
 
 def _flags(words: list[str]) -> dict[str, list[str]]:
-    """The values of each flag, as `--flag=value` or `--flag value`; "" where it has none."""
+    """Return the values of each flag, from `--flag=value` or `--flag value`; "" for a flag without a value."""
     found: dict[str, list[str]] = {}
     for word, following in pairwise([*words, "--"]):
         if word.startswith("--"):
@@ -123,12 +128,12 @@ def _last(flags: dict[str, list[str]], names: tuple[str, ...]) -> str:
 
 
 def _base(word: str) -> str:
-    """vc-scheduler of /vc-scheduler and of registry:5000/volcanosh/vc-scheduler:v1.10.0."""
+    """Return vc-scheduler for both /vc-scheduler and registry:5000/volcanosh/vc-scheduler:v1.10.0."""
     return word.rpartition("/")[2].partition("@")[0].partition(":")[0]
 
 
 def _named_after_its_scheduler(image: str) -> bool:
-    """Whether it is Volcano up to 1.9, whose lock bears the scheduler's name."""
+    """Return whether an image is Volcano up to 1.9, whose lock has the name of the scheduler."""
     version = image.rpartition(":")[2].removeprefix("v").split(".")
     return version[0] == "1" and len(version) > 1 and version[1].isdecimal() and int(version[1]) < 10
 

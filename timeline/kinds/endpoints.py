@@ -1,3 +1,5 @@
+"""This module reads Endpoints."""
+
 from collections.abc import Iterable
 
 import msgspec
@@ -35,11 +37,13 @@ class EndpointsShape(Shape):
 
 
 class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of an Endpoints object: how many addresses are ready, and on which nodes."""
+
     managed_by: str = ""
-    lock: bool = False  # it holds no endpoints, but a leader election of old
+    lock: bool = False  # it is used for leader election, as before Leases existed, and not for endpoints
     ready: int = 0
     not_ready: int = 0
-    placement: int = 0
+    placement: int = 0  # see `endpointslice.placement`
 
 
 def _facts(endpoints: EndpointsShape) -> EndpointsFacts:

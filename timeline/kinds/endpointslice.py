@@ -1,3 +1,5 @@
+"""This module reads EndpointSlices."""
+
 from collections.abc import Iterable
 from zlib import crc32
 
@@ -31,22 +33,25 @@ class EndpointSliceShape(Shape):
 
 
 class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of an EndpointSlice: its Service, how many endpoints are ready, and on which nodes."""
+
     service: str = ""
     managed_by: str = ""
     endpoints: int = 0
     ready: int = 0
-    placement: int = 0  # a checksum of the nodes that its ready endpoints are on; 0 where none is on a node
+    placement: int = 0  # a checksum of the nodes of its ready endpoints; 0 if none is on a node
 
 
 def placement(nodes: Iterable[str | None]) -> int:
-    """Changes with the set of nodes. A slice of 1000 endpoints is written often: their names are not kept."""
+    """Return a checksum that changes with the set of nodes. A slice of 1000 endpoints is written often, so the names of
+    the nodes are not kept."""
     return crc32(" ".join(sorted({node for node in nodes if node})).encode())
 
 
 def _facts(endpoint_slice: EndpointSliceShape) -> EndpointSliceFacts:
     endpoints = endpoint_slice.endpoints or ()
     labels = endpoint_slice.metadata.labels or _Labels()
-    # the API's own words: an unknown readiness is to be taken as ready
+    # The API says that an unknown readiness is to be taken as ready.
     ready = [each for each in endpoints if each.conditions is None or each.conditions.ready is not False]
     return EndpointSliceFacts(
         *endpoint_slice.metadata.common,

@@ -1,3 +1,5 @@
+"""This module reads Events."""
+
 from collections.abc import Iterable
 
 import msgspec
@@ -6,7 +8,7 @@ from timeline.core.entries import Facts
 from timeline.kinds import Kind, Reference, Shape
 
 KEPT = frozenset({"LeaderElection", "PVCError", "FailedMount", "FailedScheduling", "Failed"})
-"""The reasons whose Events a rule reads. Of all others, a third of many a log, nothing but the metadata is kept."""
+"""The reasons of the Events that rules read. Of all other Events, often a third of a log, only the metadata is kept."""
 
 
 class _Involved(msgspec.Struct, gc=False):
@@ -21,7 +23,7 @@ class _Source(msgspec.Struct, gc=False):
 
 
 class EventShape(Shape):
-    """In the words of core/v1 and in those of events.k8s.io/v1; raw until the reason is known."""
+    """An Event with the field names of core/v1 and of events.k8s.io/v1. Fields stay raw until the reason is known."""
 
     reason: str | None = None
     involvedObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
@@ -35,9 +37,11 @@ class EventShape(Shape):
 
 
 class EventFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    reason: str = ""  # only where it is one of KEPT, and so the others
+    """Of an Event. Its own fields are empty unless the reason is one of KEPT."""
+
+    reason: str = ""
     message: str = ""
-    component: str = ""  # who says it
+    component: str = ""  # which component wrote the Event
     involved: Reference | None = None
 
 
@@ -62,6 +66,7 @@ def _facts(event: EventShape) -> EventFacts:
 
 
 def _either(core: msgspec.Raw, other: msgspec.Raw) -> bytes:
+    """Return the field that is set, as JSON."""
     return bytes(core) or bytes(other) or b"null"
 
 

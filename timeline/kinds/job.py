@@ -1,3 +1,5 @@
+"""This module reads the Jobs of Kubernetes."""
+
 from collections.abc import Iterable
 
 import msgspec
@@ -49,35 +51,38 @@ class JobShape(Shape):
 
 
 class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Job."""
+
     finished: str = ""  # Complete or Failed
-    closing: bool = False  # it is decided how it ends: the Pods that still run are ended, and not all are counted
+    closing: bool = False  # its result is decided: Pods that still run are ended, and not all are counted
     suspended: bool = False
-    suspend: bool = False  # it is to be suspended
-    parallelism: int = -1  # how many Pods may be active at a time; -1 where it was not told
-    completions: int = -1  # how many Pods have to succeed; -1 where any one will do
+    suspend: bool = False  # spec.suspend: it shall be suspended
+    parallelism: int = -1  # how many Pods may be active at a time; -1 if it is not known
+    completions: int = -1  # how many Pods have to succeed; -1 if any one success is enough
     indexed: bool = False
-    foreign: bool = False  # spec.managedBy: not Kubernetes' own controller, which alone counts as the rules say
-    lenient: bool = False  # its podFailurePolicy ignores failures, and Pods that failed so are never counted
+    foreign: bool = False  # spec.managedBy names a controller other than that of Kubernetes, which may count otherwise
+    lenient: bool = False  # its podFailurePolicy ignores some failures, and such Pods are never counted
     active: int = 0
     succeeded: int = 0
     failed: int = 0
-    uncounted_succeeded: tuple[str, ...] = ()  # UIDs of Pods that are listed, and not in the counter yet
+    uncounted_succeeded: tuple[str, ...] = ()  # UIDs of Pods that are listed but not in the counter yet
     uncounted_failed: tuple[str, ...] = ()
     completed_indexes: str = ""  # "0-2,5"
     failed_indexes: str = ""
 
     @property
     def uncounted(self) -> set[str]:
+        """The UIDs of the Pods that are listed but not in a counter yet."""
         return {*self.uncounted_succeeded, *self.uncounted_failed}
 
     @property
     def recorded(self) -> int:
-        """How many Pods it has listed so far, by UID: one more with each, and never fewer."""
+        """How many Pods it has listed so far, by UID. This number never decreases."""
         succeeded = 0 if self.indexed else self.succeeded + len(self.uncounted_succeeded)
         return succeeded + self.failed + len(self.uncounted_failed)
 
     def settled(self, index: int) -> bool:
-        """Whether a completion index has succeeded, or has failed for good."""
+        """Return whether a completion index has succeeded, or has finally failed."""
         ranges = ",".join(filter(None, (self.completed_indexes, self.failed_indexes)))
         for each in filter(None, ranges.split(",")):
             first, _, last = each.partition("-")

@@ -1,3 +1,5 @@
+"""This module reads Leases."""
+
 from collections.abc import Iterable
 
 import msgspec
@@ -19,13 +21,13 @@ class LeaseShape(Shape):
 
 
 class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Lease."""
+
     holder: str = ""
     duration: int = 0  # seconds
     transitions: int = 0
-    renewed: str = (
-        ""  # as the holder wrote it; it tells that a write renewed the Lease, never when: that clock is its own
-    )
-    steady: bool = False  # writes before it are left out, and it never went without one for longer than its duration
+    renewed: str = ""  # renewTime as text: it shows that a write renewed the Lease, not when, since clocks differ
+    steady: bool = False  # renewals before this one were left out; none came later than the duration after another
 
 
 def _facts(lease: LeaseShape) -> LeaseFacts:
@@ -35,7 +37,7 @@ def _facts(lease: LeaseShape) -> LeaseFacts:
         holder=spec.holderIdentity or "",
         duration=spec.leaseDurationSeconds or 0,
         transitions=spec.leaseTransitions or 0,
-        # a heartbeat of each node every ten seconds, which nothing asks for
+        # No rule asks for the heartbeats that each node sends every ten seconds.
         renewed="" if lease.metadata.namespace == "kube-node-lease" else spec.renewTime or "",
     )
 
@@ -53,7 +55,7 @@ def _marks(before: LeaseFacts, after: LeaseFacts) -> Iterable[Mark]:
 
 
 def _again(before: LeaseFacts, after: LeaseFacts, apart: int) -> LeaseFacts | None:
-    """Renewed in time by the same holder."""
+    """Return the facts to keep of a write that only renewed the Lease, in time and for the same holder; else None."""
     same = replace(before, renewed=after.renewed, steady=after.steady) == after
     renewed = before.renewed != after.renewed or not after.renewed
     in_time = after.steady or apart <= after.duration * 1_000_000

@@ -1,3 +1,5 @@
+"""This module reads PersistentVolumeClaims."""
+
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +19,7 @@ class PhasedShape(Shape):
 
 
 class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a kind whose status tells one word."""
+    """Of a kind of whose status only the phase matters."""
 
     phase: str = ""
 
@@ -38,7 +40,8 @@ def _phase(claim: PhasedFacts) -> Phase:
 
 
 def _spells(claim: Any) -> Iterable[tuple[str, At, At | None]]:
-    """claimed: from its first moment on, and for good, so that an owner's claims can be counted."""
+    """Yield the spell "claimed", from the first moment on and without end, so that the claims of an owner can be
+    counted."""
     yield "claimed", claim.first.at, None
 
 

@@ -1,3 +1,5 @@
+"""This module reads Pods."""
+
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -8,6 +10,8 @@ from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStat
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Pod."""
+
     phase: str = ""
     node: str = ""
     hostname: str = ""

@@ -1,3 +1,5 @@
+"""This module reads Volcano's PodGroups."""
+
 from timeline.kinds import Kind, Phase
 from timeline.kinds.persistent_volume_claim import PhasedFacts, PhasedShape, facts, marks
 

@@ -1,3 +1,5 @@
+"""This module reads Services."""
+
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -45,18 +47,20 @@ class ServiceShape(Shape):
 
 
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Service."""
+
     headless: bool = False
-    type: str = ""  # unknown where no body of it was logged
-    selects: bool = False  # it has a selector: Kubernetes itself writes its endpoints
-    local: bool = False  # externalTrafficPolicy Local: only nodes with an endpoint of their own announce it
-    balancer_class: str = ""  # spec.loadBalancerClass; "" is the cluster's default
-    ignored: bool = False  # its load balancer was told to leave it alone
+    type: str = ""  # "" if no body of it was logged
+    selects: bool = False  # it has a selector, so Kubernetes itself writes its endpoints
+    local: bool = False  # externalTrafficPolicy is Local: only nodes with an endpoint announce it
+    balancer_class: str = ""  # spec.loadBalancerClass; "" is the default of the cluster
+    ignored: bool = False  # an annotation tells kube-vip to ignore it
     addresses: tuple[str, ...] = ()  # status.loadBalancer.ingress: IPs or host names
     fixed: tuple[str, ...] = ()  # spec.clusterIPs and spec.externalIPs
 
     @property
     def names_pods(self) -> bool:
-        """Whether Pods may have names under it: it is headless, or nothing tells that it is not."""
+        """Whether Pods may have DNS names under it: it is headless, or is not known not to be."""
         return self.headless or not self.type
 
     @property
@@ -81,8 +85,8 @@ def _facts(service: ServiceShape) -> ServiceFacts:
 
 
 @lru_cache(10_000)
-def _fixed(told: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(address, told))))
+def _fixed(every: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(address, every))))
 
 
 def _addresses(service: ServiceFacts) -> Iterable[str]:

@@ -1,3 +1,5 @@
+"""This module reads Volcano's Jobs."""
+
 import re
 from collections.abc import Iterable
 
@@ -8,7 +10,7 @@ from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
 
 class _Claim(msgspec.Struct, gc=False):
-    """That there is one is all that matters."""
+    """A claim template; only whether there is one matters."""
 
 
 class _Volume(msgspec.Struct, gc=False):
@@ -37,12 +39,14 @@ class VolcanoJobShape(Shape):
 
 
 class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+    """Of a Volcano Job."""
+
     phase: str = ""
-    version: int = 0  # the attempt; its pods carry it as volcano.sh/job-version
+    version: int = 0  # the attempt; its Pods carry it as volcano.sh/job-version
     retries: int = 0
-    claims: tuple[str, ...] = ()  # that its volumes name, those whose names the controller wrote back among them
-    held: tuple[str, ...] = ()  # further claims that its status names
-    makes: int = 0  # volumes for which the controller makes a claim
+    claims: tuple[str, ...] = ()  # that its volumes name, including the names that the controller wrote back
+    held: tuple[str, ...] = ()  # other claims that its status names
+    makes: int = 0  # for how many volumes the controller makes a claim
 
     @property
     def terminal(self) -> bool:
@@ -53,7 +57,7 @@ _generated = re.compile(r"(.+)-pvc-[0-9a-z]{12}")
 
 
 def makes_claim(job: str, claim: str) -> bool:
-    """Whether the controller made up this name for a claim of this job."""
+    """Return whether a claim has a name as the controller generates it for this Job."""
     found = _generated.fullmatch(claim)
     return found is not None and found[1] == job
 

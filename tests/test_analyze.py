@@ -48,7 +48,7 @@ def rules_in(told: dict[str, Any]) -> set[str]:
     return {finding["rule"] for finding in told["findings"]}
 
 
-def test_findings_are_told_with_their_proof_and_fail_the_command() -> None:
+def test_findings_are_listed_with_their_proof_and_fail_the_command() -> None:
     status, output, errors = causeline("analyze", SAMPLE)
     assert (status, errors) == (1, "")
     assert "Service ring was away for ≈ 50 ms under 3 running Pods" in output

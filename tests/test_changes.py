@@ -95,7 +95,7 @@ def test_signing_in_failing_and_signing_out_are_told(settings: Settings, caplog:
     ]
 
 
-def test_the_start_up_token_is_told_without_being_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_start_up_token_is_listed_without_being_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.TOKEN_REQUIRED = True
     token = rights.token()
     client = Client(REMOTE_ADDR="192.0.2.7")
@@ -125,7 +125,7 @@ def test_a_form_that_cannot_be_read_is_told_too(caplog: pytest.LogCaptureFixture
     assert answer.status_code == line["status"] == 415
 
 
-def test_a_new_upload_is_told_with_its_number_and_name(caplog: pytest.LogCaptureFixture, client: Client) -> None:
+def test_a_new_upload_is_listed_with_its_number_and_name(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     body = json.dumps({"name": "incident\naction=forged", "files": [{"name": "audit.log", "size": 5}]})
     told = client.post("/api/uploads", body, content_type="application/json").json()
     (line,) = lines(caplog)

@@ -70,7 +70,7 @@ def test_what_was_imported_is_exported_as_analyze_tells_it(data_dir: Path, tmp_p
     assert len(packed.read_bytes()) < len(lines) / 5
 
 
-def test_what_cannot_be_used_is_told_with_the_reason(data_dir: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_listed_with_the_reason(data_dir: Path, tmp_path: Path) -> None:
     picture, broken = tmp_path / "picture.png", tmp_path / "broken.jsonl"
     picture.write_bytes(b"\x89PNG")
     broken.write_bytes(b"broken\n" + (ROOT / "tests/data/restart.jsonl").read_bytes())

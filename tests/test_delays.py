@@ -11,7 +11,7 @@ from tests.recordings import SAMPLE
 from timeline.judging.findings import Finding
 from timeline.layout.drawing import Drawing
 from timeline.layout.lanes import LaneRow
-from timeline.payloads import documents
+from timeline.payloads import documents, occurrences
 
 WATCH = Path(__file__).parent / "data/objects/watch"
 
@@ -45,7 +45,7 @@ def test_nothing_took_no_time() -> None:
 
 def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
     found = next(each for each in findings(WATCH) if each.rule == "service-gap")
-    drawn = documents.occurrence(found, found.occurrences[0], lambda ref: 1)
+    drawn = occurrences.occurrence(found, found.occurrences[0], lambda ref: 1)
     drawn["last"] = drawn["first"]
     row = LaneRow(1, 1, "1", 1, "", "Service", "vol-restart", "ring", "Services")
     drawing = Drawing([row], (0, 2**53), 2**53, 1)

@@ -6,7 +6,7 @@ import pytest
 
 from tests import stored
 from timeline import queries
-from timeline.models import Cluster, Occurrence, Source
+from timeline.models import Cluster, Finding, Occurrence, Source
 from timeline.payloads.findings import FindingOrder
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +23,21 @@ def found(source: Source, key: str, second: int, rank: int = 1) -> None:
         "words": "",
         "tracks": [],
     }
-    payload = {"key": key, "findings": [{"id": key}]}
-    Occurrence.objects.create(**told, key=key, rank=rank, first=time, last=time, payload=payload, drawn=[])
+    Occurrence.objects.create(**told, key=key, rank=rank, first=time, last=time, findings=[key])
+    subject = {"group": "", "version": "v1", "kind": "Pod", "namespace": "shop", "name": key, "uid": key}
+    severity = ("error", "warning", "info")[rank]
+    document = {
+        "id": key, "rule": "service-gap", "severity": severity, "verdict": "exact", "status": "confirmed",
+        "subject": subject, "summary": key, "proof": [], "advice": [],
+    }  # fmt: skip
+    occurrence = {
+        "group": key, "first": 0, "last": 0, "headline": "", "plural": "", "why": "", "effect": "none",
+        "effect_text": "", "proof": [],
+    }  # fmt: skip
+    Finding.objects.create(
+        source=source, identity=key, rule="service-gap", severity=severity, namespace="shop", subject=1, root=1,
+        tracks=[], first=time, last=time, document=document, occurrences=[occurrence],
+    )  # fmt: skip
 
 
 def keys(source: Source, cursor: str = "", order: FindingOrder | None = None) -> tuple[list[str], str | None]:

@@ -66,7 +66,7 @@ def ends_of(live: Followed) -> dict[int, int | None]:
     return found
 
 
-def test_a_commit_is_told_with_what_it_changed(live: Followed) -> None:
+def test_a_commit_is_listed_with_what_it_changed(live: Followed) -> None:
     async def scenario() -> None:
         page = await follow(live, live.source.sequence)
         sequence = await commit(live, ENTRIES[HALF:])

@@ -98,7 +98,7 @@ def test_what_is_no_kubeconfig_is_refused_without_quoting_it(content: bytes) -> 
     assert SECRET not in str(refused.value)
 
 
-def test_a_context_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_context_that_is_not_there_is_listed_with_those_that_are() -> None:
     with pytest.raises(Unusable, match=r"no context stage\. There are: broken, dev, prod"):
         Kubeconfig(config()).reduced("stage")
     with pytest.raises(Unusable, match="broken names a cluster that is not in it"):

@@ -1,5 +1,6 @@
 """A database of an older version is brought up to date, whatever is in it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -75,3 +76,25 @@ def test_clusters_that_kept_nothing_or_for_ever_keep_as_is_usual_or_as_long_as_c
     with psycopg.connect(empty_database) as connection:
         kept = connection.execute("SELECT name, keep_days, keep_bytes FROM timeline_cluster ORDER BY name").fetchall()
     assert kept == [("a", None, None), ("b", None, None), ("c", 36_500, 10**18), ("d", 30, 10**9)]
+
+
+def test_rows_of_the_list_of_findings_name_their_findings_in_order(empty_database: str) -> None:
+    """Rows of before held copies of their findings; what they showed is derived from the findings now."""
+    migrate(empty_database, "timeline", "0017")
+    payload = {"key": "k", "findings": [{"id": "second"}, {"id": "first"}, {"id": "second"}]}
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            'INSERT INTO timeline_source (id, name, ready, created, inputs, entries, stored, "table", redacted,'
+            " skipped, skips, told, histogram, census, own_counters, tide, ended, sequence, judged, judging,"
+            " attempts, mostly_skipped) VALUES (7, 'old', true, now(), '[]', 1, 0, 0, '{}', 0, '[]', '{}', '[]',"
+            " '[]', '[]', '{}', '', 0, 0, 0, 0, '{}')"
+        )
+        connection.execute(
+            "INSERT INTO timeline_occurrence (source_id, key, rank, rule, namespace, families, words, tracks, first,"
+            " last, payload, drawn) VALUES (7, 'k', 1, 'r', 'n', '{}', 'w', '{}', now(), now(), %s, '[]')",
+            [json.dumps(payload)],
+        )
+    migrate(empty_database)
+    with psycopg.connect(empty_database) as connection:
+        rows = connection.execute("SELECT key, words, findings FROM timeline_occurrence").fetchall()
+    assert rows == [("k", "w", ["second", "first"])]

@@ -36,6 +36,6 @@ def test_it_is_understood(text: str, moment: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "2026-13-45", "-5", "1.5.2", "1e99", "1e", "9" * 40, "0001-01-01T00:00Z"]
 )
-def test_what_is_no_moment_is_told_with_how_to_write_one(text: str) -> None:
+def test_what_is_no_moment_is_listed_with_how_to_write_one(text: str) -> None:
     with pytest.raises(ValueError, match="Write it as RFC 3339"):
         parsed(text)

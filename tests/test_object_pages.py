@@ -224,7 +224,7 @@ def test_what_is_not_there_is_a_problem_of_the_api(client: Client, sample: Sourc
     assert asked(client, sample, path, status=404)["title"].startswith("No such")
 
 
-def test_the_rules_are_told_with_their_thresholds(client: Client) -> None:
+def test_the_rules_are_listed_with_their_thresholds(client: Client) -> None:
     rules = client.get("/api/rules").json()
     gap = next(each for each in rules if each["rule"] == "service-gap")
     assert gap["settings"][0]["variable"] == "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"

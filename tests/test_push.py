@@ -180,7 +180,7 @@ def test_a_connection_that_was_cut_is_made_again_and_all_fetch_anew(caplog: pyte
     assert "listening to PostgreSQL failed, again in" in caplog.text
 
 
-def test_a_recording_that_changed_is_told_without_its_content() -> None:
+def test_a_recording_that_changed_is_listed_without_its_content() -> None:
     async def scenario() -> None:
         page = await opened()
         assert await page.news() == {"type": "refetch"}

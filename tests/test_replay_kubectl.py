@@ -117,7 +117,7 @@ def test_a_watch_follows_what_is_played(kubeconfig: Path) -> None:
     assert told[-1]["object"]["metadata"]["name"] == "ring-weak-0"
 
 
-def test_what_cannot_be_replayed_is_told_with_the_reason(tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_listed_with_the_reason(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("nothing of Kubernetes")
     process = started(str(file))

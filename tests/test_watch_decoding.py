@@ -155,7 +155,7 @@ def test_pages() -> None:
             page_of(body)
 
 
-def test_what_a_server_says_of_an_error_is_told_without_credentials() -> None:
+def test_what_a_server_says_of_an_error_is_listed_without_credentials() -> None:
     body = orjson.dumps({"code": 403, "message": "no: token=abcdefghijk"})
     error = refused(body, 403)
     assert isinstance(error, Forbidden)

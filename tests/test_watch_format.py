@@ -119,7 +119,7 @@ def test_a_watch_that_was_begun_anew_lists_again() -> None:
     assert created(*first, *again, ("MODIFIED", changed("b", 60, 6)), ("ADDED", made("d", 70))) == ["d"]
 
 
-def test_an_error_ends_the_watch_and_is_told_with_what_it_means() -> None:
+def test_an_error_ends_the_watch_and_is_listed_with_what_it_means() -> None:
     gone = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old: 5 (90)"}
     events = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20)), ("ERROR", gone), ("ADDED", made("c", 90))
     items = items_of(watch(*events))

@@ -280,7 +280,7 @@ class Finding(models.Model):
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
-    occurrences = models.JSONField()  # `documents.occurrence` of each
+    occurrences = models.JSONField()  # `payloads.occurrences.occurrence` of each
     withdrawn = models.BooleanField(default=False)  # what came later explained it; it is listed no more
 
     class Meta:
@@ -319,8 +319,7 @@ class Occurrence(models.Model):
     tracks = ArrayField(models.BigIntegerField())  # whose lanes show it
     first = models.DateTimeField()
     last = models.DateTimeField()
-    payload = models.JSONField()  # FindingGroupPayload
-    drawn = models.JSONField()  # [subject's track, `documents.occurrence`] for each whom it befell
+    findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "key"], name="occurrence_once")]

@@ -22,7 +22,7 @@ from timeline.judging.coverage import (
 from timeline.judging.findings import Finding, Occurrence, digest
 from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY
-from timeline.payloads import documents
+from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 
 _SKIPPED = 5  # reasons shown; JSON has them all
@@ -82,13 +82,13 @@ def _groups(
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
-        told = [documents.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
+        told = [occurrences.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
         for each, one in zip(found.occurrences, told, strict=True):
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
-        rows.append(documents.StoredFinding(0, 0, documents.finding(found), told))
-    for group, _ in documents.rows(rows):
+        rows.append(occurrences.StoredFinding(0, 0, documents.finding(found), told))
+    for group, _ in occurrences.rows(rows):
         alike_ones = members[group["key"]]
         intervals = {each.interval for each in alike_ones if each.interval}
         if len({each.length for each in alike_ones}) == 1 or not intervals:

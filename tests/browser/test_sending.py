@@ -191,7 +191,7 @@ def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Runn
     expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)
 
 
-def test_progress_is_told_without_a_websocket_too(browser: Browser, own: Running) -> None:
+def test_progress_is_listed_without_a_websocket_too(browser: Browser, own: Running) -> None:
     context = browser.new_context(base_url=own.address)
     come_in(context, own.address)
     context.route_web_socket("**/ws/**", lambda socket: socket.close())

@@ -182,7 +182,7 @@ class Drawing:
     def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:
         """Draw the holes, shades and arrows of findings.
 
-        Takes the track of each subject and its occurrences, as `documents.occurrence` gives them. A hole that several
+        Takes the track of each subject and its occurrences, as `occurrences.occurrence` gives them. A hole that several
         findings share is drawn once. The occurrence with the key `selected` is drawn even outside of the span.
         """
         seen = set()

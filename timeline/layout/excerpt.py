@@ -20,7 +20,7 @@ from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import gaps
 from timeline.layout.lanes import LaneRow, RootOwner, full
 from timeline.layout.places import Lane
-from timeline.payloads import documents
+from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 
@@ -78,7 +78,7 @@ class _Excerpt:
         drawing = self._drawing(lanes, span, chosen)
         stored = [self._finding(found) for found in self._findings]
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
-        findings = [row.payload for row in documents.rows(stored)]
+        findings = [row.payload for row in occurrences.rows(stored)]
         counts = Counter(str(self._rank(self._lanes[at])) for at in self._order)
         page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), len(findings))
@@ -90,13 +90,13 @@ class _Excerpt:
             ((full(*kind), gap.since, gap.time, gap.reason) for kind, stream in streams for gap in stream.gaps), 0
         )
 
-    def _finding(self, found: Finding) -> documents.StoredFinding:
+    def _finding(self, found: Finding) -> occurrences.StoredFinding:
         subject = self._subject(found)
-        return documents.StoredFinding(
+        return occurrences.StoredFinding(
             self._id(subject),
             self._arrangement.rank(subject),
             documents.finding(found),
-            [documents.occurrence(found, each, self._number_of) for each in found.occurrences],
+            [occurrences.occurrence(found, each, self._number_of) for each in found.occurrences],
         )
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:

@@ -1,26 +1,22 @@
 """Pure: findings as they leave Causeline: in the form of the findings document, and as rows of a list."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
 from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
-from timeline.judging.findings import Finding, Occurrence, Proof, digest
+from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
     DocumentPayload,
-    FindingGroupPayload,
     FindingPayload,
     ObjectPayload,
     ProofPayload,
     RulePayload,
     ToldPayload,
 )
-
-_SEVERITIES = ("error", "warning", "info")
 
 
 def timestamp(microseconds: int) -> str:
@@ -194,101 +190,3 @@ def assembled(
         },
         "findings": findings,
     }
-
-
-def occurrence(found: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
-    """What a timeline draws of an occurrence; `number` gives a track's. `group` is the same for all whom it befell
-    alike."""
-    proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
-    return {
-        "group": digest(found.rule, found.other, found.subject.namespace, f"{each.first} {each.last} {found.severity}"),
-        "first": each.first,
-        "last": each.last,
-        "headline": each.headline,
-        "plural": each.plural,
-        "why": each.why,
-        "effect": each.effect.value,
-        "effect_text": each.effect_text,
-        "arrow": each.arrow,
-        "hole": each.hole,
-        "bounds": [each.interval.least, each.interval.most] if each.interval else None,
-        "proof": proof,
-    }
-
-
-class Row(NamedTuple):
-    """One occurrence for all whom it befell alike: the row of the list, and what is drawn for each of them."""
-
-    payload: FindingGroupPayload
-    drawn: list[tuple[int, dict[str, Any]]]  # subject's track, occurrence
-
-
-class StoredFinding(NamedTuple):
-    """A finding as it is told: its subject's track and root, both numbered as `World.id_of` does."""
-
-    subject: int
-    root: int
-    document: FindingPayload
-    occurrences: list[dict[str, Any]]
-
-
-def rows(findings: Iterable[StoredFinding], page: str = "") -> list[Row]:
-    """Errors first, then in order of time. `page` is the address of a finding's page up to its id."""
-    members: dict[str, list[tuple[dict[str, Any], StoredFinding]]] = {}
-    for told in findings:
-        for each in told.occurrences:
-            members.setdefault(each["group"], []).append((each, told))
-    found = [_row(key, alike, page) for key, alike in members.items()]
-    return sorted(found, key=lambda row: (rank(row.payload["severity"]), row.payload["start"], row.payload["key"]))
-
-
-def rank(severity: str) -> int:
-    """0 for an error, 1 for a warning, 2 for an info."""
-    return _SEVERITIES.index(severity)
-
-
-def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> Row:
-    alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
-    each, told = alike[0]
-    document = told.document
-    several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
-    subjects = (
-        f"{len(alike)} {each['plural']}"
-        if len(alike) > 1
-        else f"{document['subject']['kind']} {document['subject']['name']}"
-    )
-    names = listed([member.document["subject"]["name"] for _, member in alike])
-    payload: FindingGroupPayload = {
-        "key": key,
-        "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
-        "severity": document["severity"],
-        "verdict": document["verdict"],
-        "status": document["status"],
-        "rule": document["rule"],
-        "namespace": document["subject"]["namespace"],
-        "effect": each["effect"],
-        "effect_text": each["effect_text"].replace("{names}", names),
-        "why": each["why"],
-        "proof": each["proof"],
-        "advice": document["advice"],
-        "start": each["first"],
-        "end": each["last"],
-        "focus": told.root,
-        "url": f"{page}{document['id']}/" if page else "",
-        "acknowledged": None,
-        "findings": [member.document for _, member in alike],
-    }
-    return Row(payload, [(member.subject, one) for one, member in alike])
-
-
-def listed(names: list[str]) -> str:
-    """ring-steady-0, -1, -2: what the names share is said once; more than six are counted."""
-    shared = ""
-    for letters in zip(*names, strict=False):
-        if len(set(letters)) > 1:
-            break
-        shared += letters[0]
-    shared = shared[: shared.rfind("-")] if "-" in shared else ""
-    shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(shown) + more

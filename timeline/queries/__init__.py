@@ -1,6 +1,6 @@
 """Reads for screens. Every answer is bounded, whatever the size of the source."""
 
-from timeline.queries.acknowledgements import acknowledge, told_with, withdraw
+from timeline.queries.acknowledgements import acknowledge, listed_with, withdraw
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
@@ -62,6 +62,7 @@ __all__ = [
     "landing_address",
     "life",
     "life_columns",
+    "listed_with",
     "lives",
     "look_up",
     "measure",
@@ -84,7 +85,6 @@ __all__ = [
     "source",
     "steps",
     "told_gaps",
-    "told_with",
     "track",
     "upload_payload",
     "window",

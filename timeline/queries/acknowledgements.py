@@ -14,11 +14,13 @@ def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, Ackno
     return {row.identity: _payload(row) for row in rows}
 
 
-def told_with(source_id: int, identity: str, keys: Collection[str]) -> dict[str, str]:
-    """The other findings in these rows of the list, with the names of their subjects."""
-    rows = Occurrence.objects.filter(source=source_id, key__in=keys)
-    told = {each["id"]: str(each["subject"]["name"]) for row in rows for each in row.payload["findings"]}
-    return {other: name for other, name in told.items() if other != identity}
+def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[str, str]:
+    """Return the other findings that share these rows of the list, with the names of their subjects."""
+    rows = Occurrence.objects.filter(source=source_id, key__in=keys).values_list("findings", flat=True)
+    others = list(dict.fromkeys(other for findings in rows for other in findings if other != identity))
+    stored = Finding.objects.filter(source=source_id, identity__in=others)
+    names = dict(stored.values_list("identity", "document__subject__name"))
+    return {other: names[other] for other in others if other in names}
 
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:

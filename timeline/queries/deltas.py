@@ -18,7 +18,7 @@ from timeline.layout.phases import spans_and_events
 from timeline.models import Delta, Occurrence, Source, unpacked
 from timeline.payloads.live import DeltaPayload, TailPayload
 from timeline.payloads.windows import Within
-from timeline.queries.findings import payloads
+from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
 
 ROWS = 24  # of a lifeline that are looked at, the last ones

@@ -9,9 +9,9 @@ from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.kinds import kind_of
 from timeline.models import Occurrence, Source
-from timeline.payloads.findings import FindingGroupPayload, FindingOrder, FindingsPayload
+from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.windows import FoundObjectPayload, SearchPayload
-from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.occurrences import payloads
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, like
 
@@ -53,17 +53,6 @@ def findings(
         "next": _cursor(rows[limit - 1], order) if more else None,
         "total": wanted.count() if cursor or more else len(rows),
     }
-
-
-def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
-    """Rows of the list; one is acknowledged where all of its findings are, and tells the latest."""
-    told: list[FindingGroupPayload] = [row.payload for row in rows]
-    known = acknowledged(source_id, {finding["id"] for group in told for finding in group["findings"]})
-    for group in told:
-        notes = [known.get(finding["id"]) for finding in group["findings"]]
-        if all(notes):
-            group["acknowledged"] = max(filter(None, notes), key=lambda note: note["at"])
-    return told
 
 
 _ORDERS: dict[FindingOrder, tuple[str, ...]] = {

@@ -10,7 +10,7 @@ from timeline.judging.findings import Severity
 from timeline.models import Occurrence, Source
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
-from timeline.queries.findings import payloads
+from timeline.queries.occurrences import payloads
 from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 
 _PLACES = 120  # of ticks over a histogram
@@ -85,7 +85,7 @@ def newest_findings(limit: int, sources: int) -> list[NewFinding]:
     with connection.cursor() as cursor:
         cursor.execute(query, {"sources": sources, "limit": limit})
         found = [row[0] for row in cursor]
-    rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("drawn", "source__histogram")
+    rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("source__histogram")
     ordered = list(rows.order_by("-first", "rank", "key"))
     told: dict[tuple[int, str], FindingGroupPayload] = {}
     for source_id in {row.source_id for row in ordered}:

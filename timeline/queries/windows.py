@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from django.db import connection
 from django.db.models import Q
 
@@ -12,6 +11,7 @@ from timeline.layout.drawing import Cell, Drawing
 from timeline.layout.lanes import LaneRow, RootOwner
 from timeline.models import Source, Track, unpacked
 from timeline.payloads.windows import WindowPayload
+from timeline.queries import occurrences
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
@@ -134,22 +134,16 @@ def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[C
 
 def _add_findings(source: Source, view: View, drawing: Drawing, span: tuple[int, int]) -> None:
     """Draw the findings that are proven on the lanes of the drawing, and the selected one."""
-    query = """
-        SELECT drawn FROM timeline_occurrence
-        WHERE source_id = %s AND (key = %s OR first <= %s AND last >= %s AND tracks && %s::bigint[])
-        ORDER BY rank, first, key LIMIT %s"""
-    values: list[Any] = [source.pk, view.finding, moment(span[1]), moment(span[0]), list(drawing.tracks), _OCCURRENCES]
+    found = occurrences.drawn(source.pk, span, drawing.tracks, view.finding, _OCCURRENCES)
+    named = {proof["track"] for _, each in found for proof in each["proof"]} | {subject for subject, _ in found}
+    hidden = [track for track in named - drawing.tracks if track]
     with connection.cursor() as cursor:
-        cursor.execute(query, values)
-        told = [(subject, each) for (drawn,) in cursor for subject, each in orjson.loads(drawn)]
-        named = {proof["track"] for _, each in told for proof in each["proof"]} | {subject for subject, _ in told}
-        hidden = [track for track in named - drawing.tracks if track]
         cursor.execute(
             "SELECT id, strip FROM timeline_track WHERE source_id = %s AND id = ANY(%s) AND strip <> 0",
             [source.pk, hidden],
         )
         drawing.fold(cursor)
-    drawing.add_findings(((subject, [each]) for subject, each in told), view.finding)
+    drawing.add_findings(((subject, [each]) for subject, each in found), view.finding)
 
 
 def _within(start: int, end: int) -> Q:

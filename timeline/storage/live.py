@@ -156,10 +156,10 @@ class Live:
         if not fresh and not lost:
             return [], []
         rows = [store.finding_row(self.source, self.world, each) for each in fresh.values()]
-        store.upsert(sql.Identifier("timeline_finding"), store.FINDING, ("source_id", "identity"), rows)
+        changed = store.upsert(sql.Identifier("timeline_finding"), store.FINDING, ("source_id", "identity"), rows)
         self._withdraw(lost.values())
         rules = {each.rule for each in (*fresh.values(), *lost.values())}
-        return store.write_occurrences(self.source, rules)
+        return store.write_occurrences(self.source, rules, set(changed))
 
     def _compare(self, found: dict[Key, list[Found]]) -> tuple[dict[str, Found], dict[str, Found]]:
         """What is new, or told otherwise than before; and what nobody tells any more."""

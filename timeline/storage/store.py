@@ -1,7 +1,7 @@
 """Writes to PostgreSQL: rows by COPY into a temporary table, then one statement that inserts or updates them."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from timeline.kinds import kind_of
 from timeline.layout import outline, places
 from timeline.layout.arrangement import Arrangement
 from timeline.models import Finding, Gap, Occurrence, Source, Strip
-from timeline.payloads import documents
+from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import ToldPayload
 from timeline.storage import chunks
 
@@ -35,7 +35,8 @@ FINDING = (
     "occurrences", "withdrawn",
 )  # fmt: skip
 _OCCURRENCE = (
-    "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last", "payload", "drawn",
+    "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
+    "findings",
 )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def finding_row(source: Source, world: World, found: Found) -> tuple[Any, ...]:
         moment(found.occurrences[0].first),
         moment(found.occurrences[-1].last),
         _json(documents.finding(found)),
-        _json([documents.occurrence(found, each, world.id_of) for each in found.occurrences]),
+        _json([occurrences.occurrence(found, each, world.id_of) for each in found.occurrences]),
         False,
     )
 
@@ -254,33 +255,41 @@ def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
     return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
 
 
-def write_occurrences(source: Source, rules: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
-    """The list of findings anew, as they are stored; of some rules or of all. The keys of its rows that changed, and of
-    those that are gone."""
+def write_occurrences(
+    source: Source, rules: Iterable[str] | None = None, changed: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Write the list of findings anew from the stored findings: of some rules, or of all.
+
+    Return the keys of its rows that changed, which are also those of the findings with a `changed` identity, and the
+    keys of those that are gone.
+    """
     of_rules = {} if rules is None else {"rule__in": list(rules)}
     findings = Finding.objects.filter(source=source, withdrawn=False, **of_rules)
     stored = findings.values_list("subject", "root", "document", "occurrences")
-    rows = documents.rows(itertools.starmap(documents.StoredFinding, stored), f"/sources/{source.pk}/findings/")
+    rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), f"/sources/{source.pk}/findings/")
     before = Occurrence.objects.filter(source=source, **of_rules)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
-    changed = upsert(
+    written = upsert(
         sql.Identifier("timeline_occurrence"),
         _OCCURRENCE,
         ("source_id", "key"),
         [occurrence_row(source, row) for row in rows],
     )
-    return changed, gone
+    told_otherwise = {
+        row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])
+    }
+    return sorted({*written, *told_otherwise}), gone
 
 
-def occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
+def occurrence_row(source: Source, row: occurrences.Row) -> tuple[Any, ...]:
     payload, drawn = row
     subjects = [found["subject"] for found in payload["findings"]]
     proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
     return (
         source.pk,
         payload["key"],
-        documents.rank(payload["severity"]),
+        occurrences.rank(payload["severity"]),
         payload["rule"],
         payload["namespace"],
         sorted({kind_of(subject["group"], subject["kind"]).family for subject in subjects}),
@@ -288,8 +297,7 @@ def occurrence_row(source: Source, row: documents.Row) -> tuple[Any, ...]:
         sorted(proofs | {subject for subject, _ in drawn}),
         moment(payload["start"]),
         moment(payload["end"]),
-        _json(payload),
-        _json(drawn),
+        list(dict.fromkeys(found["id"] for found in payload["findings"])),
     )
 
 

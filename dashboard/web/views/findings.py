@@ -13,7 +13,8 @@ from dashboard.web.views.objects import when
 from timeline import queries
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
-from timeline.payloads.documents import listed, timestamp
+from timeline.payloads.documents import timestamp
+from timeline.payloads.occurrences import listed
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -50,14 +51,14 @@ def _noted(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpR
             context = _context(request, source, finding)
             context |= {"note": note, "problem": f"The note has {len(note)} characters; {NOTE} are the most."}
             return render(request, "finding.html", context, status=400)
-        others = _told_with(source.id, queries.finding(source.id, identity)) if "others" in request.POST else ()
+        others = _listed_with(source.id, queries.finding(source.id, identity)) if "others" in request.POST else ()
         for each in (identity, *others):
             queries.acknowledge(source.id, each, person(request), note)
     return redirect(f"/sources/{source.id}/findings/{identity}/#noted")
 
 
-def _told_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str]:
-    return queries.told_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
+def _listed_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str]:
+    return queries.listed_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
 
 
 def person(request: "HttpRequest") -> str:
@@ -103,7 +104,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "more": max(0, len(times) - _TIMES),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
         "note": "",
-        "others": listed(sorted(_told_with(source.id, finding).values())),
+        "others": listed(sorted(_listed_with(source.id, finding).values())),
     }
 
 

@@ -1,0 +1,121 @@
+"""Occurrences of findings: as they are stored and drawn, and as rows of the list of findings.
+
+A finding is stored once, as its document and its occurrences (`StoredFinding`). What the list shows, and what a window
+draws, is derived from these when it is read. This module is pure.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+from timeline.core.entries import ObjectRef
+from timeline.judging.findings import Finding, Occurrence, digest
+from timeline.payloads.documents import proof_payload, proofs
+from timeline.payloads.findings import FindingGroupPayload, FindingPayload
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
+    """Return an occurrence as it is stored and drawn; `number` gives the number of an object's track.
+
+    `group` is the same for all subjects to which it happened alike. Times are microseconds since 1970, UTC.
+    """
+    proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
+    when = f"{each.first} {each.last} {finding.severity}"
+    return {
+        "group": digest(finding.rule, finding.other, finding.subject.namespace, when),
+        "first": each.first,
+        "last": each.last,
+        "headline": each.headline,
+        "plural": each.plural,
+        "why": each.why,
+        "effect": each.effect.value,
+        "effect_text": each.effect_text,
+        "arrow": each.arrow,
+        "hole": each.hole,
+        "bounds": [each.interval.least, each.interval.most] if each.interval else None,
+        "proof": proof,
+    }
+
+
+class StoredFinding(NamedTuple):
+    """A finding as it is stored. `subject` and `root` are numbers of tracks, as `World.id_of` gives them."""
+
+    subject: int
+    root: int  # the root owner of the subject
+    document: FindingPayload
+    occurrences: list[dict[str, Any]]  # `occurrence` of each
+
+
+class Row(NamedTuple):
+    """A row of the list of findings: one occurrence, for all subjects to which it happened alike."""
+
+    payload: FindingGroupPayload
+    drawn: list[tuple[int, dict[str, Any]]]  # the track of each subject, and its occurrence
+
+
+def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str] | None = None) -> list[Row]:
+    """Return the rows of these findings: errors first, then in order of time.
+
+    `page` is the address of a finding's page up to its id. With `keys`, only the rows with these keys are returned; all
+    findings of such a row have to be given.
+    """
+    members: dict[str, list[tuple[dict[str, Any], StoredFinding]]] = {}
+    for finding in findings:
+        for each in finding.occurrences:
+            if keys is None or each["group"] in keys:
+                members.setdefault(each["group"], []).append((each, finding))
+    found = [_row(key, alike, page) for key, alike in members.items()]
+    return sorted(found, key=lambda row: (rank(row.payload["severity"]), row.payload["start"], row.payload["key"]))
+
+
+def rank(severity: str) -> int:
+    """Return 0 for an error, 1 for a warning, 2 for an info."""
+    return _SEVERITIES.index(severity)
+
+
+def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> Row:
+    alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
+    each, first = alike[0]
+    document = first.document
+    several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
+    subjects = (
+        f"{len(alike)} {each['plural']}"
+        if len(alike) > 1
+        else f"{document['subject']['kind']} {document['subject']['name']}"
+    )
+    names = listed([member.document["subject"]["name"] for _, member in alike])
+    payload: FindingGroupPayload = {
+        "key": key,
+        "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
+        "severity": document["severity"],
+        "verdict": document["verdict"],
+        "status": document["status"],
+        "rule": document["rule"],
+        "namespace": document["subject"]["namespace"],
+        "effect": each["effect"],
+        "effect_text": each["effect_text"].replace("{names}", names),
+        "why": each["why"],
+        "proof": each["proof"],
+        "advice": document["advice"],
+        "start": each["first"],
+        "end": each["last"],
+        "focus": first.root,
+        "url": f"{page}{document['id']}/" if page else "",
+        "acknowledged": None,
+        "findings": [member.document for _, member in alike],
+    }
+    return Row(payload, [(member.subject, one) for one, member in alike])
+
+
+def listed(names: list[str]) -> str:
+    """Return names as a list in which a common prefix stands once: "ring-steady-0, -1, -2"; six names at most."""
+    shared = ""
+    for letters in zip(*names, strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared += letters[0]
+    shared = shared[: shared.rfind("-")] if "-" in shared else ""
+    shown = names[:1] + [name[len(shared) :] if shared else name for name in names[1:6]]
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(shown) + more

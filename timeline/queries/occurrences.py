@@ -1,0 +1,59 @@
+"""The rows of the list of findings, which are derived from the stored findings that they name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import connection
+
+from timeline.core.entries import moment
+from timeline.models import Finding, Occurrence
+from timeline.payloads import occurrences
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.queries.acknowledgements import acknowledged
+
+
+def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
+    """Return rows of the list. One is acknowledged where all of its findings are, and shows the latest note."""
+    groups = _groups(source_id, rows)
+    known = acknowledged(source_id, {finding["id"] for group in groups for finding in group["findings"]})
+    for group in groups:
+        notes = [known.get(finding["id"]) for finding in group["findings"]]
+        if all(notes):
+            group["acknowledged"] = max(filter(None, notes), key=lambda note: note["at"])
+    return groups
+
+
+def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
+    """Return the rows in the order in which they are given; one whose findings have just gone is left out."""
+    identities = {identity for row in rows for identity in row.findings}
+    stored = Finding.objects.filter(source=source_id, identity__in=identities)
+    findings = stored.values_list("subject", "root", "document", "occurrences")
+    page, keys = f"/sources/{source_id}/findings/", {row.key for row in rows}
+    derived = occurrences.rows((occurrences.StoredFinding(*each) for each in findings), page, keys)
+    by_key = {row.payload["key"]: row.payload for row in derived}
+    return [by_key[row.key] for row in rows if row.key in by_key]
+
+
+def drawn(
+    source_id: int, span: tuple[int, int], tracks: Iterable[int], selected: str, limit: int
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return the occurrences between two times (microseconds) that lanes of these tracks show, and the selected one.
+
+    Each comes with the track of its subject, as `Drawing.add_findings` takes them. The gravest come first; no more than
+    `limit` rows of the list are looked at.
+    """
+    query = """
+        SELECT key, findings FROM timeline_occurrence
+        WHERE source_id = %s AND (key = %s OR first <= %s AND last >= %s AND tracks && %s::bigint[])
+        ORDER BY rank, first, key LIMIT %s"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [source_id, selected, moment(span[1]), moment(span[0]), list(tracks), limit])
+        rows: list[tuple[str, list[str]]] = cursor.fetchall()
+    keys = {key for key, _ in rows}
+    found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+    stored = Finding.objects.filter(source=source_id, identity__in={each for _, members in rows for each in members})
+    for identity, subject, all_of_it in stored.values_list("identity", "subject", "occurrences"):
+        for each in all_of_it:
+            if each["group"] in keys:
+                found.setdefault((each["group"], identity), []).append((subject, each))
+    return [each for key, members in rows for identity in members for each in found.get((key, identity), ())]

@@ -18,7 +18,7 @@ from timeline.storage.live import Live
 
 
 class TwoClusters(Exception):
-    """The entries cannot come from one cluster; `args` are two entries that show it."""
+    """This is raised if the entries cannot come from one cluster; `args` are two entries that show it."""
 
 
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
@@ -57,7 +57,7 @@ def _judge(source: Source, world: World) -> None:
 
 
 class Committed(NamedTuple):
-    """The result of one commit of a live source."""
+    """This is the result of one commit of a live source."""
 
     entries: int  # how many changes were new
     sequence: int  # the number of the commit, which browsers use as their cursor

@@ -150,7 +150,7 @@ class _Telling:
         """A Status, or metadata alone."""
         answer = _answer.decode(self._event.responseObject)
         if answer.kind == "PartialObjectMetadata" and answer.metadata:
-            sets = tuple(answer.metadata.told.items())
+            sets = tuple(answer.metadata.stated.items())
             change, own = outcome(change, answer.metadata)
             return self._entry(kind, change, own, answer.metadata, sets=sets)
         details = _status.decode(self._event.responseObject).details if answer.kind == "Status" else None
@@ -182,7 +182,7 @@ class _Telling:
             facts = None if bare else kind.facts(shape)
             if _stays(kind, metadata, facts, options):
                 asked = instant(event.requestReceivedTimestamp) // 1_000_000 * 1_000_000
-                sets = (*metadata.told.items(), ("deleting", True), ("asked", asked))
+                sets = (*metadata.stated.items(), ("deleting", True), ("asked", asked))
                 entry = self._entry(kind, Change.MODIFIED, None, metadata, sets=sets)
             else:
                 body = redact_json(bytes(item), kind.kind) if self._bodies and facts else b""

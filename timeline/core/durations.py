@@ -12,7 +12,8 @@ _UNITS = ((_SECOND, "s", 100 * _MILLISECOND), (_MILLISECOND, "ms", _MILLISECOND)
 
 
 class Length(NamedTuple):
-    """A length of time in microseconds: at least `least`, and at most `most`, which is None where nothing bounds it."""
+    """This is a length of time in microseconds: at least `least`, and at most `most`, which is None if it is not
+    known."""
 
     least: int
     most: int | None
@@ -30,17 +31,17 @@ class Length(NamedTuple):
 
     @property
     def close(self) -> bool:
-        """Whether it is known up to a fifth of its greatest value."""
+        """Return whether it is known up to a fifth of its greatest value."""
         return self.most is not None and self.most > 0 and (self.most - self.least) * _CLOSE <= self.most
 
     @property
     def arrow(self) -> str:
-        """The label of the arrow to what came so late."""
+        """Return the label of the arrow to what came so late."""
         return "late" if self == (0, None) else f"{self} late"
 
     @property
     def certain(self) -> str:
-        """The range of what it can be, rounded outwards to two digits."""
+        """Return the range of what it can be, rounded outwards to two digits."""
         least, most = self
         if most is None:
             return str(self)

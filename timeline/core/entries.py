@@ -35,7 +35,7 @@ _REVISION_DIGITS = 39  # as many as 128 bits need, the widest that the KEP names
 
 
 class ObjectRef(msgspec.Struct, frozen=True, gc=False):
-    """An object, as the findings document names it. `group` is "" for core, `namespace` is "" for cluster scope."""
+    """This names an object as the findings document does. `group` is "" for core, `namespace` "" for cluster scope."""
 
     group: str
     version: str
@@ -46,7 +46,7 @@ class ObjectRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(StrEnum):
-    """What an observation says happened to an object."""
+    """An observation says that one of these happened to an object."""
 
     CREATED = "created"
     MODIFIED = "modified"
@@ -55,14 +55,14 @@ class Change(StrEnum):
 
 
 class Clock(StrEnum):
-    """Where the times of an entry come from."""
+    """The times of an entry come from one of these clocks."""
 
     AUDIT = "audit"  # the audit log: the API server around the commit, in microseconds
     OBJECT = "object"  # the object: the API server before the commit, in whole seconds, without an upper bound
 
 
 class Level(StrEnum):
-    """How much an observation shows of the change, by the levels of an audit policy."""
+    """An observation shows so much of a change. The names are the levels of an audit policy."""
 
     METADATA = "Metadata"  # only that it happened
     REQUEST = "Request"  # also the request
@@ -73,7 +73,7 @@ FOREVER = 2**62  # instead of the latest time of a commit where no clock gives a
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """The state that is kept of an object of any kind. Kinds add the fields that their rules and their drawing need.
+    """This is the state that is kept of an object of any kind. Kinds add the fields that rules and drawing need.
 
     Times are microseconds, in whole seconds of the API server's clock; 0 is none.
     """
@@ -87,7 +87,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
-    """The ownerReference of the controller, or the only ownerReference."""
+    """This is the ownerReference of the controller, or the only ownerReference."""
 
     group: str
     version: str
@@ -97,7 +97,7 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """The place of an entry in the input: the file, by the name that the user gave, and the line, from 1."""
+    """This is where an entry lies in the input: the file, by the name that the user gave, and the line, from 1."""
 
     file: str
     line: int
@@ -107,7 +107,7 @@ _WITHIN = 999_999  # µs: a whole-second time lies at most so far before the tim
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One observed change of one object.
+    """This is one observed change of one object.
 
     It was committed between `received` and `staged` (FOREVER where nothing bounds it). `resource_version` is the
     revision of this change, or None where the observation does not show it (level Metadata, a Status response, a
@@ -137,25 +137,26 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def dated(self) -> bool:
-        """Whether `received` is near the commit. A watched object carries only earlier times of a modification or a
-        deletion, unless its managedFields name who made it."""
+        """Return whether `received` is near the commit. A watched object carries only earlier times of a modification
+        or a deletion, unless its managedFields name who made it."""
         return self.clock is Clock.AUDIT or self.change is Change.CREATED or self.user_agent != ""
 
     @property
     def near(self) -> int:
-        """About when it was committed: `received`, or its arrival at a collector if that is in the same second."""
+        """Return about when it was committed: `received`, or its arrival at a collector if that is in the same
+        second."""
         if self.arrived <= self.received or self.change is Change.OBSERVED or not self.dated:
             return self.received
         return min(self.arrived, self.received + _WITHIN)
 
     @property
     def undated(self) -> int:
-        """When it arrived, if nothing else shows when it was committed; else 0."""
+        """Return when it arrived, if nothing else shows when it was committed; else 0."""
         return 0 if self.change is Change.OBSERVED or self.dated else self.arrived
 
 
 class MarkType(StrEnum):
-    """What the watch of one kind says besides changes."""
+    """The watch of a kind says these things besides changes."""
 
     LISTED = "listed"  # every object that existed at a revision came before this mark; from here on nothing is missing
     BOOKMARK = "reached"  # every change up to a revision came before this mark
@@ -165,7 +166,7 @@ class MarkType(StrEnum):
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One thing that the watch of a kind said besides changes. Times are of the clock of `Entry.arrived`."""
+    """This is what the watch of a kind said besides changes. Times are of the clock of `Entry.arrived`."""
 
     group: str
     version: str

@@ -18,7 +18,7 @@ _OUTLIERS = 100  # one in so many bounds between two clocks is ignored, since a 
 
 
 class Stamp(NamedTuple):
-    """What is known of when a change was committed.
+    """This is what is known of when a change was committed.
 
     Times are microseconds since 1970; `staged` is FOREVER where nothing bounds it. `space` names the counter of the
     revision: two revisions of one space order their commits.
@@ -31,7 +31,7 @@ class Stamp(NamedTuple):
 
 
 class CommitClock:
-    """Gives the time at which a revision is drawn, for one space of revisions.
+    """This class gives the time at which a revision is drawn, for one space of revisions.
 
     The order in which commits are given, and their repetition, change nothing.
     """
@@ -67,7 +67,7 @@ class CommitClock:
 
     @property
     def last(self) -> int:
-        """The latest revision that was taken in."""
+        """Return the latest revision that was taken in."""
         return self._last
 
     def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 
 class Grade(IntEnum):
-    """What a name says about its value."""
+    """A name says one of these things about its value."""
 
     PLAIN = 0  # nothing
     SCALAR = 1  # a text or number under it is a credential; a map or list under it is searched like any other
@@ -171,7 +171,7 @@ def _has_key(words: list[str]) -> bool:
     ) or ("key", "material") in pairwise(words)
 
 
-def _tells_whose(words: list[str]) -> bool:
+def _names_owners(words: list[str]) -> bool:
     """Return whether a name such as `passwordsByUser` says whose credentials its value holds."""
     return any(word in ("by", "for") and _is_stem(before) for before, word in pairwise(words))
 
@@ -181,7 +181,7 @@ def _refers(words: list[str], before: str) -> bool:
     if last == "key" and len(words) > 1 and words[-2] in _KEYS:
         return False  # secretKey, apiKey
     if last in _REFERS:
-        return not _tells_whose(words)
+        return not _names_owners(words)
     if "checksum" in words or "fingerprint" in words or before in _DIGESTS:
         return True
     if _DIGESTS.intersection(words) and not any(word.startswith("pass") for word in words):

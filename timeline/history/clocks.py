@@ -27,7 +27,7 @@ Entries = Mapping[GroupKind, Sequence[Entry]]
 
 
 class Clocks:
-    """The commit clocks of one source.
+    """This class has the commit clocks of one source.
 
     `seen` and `streams`, by kind, are those of the ledger, and are only read.
     """
@@ -55,7 +55,7 @@ class Clocks:
 
     @property
     def own_counters(self) -> list[GroupKind]:
-        """The kinds whose revisions are not of the counter that most kinds share."""
+        """Return the kinds whose revisions are not of the counter that most kinds share."""
         return sorted(kind for kind, space in self._spaces.items() if space)
 
     def corrected(self, entry: Entry) -> Entry:
@@ -178,8 +178,8 @@ class Clocks:
         """
         stream = self._streams[kind]
         clock = self.of(kind)
-        heard = stream.reached_at if clock.last <= stream.reached else stream.reached_at - _ON_ITS_WAY
-        return max(heard, clock.time_of(stream.reached))
+        complete = stream.reached_at if clock.last <= stream.reached else stream.reached_at - _ON_ITS_WAY
+        return max(complete, clock.time_of(stream.reached))
 
     # Forgetting, and snapshots
 

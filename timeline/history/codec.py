@@ -32,7 +32,7 @@ _Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
 
 class _Line(msgspec.Struct, omit_defaults=True, gc=False):
-    """An entry as it is written. The names are part of the format."""
+    """This is an entry as it is written. The names are part of the format."""
 
     ref: ObjectRef
     change: Change
@@ -55,7 +55,7 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class _Read(_Line, gc=False):
-    """An entry as it is read: what depends on the kind of the object is not decoded yet."""
+    """This is an entry as it is read: what depends on the kind of the object is not decoded yet."""
 
     facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     sets: dict[str, msgspec.Raw] = {}
@@ -63,7 +63,7 @@ class _Read(_Line, gc=False):
 
 
 class _MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """A mark as it is written and read. The names are part of the format."""
+    """This is a mark as it is written and read. The names are part of the format."""
 
     group: str
     version: str

@@ -27,7 +27,7 @@ _MARGIN = SECOND  # µs around the beginning of a log in which a missing write p
 
 
 class Loss(NamedTuple):
-    """A write that the source should show and does not."""
+    """This is a write that the source should show and does not."""
 
     kind: GroupKind
     earliest: int  # between these two times, microseconds since 1970
@@ -76,7 +76,7 @@ def _unseen(track: Track) -> Iterator[int]:
 
 
 class Completeness:
-    """Where rules may conclude from the absence of a write that there was none."""
+    """This class says where rules may conclude from the absence of a write that there was none."""
 
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
@@ -146,8 +146,8 @@ class Completeness:
 
     @cached_property
     def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-        """All writes that were seen, sorted: as (revision, received, staged) where they carry a revision, and else as
-        (received, staged)."""
+        """Return all writes that were seen, sorted: as (revision, received, staged) where they carry a revision, and
+        else as (received, staged)."""
         revised, bare = [], []
         for revision, received, staged in self._ledger.stamps():
             if revision is None:

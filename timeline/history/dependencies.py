@@ -17,7 +17,7 @@ WRITES: What = ("writes",)  # the set of all writes
 
 
 class Dependencies:
-    """For each subject, what its judgement looked at; and the subjects that a change has affected since."""
+    """This class keeps what the judgement of each subject looked at, and marks the subjects that a change affects."""
 
     def __init__(self) -> None:
         self._subject: Key | None = None  # the subject that is judged now

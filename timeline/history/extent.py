@@ -4,7 +4,7 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry
 
 
 class Extent:
-    """The time that a source covers, in microseconds since 1970; the same whatever the order of the observations."""
+    """This is the time that a source covers, in microseconds since 1970. The order of observations does not matter."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()  # the files of audit logs, each of which has a clock of its own

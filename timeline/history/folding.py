@@ -22,7 +22,7 @@ _WIDEST = 2**62  # writes with greater revisions are kept, because arrays of 64 
 
 
 class Stamps(NamedTuple):
-    """The revisions and times (microseconds) of the writes in one file, sorted by revision."""
+    """These are the revisions and times (microseconds) of the writes in one file, sorted by revision."""
 
     revisions: "array[int]"
     received: "array[int]"
@@ -30,7 +30,7 @@ class Stamps(NamedTuple):
 
 
 class Folded:
-    """The writes of one object that were left out. Each takes 24 bytes."""
+    """These are the writes of one object that were left out. Each takes 24 bytes."""
 
     def __init__(self) -> None:
         self._files: dict[str, Stamps] = {}

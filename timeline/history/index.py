@@ -12,7 +12,7 @@ from timeline.history.lifelines import Key, Name, Track, public_uid
 
 
 class Index:
-    """The tracks that were entered and not forgotten since, as they were when they were entered."""
+    """This class indexes the tracks that were entered and not forgotten since, as they were when they were entered."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Track] = {}

@@ -26,7 +26,7 @@ from timeline.history.streams import Stream
 
 
 class Ledger:
-    """The entries of one source, by object.
+    """This class keeps the entries of one source, by object.
 
     An entry that `keeps` refuses is counted as seen and not kept. A ledger with `keeps` is judged once, at the end, and
     leaves out writes that say nothing new also of recordings; a ledger without leaves them out of live sources only.
@@ -50,7 +50,7 @@ class Ledger:
 
     @property
     def live(self) -> bool:
-        """Whether everything comes from watches that go on."""
+        """Return whether everything comes from watches that go on."""
         return bool(self.streams) and not self.extent.files
 
     # Learning

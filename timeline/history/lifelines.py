@@ -18,7 +18,7 @@ ANONYMOUS = "life-"  # the beginning of the UID that is made up for a track whos
 
 
 class Name(NamedTuple):
-    """What stays the same when an object is deleted and created again. Each name is one lane of the timeline."""
+    """A name stays the same when an object is deleted and created again. Each name is one lane of the timeline."""
 
     group: str
     kind: str
@@ -45,7 +45,7 @@ def public_uid(ref: ObjectRef) -> str:
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
-    """One change in a lifeline, and the state of the object from then on.
+    """This is one change in a lifeline, and the state of the object from then on.
 
     Times are microseconds since 1970, UTC.
     """
@@ -68,7 +68,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def committed(self) -> tuple[int, int | None]:
-        """The earliest and the latest time at which it can have been committed; None where nothing bounds it."""
+        """Return the earliest and the latest time at which it can have been committed; None where nothing bounds it."""
         entry = self.entry
         if entry.clock is Clock.AUDIT:
             return entry.received, None if entry.staged == FOREVER else entry.staged
@@ -82,7 +82,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def within(self) -> tuple[int, int | None]:
-        """How far the commit can lie before and after the drawn time, in microseconds; None where nothing bounds it."""
+        """Return how far the commit can lie before and after the drawn time, in microseconds; None where nothing bounds
+        it."""
         earliest, latest = self.committed
         return self.time - earliest, None if latest is None else latest - self.time
 
@@ -92,7 +93,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def replaces(self) -> int | None:
-        """The resourceVersion that this write surely replaced, if the writer named it."""
+        """Return the resourceVersion that this write surely replaced, if the writer named it."""
         return self.entry.replaces
 
     @property
@@ -117,7 +118,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Track:
-    """One life of one object: one UID, or one life of a name where the observations carry no UID."""
+    """This is one life of one object: one UID, or one life of a name where the observations carry no UID."""
 
     __slots__ = (
         "_references", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
@@ -142,17 +143,17 @@ class Track:
 
     @property
     def family(self) -> str:
-        """The family of kinds that gives its colour and its filter. The heartbeats of nodes are noise."""
+        """Return the family of kinds that gives its colour and its filter. The heartbeats of nodes are noise."""
         return "Cluster" if self.ref.namespace == "kube-node-lease" else self.kind.family
 
     @property
     def until(self) -> int | None:
-        """The drawn time at which its bar ends; None while the object may exist."""
+        """Return the drawn time at which its bar ends; None while the object may exist."""
         return self.ended.time if self.ended else self.gone_by
 
     @property
     def asked_to_end(self) -> int | None:
-        """The drawn time from which its deletion may have been requested; None if nothing shows a request.
+        """Return the drawn time from which its deletion may have been requested; None if nothing shows a request.
 
         Where the request itself was not observed (a deletecollection names no objects), deletionTimestamp shows its
         time.

@@ -15,7 +15,7 @@ _LONGEST = 2_000  # changes of one object of a live source that are kept at a ti
 
 
 class ObjectEntries:
-    """The entries of one UID, or of one name where the observations carry no UID."""
+    """These are the entries of one UID, or of one name where the observations carry no UID."""
 
     __slots__ = ("entries", "folded", "name", "number", "room", "seen", "uid")
 

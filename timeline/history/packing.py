@@ -16,7 +16,7 @@ _LEVEL = 1  # higher levels take longer and gain nothing on lines that resemble 
 
 
 class Packer:
-    """Compresses by one dictionary, given by its number. It must be used by one thread only."""
+    """This class compresses by one dictionary, given by its number. Only one thread may use it."""
 
     def __init__(self, dictionary: int) -> None:
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(dictionary))

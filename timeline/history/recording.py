@@ -17,7 +17,7 @@ from timeline.history.world import World
 
 
 class RecordingWorld(World):
-    """A world whose answers are the same, and that records for each judgement which of them it asked for.
+    """This world gives the same answers, and records for each judgement which of them it asked for.
 
     `dependencies.begin` names the subject that is judged; outside of a judgement nothing is recorded.
     """
@@ -78,7 +78,9 @@ class RecordingWorld(World):
 
     def _observed(self) -> object:
         """Return how much of each kind was observed, as far as rules ask for it."""
-        return {kind: (set(each.levels), each.tells_status, each.streamed) for kind, each in self._ledger.seen.items()}
+        return {
+            kind: (set(each.levels), each.shows_statuses, each.streamed) for kind, each in self._ledger.seen.items()
+        }
 
     # The questions of `World`, recorded
 
@@ -115,7 +117,7 @@ class RecordingWorld(World):
         return super().is_duplicate(track)
 
     def _look_at_duplicates(self, name: Name) -> None:
-        """Which tracks of a name are duplicates depends on how far the watch goes."""
+        """Record what decides which tracks of a name are duplicates: how far the watch goes."""
         if self._tracks.is_mixed(name):
             self.dependencies.look(*LAST)
 

@@ -8,7 +8,8 @@ GroupKind = tuple[str, str]  # API group and kind
 
 
 class Seen:
-    """How much of one kind was observed; the same whatever the order of the observations. Times are microseconds."""
+    """This class counts how much of one kind was observed. The order of observations does not matter. Times are
+    microseconds."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -63,15 +64,16 @@ class Seen:
 
     @property
     def watched(self) -> bool:
-        """Whether only watches and lists show the states of objects, and audit logs at most that writes were made."""
+        """Return whether only watches and lists show the states of objects, and audit logs at most that writes were
+        made."""
         return (self.streamed or self.listed) and not self.levels.keys() - {Level.METADATA}
 
     @property
-    def tells_state(self) -> bool:
-        """Whether each change of an object is shown with the state after it."""
+    def shows_states(self) -> bool:
+        """Return whether each change of an object is shown with the state after it."""
         return self.streamed or self.levels.keys() == {Level.FULL}
 
     @property
-    def tells_status(self) -> bool:
-        """Whether writes of the status are shown, and all in full. Many audit policies leave them out."""
+    def shows_statuses(self) -> bool:
+        """Return whether writes of the status are shown, and all in full. Many audit policies leave them out."""
         return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})

@@ -16,7 +16,7 @@ VERSION = 1
 
 
 class ObjectSnapshot(NamedTuple):
-    """One object: its number, the number of its lane, and its entries without their bodies."""
+    """This is one object: its number, the number of its lane, and its entries without their bodies."""
 
     number: int
     lane: int
@@ -24,7 +24,7 @@ class ObjectSnapshot(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Everything that is known of a live source. Times are microseconds since 1970."""
+    """This is everything that is known of a live source. Times are microseconds since 1970."""
 
     first: int
     last: int

@@ -7,7 +7,7 @@ PASSES = 3  # how many comparisons must agree before the revisions of two kinds 
 
 
 class Stream:
-    """The state of the watch of one kind; the same whatever the order of its marks. Times are microseconds."""
+    """This is the state of the watch of one kind. The order of its marks does not matter. Times are microseconds."""
 
     def __init__(self) -> None:
         self.since = 0  # when it was listed for the first time; 0 if never
@@ -19,7 +19,8 @@ class Stream:
 
     @property
     def together(self) -> bool:
-        """Whether comparisons showed often enough that its revisions are of the counter that most kinds share."""
+        """Return whether comparisons showed often enough that its revisions are of the counter that most kinds
+        share."""
         return len(self._passes) >= PASSES and not self.apart
 
     def learn(self, mark: Mark) -> bool:

@@ -14,7 +14,7 @@ from timeline.history.seen import GroupKind, Seen
 
 
 class Replacement(NamedTuple):
-    """A track that is new, or that differs from the track of the same key that it replaces."""
+    """This is a track that is new, or that differs from the track of the same key that it replaces."""
 
     track: Track
     before: Track | None
@@ -22,7 +22,7 @@ class Replacement(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What one call of `Tracks.settle` changed."""
+    """This is what one call of `Tracks.settle` changed."""
 
     replaced: list[Replacement]
     removed: list[Track]  # tracks whose key does not exist any more
@@ -35,7 +35,7 @@ class Settlement(NamedTuple):
 
 
 class Tracks:
-    """The tracks of one source. `seen` says how much of each kind was observed."""
+    """This class keeps the tracks of one source. `seen` says how much of each kind was observed."""
 
     def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
         self.index = Index()

@@ -23,7 +23,7 @@ _SINCE_LISTED = -1  # as the start of a range: of one object, since the list tha
 
 
 class World:
-    """The tracks of one source and the questions that rules ask of them.
+    """This class has the tracks of one source, and answers the questions that rules ask about them.
 
     `keeps` says which entries deserve a track; the others are only counted. A World does not record who asks what: for
     a source that grows, `timeline.history.recording.RecordingWorld` does.
@@ -89,7 +89,7 @@ class World:
 
     @property
     def first(self) -> int:
-        """The time at which the source begins, in microseconds since 1970."""
+        """Return the time at which the source begins, in microseconds since 1970."""
         return self._ledger.extent.first
 
     def begins_at(self, first: int) -> None:
@@ -98,8 +98,8 @@ class World:
 
     @property
     def last(self) -> int:
-        """The time at which the source ends, in microseconds since 1970. While a rule judges a live source, this is the
-        time up to which the watches that the rule needs are complete."""
+        """Return the time at which the source ends, in microseconds since 1970. While a rule judges a live source, this
+        is the time up to which the watches that the rule needs are complete."""
         return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
     def watched_after(self, time: int, length: int) -> int:
@@ -109,17 +109,18 @@ class World:
 
     @property
     def remembered(self) -> int:
-        """The drawn time from which on every life is known; of those that ended before, some were forgotten."""
+        """Return the drawn time from which on every track is known. Tracks that ended before may have been
+        forgotten."""
         return self._ledger.remembered
 
     @property
     def live(self) -> bool:
-        """Whether everything comes from watches that go on."""
+        """Return whether everything comes from watches that go on."""
         return self._ledger.live
 
     @property
     def streams(self) -> Mapping[GroupKind, Stream]:
-        """The state of the watch of each kind."""
+        """Return the state of the watch of each kind."""
         return self._ledger.streams
 
     def reached(self, kinds: Iterable[GroupKind]) -> int:
@@ -135,12 +136,13 @@ class World:
 
     @property
     def seen(self) -> Mapping[GroupKind, Seen]:
-        """How much of each kind was observed."""
+        """Return how much of each kind was observed."""
         return self._ledger.seen
 
     @property
     def offsets(self) -> dict[str, int]:
-        """How far the clock of each file is ahead of the others, in microseconds. Its times are corrected by that."""
+        """Return how far the clock of each file is ahead of the others, in microseconds. Its times are corrected by
+        that."""
         return dict(sorted(self._ledger.clocks.offsets.items()))
 
     def commits(self) -> Iterator[tuple[int, int]]:
@@ -149,7 +151,7 @@ class World:
 
     @property
     def own_counters(self) -> list[GroupKind]:
-        """The kinds whose revisions come from other counters, so that they order no changes of other kinds."""
+        """Return the kinds whose revisions come from other counters, so that they order no changes of other kinds."""
         return self._ledger.clocks.own_counters
 
     def two_clusters(self) -> tuple[Entry, Entry] | None:
@@ -276,7 +278,7 @@ class World:
 
     @property
     def completeness(self) -> Completeness:
-        """Which writes are known to be missing, and what that means for each kind."""
+        """Return which writes are known to be missing, and what that means for each kind."""
         return self._all_losses
 
     @property

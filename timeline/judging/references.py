@@ -101,7 +101,7 @@ def logged_in_full(name: Name, start: int, end: int, world: World) -> bool:
 def progress_logged(user: Track, start: int, end: int, world: World) -> bool:
     """Return whether the source would show that an object went on between two drawn times."""
     seen = world.seen[user.ref.group, user.ref.kind]
-    shown = seen.tells_status if user.ref.kind == "Pod" else seen.tells_state
+    shown = seen.shows_statuses if user.ref.kind == "Pod" else seen.shows_states
     return shown and logged_in_full(user.name, start, end, world)
 
 

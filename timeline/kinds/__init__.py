@@ -65,7 +65,7 @@ class Metadata(msgspec.Struct, gc=False):
 
     @property
     def common(self) -> tuple[int, bool, int, tuple[str, ...], int, bool]:
-        """The facts of every kind, in the order of `Facts`. Raises ValueError if a field is not a valid time."""
+        """Return the facts of every kind, in the order of `Facts`. Raises ValueError if a field is not a valid time."""
         created = seconds(self.creationTimestamp) if self.creationTimestamp else 0
         if self.deletionTimestamp is None:
             return created, False, 0, self.finalizers or (), self.generation or 0, False
@@ -74,14 +74,15 @@ class Metadata(msgspec.Struct, gc=False):
         return created, True, asked, self.finalizers or (), self.generation or 0, not self.deletionGracePeriodSeconds
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The same facts by name, without those that are not set. Raises ValueError if a field is not a valid time."""
+    def stated(self) -> dict[str, Any]:
+        """Return the same facts by name, without those that are not set. Raises ValueError if a field is not a valid
+        time."""
         named = zip(Facts.__struct_fields__, self.common, strict=True)
         return {name: value for name, value in named if value}
 
 
 class Shape(msgspec.Struct, gc=False):
-    """The part of an object that is decoded.
+    """This is the part of an object that is decoded.
 
     Kinds extend it by the fields, labels and annotations that they need; everything else is skipped without cost.
     """
@@ -92,21 +93,21 @@ class Shape(msgspec.Struct, gc=False):
 
 
 class Phase(NamedTuple):
-    """One stretch of a bar."""
+    """This is one stretch of a bar."""
 
     text: str  # the label on the bar
     tone: str  # strong, pale, muted or ended: the shade of the family's colour
 
 
 class Mark(NamedTuple):
-    """A symbol on a bar, at a change."""
+    """This is a symbol on a bar, at a change."""
 
     mark: str  # which symbol: scheduled, started, ready, finished, deleting, finalizer, status, …
     text: str
 
 
 class Reference(NamedTuple):
-    """The name of another object in an object."""
+    """An object names another object by this."""
 
     group: str
     kind: str
@@ -148,7 +149,8 @@ def _addresses(facts: Any) -> Iterable[str]:
 
 
 class Kind(NamedTuple):
-    """How one kind is read, drawn and related to others. The functions take the Shape and Facts of the kind."""
+    """This says how one kind is read, drawn and related to others. The functions take the Shape and Facts of the
+    kind."""
 
     group: str  # "" for core
     kind: str

@@ -31,7 +31,8 @@ class _Condition(msgspec.Struct, gc=False):
 
 
 class Source(msgspec.Struct, gc=False):
-    """The object that a volume or a variable is read from; the field of its name depends on the kind of volume."""
+    """This names the object from which a volume or a variable is read; the field of its name depends on the kind of
+    volume."""
 
     name: str | None = None
     secretName: str | None = None

@@ -31,7 +31,7 @@ class CustomShape(Shape):
 
 
 class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a custom resource."""
+    """These facts are kept of a custom resource."""
 
     asks: int = -1  # the most children for which its numbers and lists may ask; -1 if no body of it was logged
     names: tuple[str, ...] = ()  # every value that may be the name of another object

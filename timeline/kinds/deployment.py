@@ -12,7 +12,7 @@ from timeline.kinds import Kind, Reference, Shape
 
 
 class Lock(NamedTuple):
-    """The Lease on which the replicas of a workload elect their leader, and the scheduler names for which it acts."""
+    """This names the Lease on which the replicas of a workload elect their leader, and the leader's scheduler names."""
 
     namespace: str
     name: str
@@ -48,7 +48,7 @@ class WorkloadShape(Shape):
 
 
 class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Deployment, StatefulSet or DaemonSet."""
+    """These facts are kept of a Deployment, StatefulSet or DaemonSet."""
 
     replicas: int = -1  # how many Pods it wants; -1 if no body of it was logged
     locks: tuple[Lock, ...] = ()  # from the arguments of its containers
@@ -71,7 +71,7 @@ def references(workload: WorkloadFacts) -> Iterable[Reference]:
 
 
 class _Program(NamedTuple):
-    """The defaults of a program, for what its arguments do not say."""
+    """These are the defaults of a program, for what its arguments do not say."""
 
     lock: tuple[str, str] = ("", "")  # namespace, name
     scheduler: str = ""

@@ -37,7 +37,7 @@ class EndpointsShape(Shape):
 
 
 class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of an Endpoints object: how many addresses are ready, and on which nodes."""
+    """These facts say how many addresses of an Endpoints object are ready, and on which nodes they are."""
 
     managed_by: str = ""
     lock: bool = False  # it is used for leader election, as before Leases existed, and not for endpoints

@@ -33,7 +33,7 @@ class EndpointSliceShape(Shape):
 
 
 class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of an EndpointSlice: its Service, how many endpoints are ready, and on which nodes."""
+    """These facts say to which Service a slice belongs, how many endpoints are ready, and on which nodes they are."""
 
     service: str = ""
     managed_by: str = ""

@@ -23,7 +23,8 @@ class _Source(msgspec.Struct, gc=False):
 
 
 class EventShape(Shape):
-    """An Event with the field names of core/v1 and of events.k8s.io/v1. Fields stay raw until the reason is known."""
+    """This is an Event with the field names of core/v1 and of events.k8s.io/v1. Fields stay raw until the reason is
+    known."""
 
     reason: str | None = None
     involvedObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
@@ -37,7 +38,7 @@ class EventShape(Shape):
 
 
 class EventFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of an Event. Its own fields are empty unless the reason is one of KEPT."""
+    """These facts are kept of an Event. Only the metadata is, unless the reason is one of KEPT."""
 
     reason: str = ""
     message: str = ""

@@ -51,7 +51,7 @@ class JobShape(Shape):
 
 
 class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Job."""
+    """These facts are kept of a Job."""
 
     finished: str = ""  # Complete or Failed
     closing: bool = False  # its result is decided: Pods that still run are ended, and not all are counted
@@ -72,12 +72,12 @@ class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def uncounted(self) -> set[str]:
-        """The UIDs of the Pods that are listed but not in a counter yet."""
+        """Return the UIDs of the Pods that are listed but not in a counter yet."""
         return {*self.uncounted_succeeded, *self.uncounted_failed}
 
     @property
     def recorded(self) -> int:
-        """How many Pods it has listed so far, by UID. This number never decreases."""
+        """Return how many Pods it has listed so far, by UID. This number never decreases."""
         succeeded = 0 if self.indexed else self.succeeded + len(self.uncounted_succeeded)
         return succeeded + self.failed + len(self.uncounted_failed)
 

@@ -21,7 +21,7 @@ class LeaseShape(Shape):
 
 
 class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Lease."""
+    """These facts are kept of a Lease."""
 
     holder: str = ""
     duration: int = 0  # seconds

@@ -19,7 +19,7 @@ class PhasedShape(Shape):
 
 
 class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a kind of whose status only the phase matters."""
+    """These facts are kept of kinds of whose status only the phase matters."""
 
     phase: str = ""
 

@@ -10,7 +10,7 @@ from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStat
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Pod."""
+    """These facts are kept of a Pod."""
 
     phase: str = ""
     node: str = ""

@@ -47,7 +47,7 @@ class ServiceShape(Shape):
 
 
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Service."""
+    """These facts are kept of a Service."""
 
     headless: bool = False
     type: str = ""  # "" if no body of it was logged
@@ -60,7 +60,7 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def names_pods(self) -> bool:
-        """Whether Pods may have DNS names under it: it is headless, or is not known not to be."""
+        """Return whether Pods may have DNS names under it: it is headless, or is not known not to be."""
         return self.headless or not self.type
 
     @property

@@ -10,7 +10,7 @@ from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
 
 class _Claim(msgspec.Struct, gc=False):
-    """A claim template; only whether there is one matters."""
+    """This is a claim template, of which only the presence matters."""
 
 
 class _Volume(msgspec.Struct, gc=False):
@@ -39,7 +39,7 @@ class VolcanoJobShape(Shape):
 
 
 class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """Of a Volcano Job."""
+    """These facts are kept of a Volcano Job."""
 
     phase: str = ""
     version: int = 0  # the attempt; its Pods carry it as volcano.sh/job-version

@@ -1,0 +1,51 @@
+"""A recording world gives the answers of a plain one, and records what each judgement asks for.
+
+The property tests of `tests/test_incremental.py` hold that enough is judged again.
+"""
+
+import re
+from pathlib import Path
+
+from tests.recordings import SAMPLE, entries_of
+from timeline.history.recording import RecordingWorld
+from timeline.history.world import World
+from timeline.judge import judge
+
+PACKAGE = Path(__file__).parent.parent / "timeline"
+COMPOSED = {"gapless", "root", "strays", "unbroken"}  # each asks other questions, which are recorded
+FIXED = {"first", "live", "remembered"}  # a change of these affects no judgement that stays
+
+
+def learned(world: World) -> World:
+    for _ in world.learn(entries_of(SAMPLE)):
+        pass
+    world.settle()
+    return world
+
+
+def test_every_question_that_rules_ask_is_recorded() -> None:
+    sources = [*(PACKAGE / "rules").glob("*.py"), *(PACKAGE / "judging").glob("*.py")]
+    asked = {name for source in sources for name in re.findall(r"\bworld\.([a-z]\w*)", source.read_text("utf-8"))}
+    asked &= vars(World).keys()
+    recorded = vars(RecordingWorld).keys() | {"referrers"}  # which asks `_referrer_keys`
+    assert asked - recorded - COMPOSED <= FIXED
+
+
+def test_a_recording_world_finds_the_same() -> None:
+    plain, recording = learned(World()), learned(RecordingWorld())
+    assert judge(recording, recording.tracks()) == judge(plain, plain.tracks())
+
+
+def test_a_change_leads_to_the_judgements_that_looked_at_it() -> None:
+    world = RecordingWorld()
+    learned(world)
+    pod = next(world.of_kind("", "Pod"))
+    world.dependencies.begin(pod.key)
+    world.of_uid("asked")
+    world.dependencies.end()
+    world.of_uid("asked-outside-of-a-judgement")
+    world.dependencies.take()
+    world.dependencies.differs(("uid", "asked-outside-of-a-judgement"))
+    assert world.dependencies.take() == set()
+    world.dependencies.differs(("uid", "asked"))
+    assert world.dependencies.take() == {pod.key}

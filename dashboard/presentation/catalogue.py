@@ -23,8 +23,11 @@ class Piece(NamedTuple):
 
 
 class Section(NamedTuple):
+    """A part of a rule's page: paragraphs, and then the items of a list."""
+
     heading: str
     paragraphs: list[list[Piece]]
+    points: list[list[Piece]]
 
 
 def words(text: str) -> list[Piece]:
@@ -33,12 +36,14 @@ def words(text: str) -> list[Piece]:
 
 
 def sections(rule: Rule) -> list[Section]:
-    """A rule's page: its headings with their paragraphs."""
+    """Return the parts of a rule's page."""
     found = []
     for section in rule.page.split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
-        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body)]
-        found.append(Section(heading, [words(each) for each in paragraphs if each]))
+        blocks = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- )", body)]
+        paragraphs = [words(each) for each in blocks if each and not each.startswith("- ")]
+        points = [words(each.removeprefix("- ")) for each in blocks if each.startswith("- ")]
+        found.append(Section(heading, paragraphs, points))
     return found
 
 

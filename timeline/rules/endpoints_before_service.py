@@ -2,36 +2,41 @@
 
 ## What it sees
 
-An EndpointSlice (label `kubernetes.io/service-name`) or an Endpoints object that was created before its Service. And
-orphans: an EndpointSlice that stands for more than 10 s after its Service was deleted, or in a new namespace where none
-came.
+An EndpointSlice (label `kubernetes.io/service-name`) or an Endpoints object that was created before its Service. It
+also sees orphans: an EndpointSlice that exists for more than 10 s after its Service was deleted, or in a new namespace
+in which its Service was never created.
 
 ## Why it matters
 
-A consumer that watches endpoints and looks their Service up finds none and drops the event; its route comes when it
-happens to look again. kube-vip did so for half an hour and longer (kube-vip/kube-vip#1092). Whoever reads an orphan
-sends traffic to addresses that belong to nobody.
+A consumer that watches endpoints and looks up their Service does not find it, and drops the event. Its route is set up
+only when the consumer happens to look again. kube-vip dropped events like this for half an hour and longer
+(kube-vip/kube-vip#1092). A consumer of an orphan sends traffic to addresses that belong to nobody.
 
 ## Proof
 
-The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it. For
-an orphan the deletion of the Service, no creation of that name since, and the slice still there; or the creation of its
-namespace, and none of the Service. Where writes of Services are missing from the source, the verdict is inconclusive.
-Ready addresses make it a warning: there was something to be dropped, or to be reached in vain.
+The two creations, ordered by their revisions. The creation of the Service succeeded, so no Service of that name existed
+before. For an orphan: the deletion of the Service, no creation of that name since, and the slice, which still exists;
+or the creation of its namespace, and no creation of the Service. If writes of Services are missing from the source, the
+verdict is inconclusive. The finding is a warning if there were ready addresses, because then there was something to be
+dropped, or to be reached in vain.
 
 ## Looks alike but is benign
 
-What Kubernetes itself writes: its controllers have seen the Service for which they write, and the API server writes the
-endpoints of `default/kubernetes`. Endpoints written by hand for a Service without a selector: the order is told, as
-info. A slice that goes before its Service comes. A slice that waits for the garbage collector, or whose namespace is
-being deleted; the old slice of a Service that was re-created. An Endpoints object that is the lock of a leader
-election. A slice without the label. A Service whose creation was not observed: it may have stood. Endpoints objects are
-never orphans: they go with their Service, which no log tells.
+- Endpoints that Kubernetes itself writes. Its controllers have seen the Service for which they write, and the API
+  server writes the endpoints of `default/kubernetes`.
+- Endpoints that people write for a Service without a selector: the order is reported as info.
+- A slice that is deleted before its Service is created.
+- A slice that waits for the garbage collector, or whose namespace is being deleted.
+- The old slice of a Service that was re-created.
+- An Endpoints object that is the lock of a leader election.
+- A slice without the label.
+- A Service whose creation was not observed: it may have existed before.
+- Endpoints objects are never orphans: they are deleted with their Service, and no log shows this.
 
 ## What to do
 
-Create the Service first. Let slices name their Service as owner, so that the garbage collector takes them along;
-delete those that were left. Upgrade kube-vip to v0.9.1 or later; until then touch the EndpointSlice or restart the
+Create the Service first. Let slices name their Service as owner, so that the garbage collector deletes them with it,
+and delete those that were left. Upgrade kube-vip to v0.9.1 or later; until then touch the EndpointSlice or restart the
 consumer, so that it looks again.
 """
 

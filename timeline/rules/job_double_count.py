@@ -2,31 +2,34 @@
 
 ## What it sees
 
-A Pod's UID stood in `status.uncountedTerminatedPods`, left it with the counters raised, and came back; or the Job's
-`succeeded` is higher than the number of its Pods that may have succeeded.
+A Pod's UID was in `status.uncountedTerminatedPods`, left it while the counters rose, and came back; or the Job's
+`succeeded` is higher than the number of its Pods that can have succeeded.
 
 ## Why it matters
 
-The Job is Complete with work left undone, or Failed with retries left. The list exists so that each Pod is counted
-once, whatever fails in between; a controller that acts on an old state of its own status breaks it.
+The Job is Complete although work is undone, or Failed although retries are left. The list exists so that each Pod is
+counted once, whatever fails in between. A controller that acts on an old state of its own status breaks this.
 
 ## Proof
 
-Three states of the Job in the order of their revisions: listed, counted, listed again. No missing line can feign them.
-That the counter is too high is said only where the Job's creation is in the log, all Pods that it ever listed are
-known, and no write of a Pod is known to be missing.
+Three states of the Job in the order of their revisions: listed, counted, listed again. Missing lines cannot cause this
+pattern. That the counter is too high is reported only if the Job's creation is in the log, all Pods that it ever listed
+are known, and no write of a Pod is known to be missing.
 
 ## Looks alike but is benign
 
-A UID that stays in the list over several writes, or moves from one list to the other; several Pods counted by one
-write; Pods that were counted before the log begins, or are deleted since; a Job re-created under its name; an Indexed
-Job, which counts indexes; a Job of another controller (`spec.managedBy`), which may count Pods of another cluster.
+- A UID that stays in the list over several writes, or moves from one list to the other.
+- Several Pods that one write counts.
+- Pods that were counted before the log begins, or that have been deleted since.
+- A Job that was re-created under its name.
+- An Indexed Job, which counts indexes.
+- A Job of another controller (`spec.managedBy`), which may count Pods of another cluster.
 
 ## What to do
 
-Compare what the Job did with what it should have done, and run what is missing. Upgrade Kubernetes: 1.34 repairs
-kubernetes#130103, 1.36 makes controllers wait for their own writes (KEP-5647). Nothing else may write the Job's
-status.
+Compare what the Job did with what it should have done, and run what is missing. Upgrade Kubernetes: 1.34 fixes
+kubernetes#130103, and 1.36 makes controllers wait for their own writes (KEP-5647). Nothing but the Job controller may
+write the Job's status.
 """
 
 from collections import defaultdict

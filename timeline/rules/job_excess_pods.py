@@ -2,34 +2,39 @@
 
 ## What it sees
 
-A Pod that its Job created after it was Complete or Failed; or when as many Pods had succeeded as `completions` asks
-for; or while more Pods were active than `parallelism` allows. The Pod is the one too many.
+A Pod that its Job created after the Job was Complete or Failed; or when as many Pods had succeeded as `completions`
+asks for; or while as many Pods were active as `parallelism` allows. The finding is about that Pod.
 
 ## Why it matters
 
-The work is done twice, or by more workers at a time than were asked for. The Job controller decides from a cache: one
-that has not seen yet what the controller itself wrote lets it start over (kubernetes#130103).
+The work is done twice, or by more workers at a time than were asked for. The Job controller decides by its cache. If
+the cache does not show yet what the controller itself wrote, the controller starts again (kubernetes#130103).
 
 ## Proof
 
-The creation of the Pod, and the Job's state before it, ordered by their revisions. Of what had succeeded only the
-Job's own count is taken, with the Pods that it lists and those that it still holds by its finalizer. Of what was
-active, only Pods that a later line shows active still, or ending, are taken, and the Job's generation shows that no
-other `parallelism` was in force; where that is open the finding is inconclusive. Where one `parallelism` was in force
-all the while, the revisions of Pods alone tell how many there were, also where those of Jobs cannot be compared; the
-finding is then as sure as the times that tell so. The excess Pod ran (error), or never did (warning).
+The creation of the Pod and the Job's state before it, ordered by their revisions. Only Pods that the Job itself counts
+or lists as succeeded count as such, and Pods that it still holds by its finalizer. Only Pods that a later line shows
+active, or ending, count as active, and the Job's generation must show that no other `parallelism` was in force;
+otherwise the finding is inconclusive. If one `parallelism` was in force all the time, the revisions of Pods alone tell
+how many there were, even if those of Jobs cannot be compared with them. The finding is then as sure as the times of the
+Job. It is an error if the excess Pod ran, otherwise a warning.
 
 ## Looks alike but is benign
 
-A retry within `backoffLimit`; the replacement of a Pod that was evicted, deleted, preempted or suspended, which comes
-as soon as the old one is asked to end; a Job resumed; one without `completions`; a `parallelism` made smaller, to
-which the controller takes a while to hold; an elastic Indexed Job; a Job re-created under its name; a Pod that it
-adopted or let go; Pods known only from a list; a Pod created before the Job was Complete and logged after it. What a
-Job of another controller (`spec.managedBy`) counts as succeeded is its own affair.
+- A retry within `backoffLimit`.
+- The replacement of a Pod that was evicted, deleted, preempted or suspended, which comes as soon as the old Pod is
+  asked to end.
+- A Job that was resumed, or one without `completions`.
+- A `parallelism` that was made smaller: the controller takes a while to act on it.
+- An elastic Indexed Job, or a Job that was re-created under its name.
+- A Pod that the Job adopted or orphaned.
+- Pods that only a list shows.
+- A Pod that was created before the Job was Complete and logged after it.
+- What a Job of another controller (`spec.managedBy`) counts as succeeded: that is not judged.
 
 ## What to do
 
-Upgrade Kubernetes: 1.34 repairs the case of the issue, 1.36 makes controllers wait for their own writes (KEP-5647).
+Upgrade Kubernetes: 1.34 fixes the case of the issue, and 1.36 makes controllers wait for their own writes (KEP-5647).
 Make the work idempotent, or let it take a lock.
 """
 

@@ -2,33 +2,38 @@
 
 ## What it sees
 
-A Pod had succeeded or failed and lost its finalizer `batch.kubernetes.io/job-tracking`, and its Job had not listed it
-in `status.uncountedTerminatedPods` before; nor, for an Indexed Job, its index in `completedIndexes` or
+A Pod had succeeded or failed and lost its finalizer `batch.kubernetes.io/job-tracking`, although its Job had not listed
+it in `status.uncountedTerminatedPods` before, nor, for an Indexed Job, its index in `completedIndexes` or
 `failedIndexes`.
 
 ## Why it matters
 
-The finalizer holds a Pod until the Job's status has it: first the list, then the finalizer, then the counter. A Pod
-let go too soon may be deleted without a trace, and the Job runs its work once more (kubernetes#130103).
+The finalizer holds a Pod until the Job's status has recorded it: first the Job lists the Pod, then the finalizer is
+removed, then the counter rises. A Pod that loses the finalizer too soon may be deleted without a trace, and the Job
+runs its work again (kubernetes#130103).
 
 ## Proof
 
-The Pod's two states on either side of the removal, and the Job's before and after it. What a Job lists stays in its
-list until it goes into the counters. So if the later state counts no more Pods than were seen listed, and not this
-one, it was not listed, whatever lines are missing; nor if each write of the Job in between names the revision that it
-replaces. Otherwise that no write of the Job is known to be missing makes it likely, and the finding is inconclusive.
+The Pod's two states before and after the removal, and the Job's states before and after it. A Pod stays in the Job's
+list until the counters include it. So the Job had not listed the Pod, whatever lines are missing, if the later state
+counts no more Pods than were seen in the list, and this Pod is not among them. The same holds if each write of the Job
+in between names the revision that it replaces. If all that is known is that no write of the Job is known to be missing,
+the finding is inconclusive.
 
 ## Looks alike but is benign
 
-A running Pod that loses the finalizer because its Job is suspended, scaled down, finished or deleted. A Job that is
-deleted or suspended, or whose end is decided: what is left is cleared away. A Pod released from its Job. A failure
-that the Job's `podFailurePolicy` ignores. An index beyond `completions`, as an elastic Job leaves behind. A Job of
-another controller (`spec.managedBy`). A Job or a Pod first seen when the Pod had ended already.
+- A running Pod that loses the finalizer because its Job is suspended, scaled down, finished or deleted.
+- A Job that is deleted or suspended, or whose end is decided: its remaining Pods are cleaned up.
+- A Pod that its Job orphaned.
+- A failure that the Job's `podFailurePolicy` ignores.
+- An index beyond `completions`, as an elastic Job leaves behind.
+- A Job of another controller (`spec.managedBy`).
+- A Job or a Pod that was first seen after the Pod had ended.
 
 ## What to do
 
-See whether the Job ran the Pod's work again, and whether that did harm. Find out who removed the finalizer: the actor
-of the proof. If it was the Job controller, upgrade Kubernetes: 1.34 repairs kubernetes#130103, 1.36 makes controllers
+Check whether the Job ran the Pod's work again, and whether that did harm. Find out who removed the finalizer: the actor
+of the proof. If it was the Job controller, upgrade Kubernetes: 1.34 fixes kubernetes#130103, and 1.36 makes controllers
 wait for their own writes (KEP-5647).
 """
 

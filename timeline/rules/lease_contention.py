@@ -2,29 +2,33 @@
 
 ## What it sees
 
-The holders of one Lease, one after the other, are of different workloads: their Pods belong to different Deployments,
-StatefulSets or DaemonSets, or they call themselves by different components in the Events of the election. A holder that
-maps to no known workload is unknown, not different.
+The holders of one Lease that follow each other belong to different workloads: their Pods belong to different
+Deployments, StatefulSets or DaemonSets, or they name different components in the Events of the election. A holder
+without a known workload is unknown, not different.
 
 ## Why it matters
 
-Of two programs that elect their leader on one Lease, one stands idle although it seems healthy. Volcano's scheduler
-names its Lease `volcano` whatever `--scheduler-name` says (volcano-sh/volcano#3818): of two schedulers one schedules
+If two programs elect their leader on one Lease, one of them is idle although it seems healthy. Volcano's scheduler
+names its Lease `volcano`, whatever `--scheduler-name` says (volcano-sh/volcano#3818): of two schedulers one schedules
 nothing, and its Pods stay Pending without an Event.
 
 ## Proof
 
-The last write of the one holder and the take-over by the other, revisions of one Lease. Whose they are is told by the
-owners of the holders' Pods, by workloads that so name their Pods, or by the component in "… became leader". The effect:
-Pods of a scheduler that did not lead waited longer than 15 s without a PodScheduled condition, or the Lease flaps
-(error); else a warning. Where nothing tells that the first was still wanted, the finding is inconclusive.
+The last write of the one holder and the take-over by the other, which are revisions of one Lease. The holders'
+workloads are known by the owners of their Pods, by workloads that name their Pods so, or by the component in "… became
+leader". The finding is an error if Pods of a scheduler that did not lead waited longer than 15 s without a PodScheduled
+condition, or if the Lease flaps; otherwise it is a warning. If nothing tells that the first workload was still wanted,
+the finding is inconclusive.
 
 ## Looks alike but is benign
 
-Replicas of one Deployment, StatefulSet or DaemonSet; a rollout (a new ReplicaSet of the same Deployment), also one
-that renames the component; a workload that was deleted or scaled to zero before another took its place; holders on the
-host's network, which are named after nodes; a component that is only the holder's identity, as controller-runtime
-writes it; one operator whose controllers use a Lease each; the heartbeats of nodes in `kube-node-lease`.
+- Replicas of one Deployment, StatefulSet or DaemonSet.
+- A rollout, which is a new ReplicaSet of the same Deployment, even if it renames the component.
+- A workload that was deleted or scaled to zero before another one took its place.
+- Holders on the host's network, which are named after nodes.
+- A component that only repeats the holder's identity, as controller-runtime writes it.
+- One operator whose controllers use a Lease each.
+- The heartbeats of nodes in `kube-node-lease`.
 
 ## What to do
 

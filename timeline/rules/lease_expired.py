@@ -2,31 +2,33 @@
 
 ## What it sees
 
-A Lease with a holder was not renewed for longer than its `leaseDurationSeconds` and some slack: the larger of 5 s and a
-third of the duration.
+A Lease with a holder was not renewed for longer than its `leaseDurationSeconds` and a tolerance: the larger of 5 s and
+a third of the duration.
 
 ## Why it matters
 
-From then on nobody leads. Whatever the leader does (scheduling, reconciling) stands still until somebody takes over.
+From then on there is no leader. Its work (scheduling, reconciling) stops until another holder takes over.
 
 ## Proof
 
-Two writes of one Lease that follow each other, the second of which renews, takes or releases it too late. They follow
-each other surely: the second names the revision of the first, or nothing is missing from the log. The times are those
-at which the API server received them. Where no later write shows the hole, and the recording goes on without the Lease,
-it is an info: the recorder may have stopped.
+Two writes of one Lease that follow each other, of which the second renews, takes or releases the Lease too late. It is
+sure that they follow each other if the second names the revision of the first, or if nothing is missing from the log.
+The times are those at which the API server received the writes. If no later write was seen, and the recording goes on
+without the Lease, the finding is an info: the recorder may have stopped.
 
 ## Looks alike but is benign
 
-A leader that was killed and replaced as soon as its duration ran out, some seconds late at most; a Lease that was
-released, or deleted, and so is held by nobody; a holder whose clock is off; a duration that was changed; a log with a
-hole, or one that stops; the heartbeats of nodes (in `kube-node-lease`) and of API servers (`apiserver-…` in
-`kube-system`). A holder that was stopped on purpose, its Pod deleted or its workload scaled to zero: an info.
+- A leader that was killed and replaced as soon as its duration ran out, at most some seconds late.
+- A Lease that was released or deleted, and so has no holder.
+- A holder with a wrong clock, or a duration that was changed.
+- A log with missing lines, or one that stops.
+- The heartbeats of nodes (in `kube-node-lease`) and of API servers (`apiserver-…` in `kube-system`).
+- A holder that was stopped on purpose, because its Pod was deleted or its workload was scaled to zero (info).
 
 ## What to do
 
-Look at the holder at that time: was its node lost, its container restarted or starved of CPU, could it reach the API
-server? Run two replicas where the pause matters, so that another takes over as soon as the duration has run out.
+Look at the holder at that time: was its node lost, was its container restarted or short of CPU, could it reach the API
+server? Where the pause matters, run two replicas, so that the other one takes over as soon as the duration has run out.
 """
 
 from collections.abc import Iterator

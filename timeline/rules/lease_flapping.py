@@ -2,31 +2,34 @@
 
 ## What it sees
 
-A Lease had at least 3 take-overs within 5 minutes. A take-over is a new holder that is not the last one; that nobody
-held it in between makes no difference.
+A Lease had at least 3 take-overs within 5 minutes. A take-over is a new holder that differs from the last one, even if
+the Lease had no holder in between.
 
 ## Why it matters
 
-Each new leader starts with empty caches and lists everything anew, and what the old one had begun is left half done.
-Leaders that fail in turn, an API server too slow to renew in time, or two programs on one Lease show themselves so.
+Each new leader starts with empty caches and lists everything again, and the work that the old one had begun is left
+half done. The causes are leaders that fail in turn, an API server that is too slow for renewals, or two programs on one
+Lease.
 
 ## Proof
 
-The take-overs, writes of one Lease in the order of their revisions. The times are those at which the API server
-received them; where lines may be missing before a take-over, the whole time since the write before counts.
+The take-overs, which are writes of one Lease in the order of their revisions. The times are those at which the API
+server received them. If lines may be missing before a take-over, the whole time since the write before counts.
 
 ## Looks alike but is benign
 
-A rollout, a drain or a scale-down, in which the Lease moves from Pod to Pod of one workload: a holder whose Pod had
-been asked to end does not count, nor does one of which nothing tells whether it had been. Renewals, however many; fewer
-take-overs, or the same over a longer time; many Leases of one operator, each taken once; the heartbeats of nodes in
-`kube-node-lease`.
+- A rollout, a drain or a scale-down, in which the Lease moves between Pods of one workload. A holder whose Pod had been
+  asked to end does not count, nor does a holder of which nothing tells whether it had been.
+- Renewals, however many.
+- Fewer take-overs, or the same number over a longer time.
+- Many Leases of one operator, each taken once.
+- The heartbeats of nodes in `kube-node-lease`.
 
 ## What to do
 
-Look at why each holder lost it: its container's last state and its log ("failed to renew lease"). If requests to the
-API server are slow, look there first; a longer `--leader-elect-lease-duration` only hides it. If the holders are of
-different workloads, see lease-contention.
+Find out why each holder lost the Lease: look at its container's last state and its log ("failed to renew lease"). If
+requests to the API server are slow, look there first; a longer `--leader-elect-lease-duration` only hides it. If the
+holders belong to different workloads, see lease-contention.
 """
 
 from collections.abc import Iterator

@@ -2,28 +2,31 @@
 
 ## What it sees
 
-The arguments of two workloads that ran at one time resolve to the same Lease, although their `--scheduler-name`
-differs: by `--leader-elect-resource-namespace` (or the old `--lock-object-namespace`) and
-`--leader-elect-resource-name`, or by the defaults of Volcano's and Kubernetes' own schedulers.
+The arguments of two workloads that ran at one time lead to the same Lease, although their `--scheduler-name` differs.
+The Lease follows from `--leader-elect-resource-namespace` (or the old `--lock-object-namespace`) and
+`--leader-elect-resource-name`, or from the defaults of Volcano's and Kubernetes' own schedulers.
 
 ## Why it matters
 
-Only one of the two can lead. The Pods of the other stay Pending, and nothing says why (volcano-sh/volcano#3818:
-Volcano's scheduler names its Lease `volcano` before it has read `--scheduler-name`). It shows before anything waits.
+Only one of the two can lead. The Pods of the other one stay Pending, and nothing says why (volcano-sh/volcano#3818:
+Volcano's scheduler names its Lease `volcano` before it has read `--scheduler-name`). This rule sees it before any Pod
+waits.
 
 ## Proof
 
-The two workloads as they stood at one time, both wanting replicas; what their arguments say, and where they say
-nothing, what the program does by itself (Volcano from 1.10 on; before, the Lease bore the scheduler's name). That the
-first still stood when the second came is told by a later line of it or by its ReplicaSets and Pods; where only the lack
-of its deletion tells it, the finding is inconclusive.
+The two workloads as they were at one time, when both wanted replicas: their arguments, and where they say nothing, the
+defaults of the program (Volcano from 1.10 on; earlier versions named the Lease after the scheduler). A later line of
+the first workload, or its ReplicaSets and Pods, must show that it still existed when the second was created. If only
+the lack of its deletion shows this, the finding is inconclusive.
 
 ## Looks alike but is benign
 
-Replicas of one workload; two workloads of one scheduler name; Leases of different names or namespaces; a program whose
-election is switched off (`--leader-elect=false`); one that was deleted or scaled to zero before the other came, or up
-to 30 s after (info); a value that comes from a variable or a `--config` file, and so is not known; a program of which
-the default is not known.
+- Replicas of one workload, or two workloads with one scheduler name.
+- Leases with different names or namespaces.
+- A program whose election is switched off (`--leader-elect=false`).
+- A workload that was deleted or scaled to zero before the other one came, or up to 30 s after (info).
+- A value that comes from a variable or a `--config` file, and so is not known.
+- A program whose default is not known.
 
 ## What to do
 

@@ -2,33 +2,36 @@
 
 ## What it sees
 
-A new holder wrote itself into a Lease although the old one had renewed it less than `leaseDurationSeconds` before, and
-had not released it.
+A new holder wrote itself into a Lease although the old holder had renewed it less than `leaseDurationSeconds` before,
+and had not released it.
 
 ## Why it matters
 
-Until its term has run out, the old holder takes itself for the leader: two controllers or schedulers act at once. That
-is what the election is there to prevent.
+The old holder considers itself the leader until its term has run out, so two controllers or schedulers act at once. The
+election exists to prevent this.
 
 ## Proof
 
-The last renewal and the take-over, two writes of one Lease that follow each other: the second names the revision of the
-first, or nothing is missing from the log. Their times are those at which the API server received them, never what the
-holders wrote into the Lease. The shorter of the two holders' durations decides, and what the clocks leave open counts
-for the new holder.
+The last renewal and the take-over, which are two writes of one Lease that follow each other: the second names the
+revision of the first, or nothing is missing from the log. Their times are those at which the API server received them,
+never those that the holders wrote into the Lease. The shorter of the two holders' durations counts, and whatever the
+clocks leave open counts in favour of the new holder.
 
 ## Looks alike but is benign
 
-A hand-over through release (an empty holder); a take-over after the duration ran out, as after a killed leader; a
-holder whose clock is off; a duration that was changed; a write that renews nothing, such as an annotation; a watch
-that does not show `managedFields`, without which nothing tells when a Lease was written; a log in which the release may
-be missing; the heartbeats of nodes in `kube-node-lease`.
+- A hand-over by release (an empty holder).
+- A take-over after the duration ran out, as after a killed leader.
+- A holder with a wrong clock, or a duration that was changed.
+- A write that renews nothing, such as an annotation.
+- A watch that does not show `managedFields`, without which nothing tells when a Lease was written.
+- A log in which the release may be missing.
+- The heartbeats of nodes in `kube-node-lease`.
 
 ## What to do
 
-Find out who writes: the actor and the user agent of the proof. Two programs that share a Lease by accident need names
-of their own; a program that does not honour the duration, or an operator who edits the Lease by hand, has to wait for
-the term's end or let the holder release it.
+Find out who wrote the take-over: the actor and the user agent of the proof. Two programs that share a Lease by accident
+need Leases of their own. A program that ignores the duration, or an operator who edits the Lease by hand, has to wait
+for the end of the term or let the holder release the Lease.
 """
 
 from collections.abc import Iterator

@@ -2,37 +2,41 @@
 
 ## What it sees
 
-A Service of type LoadBalancer whose first address (`status.loadBalancer.ingress`) came more than 30 s after it had a
-ready endpoint, or never came although others of its class have theirs.
+A Service of type LoadBalancer got its first address (`status.loadBalancer.ingress`) more than 30 s after it had a ready
+endpoint, or never got one although other Services of its class have theirs.
 
 ## Why it matters
 
-The Service is asked for and able to serve, and nobody reaches it. Where its peers were served at once, whoever serves
-them has overlooked this one: kube-vip dropped endpoints that it met before their Service, and came back to them when
-its watch was reopened, half an hour to an hour later (kube-vip/kube-vip#1092).
+The Service could serve, and nobody can reach it. If other Services of its class were served at once, their controller
+has overlooked this one: kube-vip dropped endpoints that it saw before their Service, and came back to them when its
+watch was reopened, half an hour to an hour later (kube-vip/kube-vip#1092).
 
 ## Proof
 
-The creation of the Service, all its writes until the first address, and its endpoints, ready for 30 s on end. An
-error where others of its `loadBalancerClass` had been served within 30 s of their creation by when this one was
-overdue; else a warning. Where writes are missing from the source, the verdict is inconclusive: an earlier address may
-be among them.
+The creation of the Service, all its writes until the first address, and its endpoints, which were ready for 30 s
+without a break. The finding is an error if other Services of its `loadBalancerClass` had been served within 30 s of
+their creation when this one was overdue, otherwise a warning. If writes are missing from the source, the verdict is
+inconclusive, because an earlier address may be among them.
 
 ## Looks alike but is benign
 
-A Service without a ready endpoint, or whose endpoints were not ready for so long at a stretch; one that became a
-LoadBalancer later counts from then on. `externalTrafficPolicy: Local`: counted from the last change of the nodes that
-its endpoints are on, and not judged while no address comes, for the nodes that announce it may have none. One that is
-ignored (`kube-vip.io/ignore`). A class in which this source saw no Service served, as in a cluster without a controller
-for it. A Service without a selector, whose endpoints and perhaps address are managed by hand: told as info. One that
-its controller has taken up, as its finalizer tells, and whose peers are no faster: clouds take minutes; info. A leader
-election that takes less than 30 s. A Service that is deleted before.
+- A Service without a ready endpoint, or whose endpoints were never ready for so long without a break.
+- A Service that became a LoadBalancer later: the wait begins with that change.
+- `externalTrafficPolicy: Local`: the wait begins with the last change of the nodes on which the endpoints are. While no
+  address comes, it is not judged, because the nodes that announce the address may have no endpoint.
+- A Service that is ignored (`kube-vip.io/ignore`).
+- A class of which this source shows no Service with an address, as in a cluster without a controller for it.
+- A Service without a selector, whose endpoints, and perhaps address, people manage (info).
+- A Service that its controller has taken up, as the finalizer shows, and whose peers are no faster: clouds take minutes
+  (info).
+- A leader election that takes less than 30 s.
+- A Service that is deleted before.
 
 ## What to do
 
 Upgrade kube-vip to v0.9.1 or later. Until then touch the EndpointSlice of the Service, or restart the Pod that should
-announce it. For other classes, look for the Service's name in the log of its controller. Where load balancers take
-longer than 30 s as a rule, raise the setting.
+announce it. For other classes, look for the Service's name in the log of the controller. Where load balancers usually
+take longer than 30 s, raise the setting.
 """
 
 from collections.abc import Iterator

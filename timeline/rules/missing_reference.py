@@ -3,34 +3,38 @@
 ## What it sees
 
 A Pod that needs a PersistentVolumeClaim, a ConfigMap, a Secret, a ServiceAccount or a PriorityClass, or a Volcano job
-whose volume names a claim, while that other object does not exist: not yet, or not any more. It is judged from the
-creation until the Pod runs or is asked to end.
+whose volume names a claim, while that other object does not exist: it was not created yet, or was deleted. The rule
+judges the time from the creation until the Pod runs or is asked to end.
 
 ## Why it matters
 
-The Pod stays Pending or hangs in ContainerCreating, the job makes no Pods, and nothing in their status says since when
-or whom they wait for. A vcjob that waits for a claim can leak others meanwhile (runaway-creation).
+The Pod stays Pending or in ContainerCreating, the job creates no Pods, and their status does not say for which object
+they wait, or since when. A Volcano job that waits for a claim can leak other claims meanwhile (runaway-creation).
 
 ## Proof
 
-That something came later proves that it was not there: a creation succeeds only where nothing of that name stands. What
-never came is missing by the API's own word, an Event that says so (FailedScheduling, FailedMount, PVCError), or by its
-deletion with no creation since in a complete log; from then on as long as the log is complete and the Pod does not run.
-Under 5 s it is an info. It is one, too, where no more is known than that a whole log since the namespace's creation
-never shows the object, or where lines are missing in which it may have come and gone.
+An object that was created later did not exist before, because a creation succeeds only if no object of that name
+exists. An object that never came is proven missing by an Event that says so (FailedScheduling, FailedMount, PVCError),
+or by its deletion and no creation since in a complete log. It counts as missing for as long as the log is complete and
+the Pod does not run. The finding is an info if the wait took less than 5 s; if all that is known is that a complete log
+since the creation of the namespace never shows the object; or if lines are missing in which it may have come and gone.
 
 ## Looks alike but is benign
 
-References that are `optional`; ephemeral volumes and claims of a StatefulSet, made before their Pod; a claim that waits
-for its first consumer: it is there; names that a controller writes back after it made the claims; an object that was
-there before the log began, or whose creation was not observed; kinds that the source does not show; a Pod that was
-running before the object came, or of which nothing is seen since the object was deleted. ServiceAccount `default` and
-the ConfigMaps of root certificates come a moment after their namespace: waiting for them is an info at most.
+- References that are `optional`.
+- Ephemeral volumes, and claims of a StatefulSet, which are created before their Pod.
+- A claim that waits for its first consumer: it exists.
+- Names that a controller writes back after it created the claims.
+- An object that existed before the log begins, or whose creation was not observed.
+- Kinds that the source does not show.
+- A Pod that was running before the object came, or of which nothing was seen after the object was deleted.
+- ServiceAccount `default` and the ConfigMaps of root certificates, which come shortly after their namespace: waiting
+  for them is an info at most.
 
 ## What to do
 
-Create what is missing, or correct its name. Create claims and configuration before what uses them. Mark a reference
-`optional: true` that the container can do without.
+Create the missing object, or correct its name. Create claims and configuration before what uses them. Mark a reference
+`optional: true` if the container can do without it.
 """
 
 from collections.abc import Iterator

@@ -2,37 +2,42 @@
 
 ## What it sees
 
-A Pod with `spec.subdomain` was created while no Service of that name stood in its namespace, and the Service was
-created afterwards. Whoever owns the Pod: a Volcano job, a StatefulSet, an operator.
+A Pod with `spec.subdomain` was created while no Service of that name existed in its namespace, and the Service was
+created afterwards. It does not matter who owns the Pod: a Volcano job, a StatefulSet, or an operator.
 
 ## Why it matters
 
-The Pod's DNS name exists only once the Service does. A container that starts before it looks up its peers in vain and
-fails, or hangs until its resolver forgets the negative answer. Volcano re-creates Service and Pods together when a
-policy restarts a Pod (volcano-sh/volcano#3753), and nothing in the API orders the two.
+The Pod has a DNS name only once the Service exists. A container that starts earlier cannot resolve the names of its
+peers. It fails, or hangs until its resolver forgets the negative answer. When a policy of a Volcano job restarts a Pod,
+Volcano re-creates the Service and the Pods together (volcano-sh/volcano#3753), and nothing in the API orders the two.
 
 ## Proof
 
-The two creations, ordered by their revisions; the Service's successful creation proves that none stood before it, for
-no deletion of that name lies between the two. Where writes of Services are missing from the source, that is only known
-if the deletion of an earlier one was seen before the Pod came; else the verdict is inconclusive, and so it is where the
-end of the Pod may be missing. The effect follows the container: it started first and then failed or restarted within a
-minute of the Service (error), it started first (warning), it started later (info).
+The two creations, ordered by their revisions. The creation of the Service succeeded, and no deletion of that name lies
+between the two events, so no Service existed before. If writes of Services are missing from the source, this is known
+only if the deletion of an earlier Service was seen before the Pod was created; otherwise the verdict is inconclusive.
+It is also inconclusive if the end of the Pod may be missing. The effect depends on the container: it started before the
+Service existed and failed or restarted within a minute of the Service's creation (error), it only started before
+(warning), or it started later (info).
 
 ## Looks alike but is benign
 
-A Pod that was asked to end, was evicted, or had succeeded, before the Service came; a Pod of an earlier attempt of its
-Volcano job; a `subdomain` with no such Service ever; a Service that stood when the Pod was created and was replaced
-later (that is service-gap); a Service that is not headless, under which Pods have no names; a Pod without
-`spec.hostname`, which has no name to wait for (info); a Service or Pod whose creation was not observed; one before
-which endpoints of an earlier Service tell of lines that are missing. A container that ends because its Pod is deleted,
-evicted or preempted is no failure. A start told by a node whose clock contradicts the API server's decides nothing.
+- A Pod that was asked to end, was evicted, or had succeeded before the Service was created.
+- A Pod of an earlier attempt of its Volcano job.
+- A `subdomain` for which no Service was ever created.
+- A Service that existed when the Pod was created and was replaced later: that is service-gap.
+- A Service that is not headless, because Pods have no names under it.
+- A Pod without `spec.hostname`, which has no DNS name to wait for (info).
+- A Service or a Pod whose creation was not observed.
+- Endpoints that show that an earlier Service existed, whose writes are missing.
+- A container that ends because its Pod is deleted, evicted or preempted: this is not a failure.
+- A start time reported by a node whose clock contradicts that of the API server: it decides nothing.
 
 ## What to do
 
-Create the Service before the Pods. Let the workload retry its lookups when it starts. Where a controller writes the
-Service, let it publish addresses that are not ready yet: in a Volcano job, `svc:
-["--publish-not-ready-addresses=true"]`; in a Service of your own, `publishNotReadyAddresses: true`.
+Create the Service before the Pods. Let the workload retry its DNS lookups when it starts. Where a controller writes the
+Service, let it publish addresses that are not ready yet: in a Volcano job with `svc:
+["--publish-not-ready-addresses=true"]`, in a Service of your own with `publishNotReadyAddresses: true`.
 """
 
 from collections.abc import Iterator

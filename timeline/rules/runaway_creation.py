@@ -2,40 +2,44 @@
 
 ## What it sees
 
-A Volcano job whose controller makes claims (`<job>-pvc-<12 letters or digits>`) that stand neither in its
-`spec.volumes[].volumeClaimName` nor in `status.controlledResources`. And of any other owner, 20 children of one kind or
-more within 60 s while its `metadata.generation` stands still, which neither its spec nor its status names or asks for,
-and no Pod uses. One finding an owner; it counts on while the children grow.
+A Volcano job whose controller creates claims (`<job>-pvc-<12 letters or digits>`) that are neither in its
+`spec.volumes[].volumeClaimName` nor in `status.controlledResources`. Of any other owner: at least 20 children of one
+kind, created within 60 s while its `metadata.generation` does not change, that neither its spec nor its status names or
+asks for, and that no Pod uses. There is one finding for each owner, and its count grows with the children.
 
 ## Why it matters
 
-The controller makes a child, fails at a later step, and starts anew without remembering the child. Each retry leaks one
-more: of storage, of a quota, of addresses. Volcano walks a job's volumes and writes the names of the claims it made
-back only when all of them were found; a volume that names a missing claim makes it leak one claim a retry
-(volcano-sh/volcano#4100: without end in 1.11.0, ten a second; up to 16 in older versions).
+The controller creates a child, fails at a later step, and starts again without remembering the child. Each retry leaks
+another child: of storage, of a quota, of addresses. Volcano goes through a job's volumes, and writes the names of the
+claims that it created back only when it has found all claims that the volumes name. A volume that names a missing claim
+makes it leak one claim with each retry (volcano-sh/volcano#4100: without end in 1.11.0, ten a second; up to 16 in older
+versions).
 
 ## Proof
 
-The creations of the children, which name the owner by its UID. A vcjob never names more claims than it has volumes to
-make claims for: whatever was made beyond that has leaked, even where lines of the log are missing. The claims of the
-last attempt have leaked if the job is seen without them 5 s later, or its Event PVCError says that the attempt failed.
-One leaked claim that surely still stands is a warning, two are an error. For other owners the log must be complete,
-and the names must be random: a child whose name tells what it is for may be one for each of something outside, and is
-an info only, and so are Pods, Jobs and custom resources, which do work of their own.
+The creations of the children, which name the owner by its UID. A Volcano job never uses more created claims than it has
+volumes without a named claim, so all further claims have leaked, even if lines of the log are missing. The claims of
+the last attempt have leaked if the job is seen without them 5 s later, or if its Event PVCError says that the attempt
+failed. One leaked claim that surely still exists is a warning, two are an error. For other owners the log must be
+complete, and the names must be random: a child whose name says what it is for may belong to something outside of the
+cluster, and is only an info. Pods, Jobs and custom resources are only an info, too, because they do work of their own.
 
 ## Looks alike but is benign
 
-Claims that are written back a few ms after they were made; claims and children of an owner that is being deleted, and
-children deleted again at once; what a spec asks for, whatever its number: `replicas`, `parallelism`, `workers`, a list
-of names, nested counts; ReplicaSets of a rollout, Pods of a workload, Jobs of a CronJob, claims of a StatefulSet and of
-ephemeral volumes, EndpointSlices, Events, Leases, ControllerRevisions; children that Pods use; an owner whose body was
-never logged: what it asks for is not known (a vcjob's claims are told as info from 20 within 60 s on).
+- Claims whose names are written back a few ms after their creation.
+- Claims and children of an owner that is being deleted, and children that are deleted again at once.
+- Whatever a spec asks for, in any number: `replicas`, `parallelism`, `workers`, a list of names, nested counts.
+- ReplicaSets of a rollout, Pods of a workload, Jobs of a CronJob, claims of a StatefulSet and of ephemeral volumes,
+  EndpointSlices, Events, Leases, ControllerRevisions.
+- Children that Pods use.
+- An owner whose body was never logged, because nobody knows what it asks for. The claims of such a Volcano job are
+  reported as info if there are at least 20 within 60 s.
 
 ## What to do
 
-Stop the controller from trying again, remove what leaked and is not in use, remove the cause (for a vcjob: the missing
-claim, the order of its volumes, Volcano before 1.11.1), and see that the count stands still. The finding gives the
-commands.
+Stop the controller from trying again, delete the leaked objects that are not in use, remove the cause (for a Volcano
+job: the missing claim, the order of its volumes, Volcano before 1.11.1), and check that the count does not grow any
+more. The finding gives the commands.
 """
 
 from collections.abc import Iterator

@@ -3,31 +3,36 @@
 ## What it sees
 
 The Service that a live Pod names in `spec.subdomain` was deleted. The gap ends when a Service of that name is created
-again, or lasts. All gaps of one Pod under one name are one finding that counts them.
+again; without such a creation it lasts. All gaps of one Pod and one Service name are one finding that counts them.
 
 ## Why it matters
 
-While the Service is away, the Pod's DNS name does not resolve and its peers lose it. Volcano's RestartPod deletes and
-re-creates the job's Service although the other Pods run on (volcano-sh/volcano#3753).
+While the Service does not exist, the Pod's DNS name does not resolve, and its peers lose it. Volcano's RestartPod
+deletes and re-creates the job's Service although the other Pods run on (volcano-sh/volcano#3753).
 
 ## Proof
 
-The deletion and the next creation of the name, ordered by their revisions. A container that failed or restarted while
-the Service was away or within a minute after makes it an error; one that ran meanwhile a warning. Where writes are
-missing from the source, a gap that lasts is inconclusive, and so is one whose Pod, or its owner, may have ended before.
+The deletion and the next creation of the name, ordered by their revisions. The finding is an error if a container
+failed or restarted during the gap or within a minute after it, and a warning if one ran during the gap. If writes are
+missing from the source, a gap that lasts is inconclusive, and so is a gap before which the Pod or its owner may have
+ended.
 
 ## Looks alike but is benign
 
-A teardown: the Pod ends, or is asked to, within 5 s of the deletion and before the Service is back; or an owner of it
-does, has finished or wants no Pods any more, for controllers and the garbage collector take their time; or its
-namespace goes. A Pod that had finished, or was being deleted, before the Service was, or may have been. A Service that
-never existed, or that is not headless: Pods have no names under it; a Pod without `spec.hostname` has none to lose
-(info). A Service whose return was seen, but not when. A container that ends because its Pod is stopped is no failure.
+- A teardown: the Pod ends, or is asked to, within 5 s of the deletion and before the Service comes back.
+- A teardown by the owner: an owner of the Pod ends, has finished, or wants no Pods any more. Controllers and the
+  garbage collector take their time.
+- A namespace that is being deleted.
+- A Pod that had finished, or was being deleted, before the Service was, or may have been.
+- A Service that never existed, or that is not headless, because Pods have no names under it.
+- A Pod without `spec.hostname`, which has no name to lose (info).
+- A Service that was seen to be back, although nothing tells when it came.
+- A container that ends because its Pod is stopped: this is not a failure.
 
 ## What to do
 
-Find out who deletes the Service: the actor of the proof. For a Volcano job avoid policies that restart single Pods of
-a job with the svc plugin, or let the workload retry DNS.
+Find out who deletes the Service: the actor of the proof. In a Volcano job with the svc plugin, avoid policies that
+restart single Pods, or let the workload retry its DNS lookups.
 """
 
 from collections.abc import Iterator

@@ -92,7 +92,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
         "why": words(shown["why"]),
         "steps": wording.advice(finding["advice"]),
-        "benign": next(each.paragraphs for each in sections(rule) if each.heading == BENIGN),
+        "benign": next([*each.paragraphs, *each.points] for each in sections(rule) if each.heading == BENIGN),
         "objects": objects[:_NAMED],
         "more_objects": objects[_NAMED:],
         "unseen": [

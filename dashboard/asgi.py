@@ -15,6 +15,7 @@ django.setup(set_prefix=False)
 
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
 from dashboard.access import origins, rights  # noqa: E402
+from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 
@@ -24,8 +25,8 @@ websocket = URLRouter(
         path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
     ]
 )
-_routes: Any = ProtocolTypeRouter(
-    {"http": Handler(), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))}
+_routes: Any = Measured(
+    ProtocolTypeRouter({"http": Handler(), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
 )
 
 if settings.TOKEN_REQUIRED:

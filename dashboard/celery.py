@@ -23,6 +23,7 @@ if os.geteuid():
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
+_WORKER = os.getpid()  # the process that loads this module; a pool may fork others from it
 _REQUEST_ID = "causeline_request_id"  # the header of a message that names the request which sent it
 
 
@@ -46,6 +47,23 @@ def _bind_task(task_id: str, task: Any, **_: Any) -> None:
     bind_contextvars(task=task.name, task_id=task_id)
     if isinstance(request_id := task.request.get(_REQUEST_ID), str):
         bind_contextvars(request_id=request_id[:64])
+
+
+@signals.worker_ready.connect  # type: ignore[untyped-decorator]
+def _report_figures(**_: Any) -> None:
+    from dashboard.metrics import processes  # here, since it needs Django's applications
+
+    processes.start("worker")
+
+
+@signals.worker_process_init.connect  # type: ignore[untyped-decorator]
+def _report_figures_of_child(**_: Any) -> None:
+    """Report also from each process that a pool forks. The pool `solo` sends this signal, too, and forks none."""
+    if os.getpid() == _WORKER:
+        return
+    from dashboard.metrics import processes
+
+    processes.start("import", forked=True)
 
 
 class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types

@@ -33,6 +33,9 @@ LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
 KEEP_BYTES = variables.keep_bytes
 LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
+METRICS_TOKEN = variables.metrics_token
+METRICS_PORT = variables.metrics_port
+METRICS_HOST = variables.metrics_host
 LEASE_SECONDS = variables.lease_seconds
 
 INSTALLED_APPS = [

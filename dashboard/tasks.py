@@ -1,4 +1,4 @@
-"""Celery tasks: what is left over of people's coming and going is removed."""
+"""The Celery task that removes what sign-ins and ended processes have left."""
 
 from importlib import import_module
 
@@ -6,10 +6,12 @@ from celery import shared_task
 from django.conf import settings
 
 from dashboard.access import attempts
+from dashboard.metrics import processes
 
 
 @shared_task
 def clear_sessions() -> None:
-    """Remove sessions that have run out, which Django leaves in the database, and failures to sign in of long ago."""
+    """Remove expired sessions, which Django leaves in the database, old failures to sign in, and old figures."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     attempts.forget()
+    processes.fold()

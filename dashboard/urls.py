@@ -1,4 +1,4 @@
-"""Where everything is found."""
+"""The routes of all pages and of the API."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
@@ -10,6 +10,7 @@ from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
 from dashboard.web.views.health import health
 from dashboard.web.views.home import home
+from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
 from dashboard.web.views.rules import rule, rules
@@ -38,5 +39,6 @@ urlpatterns = [
     path("login/", sign_in, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health, name="health"),
+    path("metrics", metrics, name="metrics"),
     path("api/", endpoints),
 ]

@@ -38,7 +38,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(web, "HEAD_SECONDS", SECONDS)
     monkeypatch.setattr(web, "BODY_SECONDS", SECONDS)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(echo, lifespan="off", log_config=None, **web.OPTIONS))
+        server = uvicorn.Server(uvicorn.Config(echo, lifespan="off", **web.OPTIONS))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         yield listener.getsockname()[1]

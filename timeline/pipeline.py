@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+from timeline import metrics
 from timeline.core.entries import Observation
 from timeline.history.world import World
 from timeline.judge import judge, judged, rulebook, touched
@@ -33,7 +34,8 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
         if conflict := world.two_clusters():
             raise TwoClusters(*conflict)
         store.hold(source, stored)
-        _judge(source, world)
+        _judge(source, world, "import")
+    _count("import", source.entries - known)
     return source.entries - known
 
 
@@ -42,15 +44,17 @@ def judge_again(source: Source, world: World) -> None:
     or nothing. Raises store.Overtaken if the source has changed since, or was deleted."""
     with transaction.atomic():
         store.hold_again(source)
-        _judge(source, world)
+        _judge(source, world, "again")
 
 
-def _judge(source: Source, world: World) -> None:
+def _judge(source: Source, world: World, cause: str) -> None:
     """Store the tracks, findings and gaps that follow from everything that the world has learned."""
     world.settle()
     source.judged = VERSION
     store.write_tracks(source, world)
-    store.write_findings(source, world, judge(world, world.tracks()))
+    with metrics.JUDGE_SECONDS.labels(cause).time():
+        findings = judge(world, world.tracks())
+    store.write_findings(source, world, findings)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)
@@ -83,7 +87,13 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         with live.pulse(batch) as ends:
             if not batch and ends is None and not live.owes:
                 return Committed(0, source.sequence)
-            found = judged(world, touched(world, changed, ends))
+            with metrics.JUDGE_SECONDS.labels("live").time():
+                found = judged(world, touched(world, changed, ends))
         live.write(batch, changed, found)
         notify.notify(source=source.pk, sequence=source.sequence)
+    _count("live", source.entries - known)
     return Committed(source.entries - known, source.sequence)
+
+
+def _count(how: str, changes: int) -> None:
+    metrics.INGESTED_CHANGES.labels(how).inc(max(0, changes))

@@ -16,6 +16,7 @@ from structlog.contextvars import bind_contextvars
 from collectors.formats import NotARecording
 from collectors.uploads import receiving
 from collectors.uploads.recordings import Count, Stopped, import_into, title
+from timeline import metrics
 from timeline.models import Source, Upload
 from timeline.storage import chunks, notify, store
 
@@ -58,6 +59,7 @@ def run(upload: Upload) -> None:
         who = "The database" if isinstance(error, DatabaseError) else "Causeline"
         _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
     else:
+        metrics.INGESTED_BYTES.labels("import").inc(upload.bytes_total)
         receiving.discard(upload)
     notify.notify(upload=upload.pk)
 

@@ -14,6 +14,8 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
+from dashboard.metrics.requests import note_route
+
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
 
@@ -91,6 +93,8 @@ class NoteChanges(MiddlewareMixin):
     def process_view(
         self, request: "HttpRequest", view: object, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
+        if route := request.resolver_match:
+            note_route(getattr(request, "scope", {}), route.route)
         for name in ("source", "cluster"):
             if str(given := options.get(f"{name}_id")).isdecimal():
                 bind_contextvars(**{name: int(str(given))})

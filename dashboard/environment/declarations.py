@@ -19,6 +19,7 @@ from dashboard.environment.parsing import (
     Keys,
     Login,
     Networks,
+    OptionalKey,
     Patterns,
     Whole,
     Words,
@@ -280,6 +281,30 @@ class Settings(Reading):
             "How the log is written to standard error. `json`: one line of JSON for each event. `text`: lines for "
             "people. `auto`: text on a terminal, JSON elsewhere. `causeline up` and `causeline demo` set `text` "
             "for the files of their log folder, unless the variable is set."
+        ),
+    )
+    metrics_token: OptionalKey = Field(
+        written(""),
+        repr=False,
+        description=(
+            "A random text of at least 32 characters, `openssl rand -hex 32`. Whoever sends it as "
+            "`Authorization: Bearer` may read `/metrics`, and nothing else ([how to scrape](how-to/scrape-metrics.md))."
+        ),
+    )
+    metrics_port: Whole = Field(
+        0,
+        ge=0,
+        le=65_535,
+        description=(
+            "A port on which the web process serves its metrics without asking for a token. From 0 to 65535; "
+            "0 opens none."
+        ),
+    )
+    metrics_host: str = Field(
+        "127.0.0.1",
+        description=(
+            "The address that `CAUSELINE_METRICS_PORT` listens on. Only a network that nobody else reaches "
+            "should be named here."
         ),
     )
     debug: Flag = Field(

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connections
 
 from dashboard.access import rights
+from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries
 from timeline.models import Upload
@@ -46,6 +47,7 @@ class Hub:
         finally:
             self._queues[topic].discard(queue)
             if not any(self._queues.values()):
+                self._measure_waiting()
                 for task in self._tasks:
                     task.cancel()
                 self._tasks = []  # they are not done yet; who comes next must not rely on them
@@ -114,6 +116,7 @@ class Hub:
                 for dismiss in [each for each, session in self._visitors.items() if session in gone]:
                     dismiss()
                 await self._tell_pulses(self._feeds.keys())
+                self._measure_waiting()
             except Exception as error:
                 logger.warning("looking after who listens failed, again in %s s: %r", CHECK, error)
 
@@ -133,6 +136,13 @@ class Hub:
             _drained(queue)
             message = self._refetch(topic)
         queue.put_nowait(message)
+
+    def _measure_waiting(self) -> None:
+        waiting = dict.fromkeys(("uploads", "sources"), 0)
+        for topic, queues in self._queues.items():
+            waiting[topic.partition("/")[0]] += sum(queue.qsize() for queue in queues)
+        for kind, messages in waiting.items():
+            WAITING_MESSAGES.labels(kind).set(messages)
 
     def _refetch(self, topic: str) -> bytes:
         source = topic.removeprefix("sources/")

@@ -1,15 +1,18 @@
-"""Serves the pages, the API and the sockets: `python -m dashboard.web`. It is uvicorn that cuts off slow requests.
+"""`python -m dashboard.web` serves the pages, the API and the sockets with uvicorn, and cuts off slow requests.
 
-Whoever sends a request byte by byte holds a connection and a task for as long as they like, and uvicorn waits. Here the
-head of a request has to be there within seconds, and its body has to come at some speed, measured anew all the time, so
-that a large upload on a slow line goes on for hours.
+uvicorn waits for a client that sends a request byte by byte, which holds a connection and a task. Here the head of a
+request has to arrive within seconds, and its body at a minimum speed, which is measured again and again. So a large
+upload on a slow line may go on for hours.
 """
 
 import argparse
 import asyncio
+import sys
 from typing import Any
 
 import uvicorn
+from django.conf import settings
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 HEAD_SECONDS = 10.0
@@ -20,10 +23,10 @@ MESSAGE_BYTES = 64 * 1024  # of a WebSocket; browsers only listen there
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """HTTP with limits for the time that a request takes to arrive. The time in which the server does not read does not
-    count."""
+    """This protocol limits the time that a request takes to arrive. Time in which the server does not read is not
+    counted."""
 
-    _part = "head"  # of a request that is to come: "head", "body", or "" between two requests
+    _part = "head"  # of a request that is expected: "head", "body", or "" between two requests
     _since = 0.0  # when the head began, or when the speed of the body was measured last
     _bytes = 0  # since then
     _timer: asyncio.TimerHandle | None = None
@@ -72,7 +75,7 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._timer.cancel()
 
     def _look(self) -> None:
-        """Cut the request off if what is there of it took too long."""
+        """Cut the request off if it arrives too slowly."""
         took = self.loop.time() - self._since
         waits = bool(self.cycle and self._part == "body" and self.cycle.waiting_for_100_continue)
         if self.flow.read_paused or waits:
@@ -112,7 +115,17 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()
-    uvicorn.run("dashboard.asgi:application", host=options.host, port=options.port, **OPTIONS)
+    config = uvicorn.Config("dashboard.asgi:application", host=options.host, port=options.port, **OPTIONS)
+    config.load()
+    from dashboard.metrics import exposition, processes  # these need Django, which the line above loads
+
+    processes.start("web")
+    if settings.METRICS_PORT:
+        exposition.serve(settings.METRICS_HOST, settings.METRICS_PORT)
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ class Clocks:
         self._clocks: dict[str, CommitClock] = defaultdict(CommitClock)  # by space
         self._spaces: dict[GroupKind, str] = {}  # which space the revisions of each kind are of
         self._recent: dict[str, list[tuple[int, Name]]] = defaultdict(list)  # by space: the latest changes, sorted
-        self._steps: dict[str, dict[int, int]] = defaultdict(dict)  # by space: revision and drawn time of changes
-        # that were forgotten and by which others are drawn
+        # By space, the revision and drawn time of changes that were forgotten and by which others are drawn.
+        self._steps: dict[str, dict[int, int]] = defaultdict(dict)
         self.offsets: dict[str, int] = {}  # by file, microseconds; files that agree with the others are left out
 
     def space(self, kind: GroupKind) -> str:

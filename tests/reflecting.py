@@ -58,7 +58,7 @@ class Watching:
     def end(self) -> None:
         """Stop it, which has to be soon."""
         self.stop.set()
-        self.thread.join(3)
+        self.thread.join(patient(3))
         assert not self.thread.is_alive()
 
     @property

@@ -19,6 +19,7 @@ import pytest
 import redis
 
 from dashboard.services.launcher import PERIODIC
+from tests.patience import patient
 from tests.services import VALKEY_DATABASES, WORKER
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +85,7 @@ class Running:
             process.terminate()
         for process in self.processes.values():
             try:
-                process.wait(_STOP_SECONDS)
+                process.wait(patient(_STOP_SECONDS))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -104,7 +105,7 @@ class Running:
         return self._folder / f"{part}.log"
 
     def _await_page(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + patient(START_SECONDS)
         while time.monotonic() < deadline and self.processes["web"].poll() is None:
             try:
                 asked = urllib.request.Request(f"{self.address}/healthz", headers={"X-Forwarded-Proto": "https"})

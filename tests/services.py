@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.patience import patient
+
 STOP_SECONDS = 30
 DISTRIBUTING = "postgresql:///each-worker-of-the-tests-starts-its-own"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -56,7 +58,7 @@ def stop(process: "subprocess.Popen[str]") -> None:
     assert process.stdin and process.stdout
     process.stdin.close()
     process.stdout.close()
-    process.wait(STOP_SECONDS)
+    process.wait(patient(STOP_SECONDS))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -20,6 +20,7 @@ from collectors import analysis
 from collectors.formats import Limits
 from tests import mutations
 from tests.events import event
+from tests.patience import patient
 from tests.recordings import SAMPLE, lines_of
 from timeline.judge import rulebook
 from timeline.payloads.findings import DocumentPayload
@@ -32,7 +33,7 @@ def causeline(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> t
     """Exit status, output, errors."""
     command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
     environment = {"PATH": "/usr/bin:/bin", **variables}
-    done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=60, check=False)
+    done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=patient(60), check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -198,7 +199,7 @@ def test_a_reader_that_leaves_and_a_full_disk_are_no_crash(arguments: list[str |
         assert process.stderr.read() == b""
     assert process.returncode == (1 if arguments[0] == "analyze" else 0)
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=patient(60), check=False)
     assert done.returncode == 2
     assert done.stderr == b"causeline: standard output cannot be written: No space left on device.\n"
 
@@ -215,7 +216,7 @@ def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
         log.flush()
         time.sleep(0.5)  # it waits for more by then
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.communicate(timeout=patient(60)) == (b"", b"")
     assert process.returncode == 130
 
 

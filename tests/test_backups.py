@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
+from tests.patience import patient
 from tests.recordings import SAMPLE
 from tests.variables import ROOT
 
@@ -41,7 +42,7 @@ def empty_database() -> Iterator[str]:
 def causeline(url: str, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "dashboard.cli", *arguments]
     environment = os.environ | {"DATABASE_URL": url, "CAUSELINE_PASSWORD": "difference engine"}
-    return subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, timeout=120)
+    return subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, timeout=patient(120))
 
 
 def told(url: str) -> list[list[tuple[object, ...]]]:

@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.services.servers import addresses_of
 from tests import services
-from tests.patience import eventually
+from tests.patience import eventually, patient
 from tests.recordings import ROOT
 from tests.test_launcher import OWN_SERVERS
 from tests.test_services import CHECKOUT
@@ -41,7 +41,9 @@ def run(data_dir: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.Comp
     if arguments[0] not in ("analyze", "rules"):
         command += ["--data-dir", str(data_dir)]
     environment = os.environ | OWN_SERVERS
-    return subprocess.run(command, cwd=CHECKOUT, env=environment, input=stdin, capture_output=True, timeout=120)
+    return subprocess.run(
+        command, cwd=CHECKOUT, env=environment, input=stdin, capture_output=True, timeout=patient(120)
+    )
 
 
 def names(data_dir: Path) -> list[str]:
@@ -111,7 +113,7 @@ def test_an_import_that_is_stopped_leaves_nothing(data_dir: Path) -> None:
         eventually(lambda: "s" in names(data_dir), 60)
         assert process.poll() is None, "it waits for more"
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(patient(30)) == 130
         assert process.stderr and b"stopped; nothing was imported" in process.stderr.read()
     os.close(writing)
     assert b"There is no recording s." in run(data_dir, "export", "s").stderr

@@ -114,7 +114,6 @@ def test_live_or_uploaded_the_same_is_found(
     assert surplus <= ids(found(logged))
 
 
-@pytest.mark.timeout(180)
 def test_at_the_pace_of_the_cluster_the_same_is_found(followers: list[ClusterWatcher], tmp_path: Path) -> None:
     live = watched(ENGINE / "jobs-watch", 1, followers, tmp_path)
     assert verdicts(found(live)) == verdicts(found(uploaded(ENGINE / "jobs-watch")))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import eventually
+from tests.patience import eventually, patient
 from tests.running import free_port
 from tests.test_launcher import OWN_SERVERS, causeline
 from tests.test_services import descendants, processes
@@ -38,13 +38,12 @@ def show(data_dir: Path) -> set[str]:
         names = [source["name"] for source in visitor.ask("GET", "/api/sources")[1]["sources"]]
         everything = descendants(demo.pid)
         demo.terminate()
-        assert demo.wait(30) == 0
+        assert demo.wait(patient(30)) == 0
     eventually(lambda: not everything & processes().keys(), 5)
     assert len(names) == len(set(names))
     return set(names)
 
 
-@pytest.mark.timeout(400)
 def test_the_demo_shows_a_recording_and_a_live_cluster_and_begins_anew_each_time(data_dir: Path) -> None:
     assert show(data_dir) == {"demo", "volcano-restart"}
     assert show(data_dir) == {"demo", "volcano-restart"}

@@ -90,7 +90,6 @@ def asked(served: Running) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-@pytest.mark.timeout(300)
 def test_idle_readers_hold_little_and_others_read_the_bytes_of_the_export(served: Running, tmp_path: Path) -> None:
     with begun(served):
         before = settled(served)

@@ -23,6 +23,7 @@ from collectors import tasks
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing, receiving, recordings
 from tests import stored
+from tests.patience import patient
 from tests.recordings import SAMPLE, lines_of
 from tests.stored import beside
 from timeline import pipeline
@@ -522,7 +523,9 @@ def test_an_upload_waits_for_a_broker_that_is_away() -> None:
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
     away = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "DJANGO_SETTINGS_MODULE": "dashboard.settings"}
     command = [sys.executable, "-c", QUEUE, str(upload.pk)]
-    ended = subprocess.run(command, env=os.environ | away, capture_output=True, text=True, timeout=30, check=True)
+    ended = subprocess.run(
+        command, env=os.environ | away, capture_output=True, text=True, timeout=patient(30), check=True
+    )
     assert f"upload {upload.pk} has to wait: the broker cannot be reached" in ended.stderr
     upload.refresh_from_db()
     assert upload.state == "waiting"

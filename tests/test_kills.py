@@ -15,7 +15,7 @@ import zstandard
 
 from bench.larger import repeated
 from dashboard.services.servers import addresses_of
-from tests.patience import eventually
+from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 from tests.running import free_port
 from tests.test_launcher import OWN_SERVERS, causeline, finished
@@ -55,7 +55,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
         assert url.startswith("http://"), process.stderr.read()
         yield Up(process.pid, url)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(patient(60)) == 0
 
 
 def run(data_dir: Path, *arguments: str) -> str:
@@ -96,7 +96,6 @@ def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = Non
     return row_of(data_dir, upload)
 
 
-@pytest.mark.timeout(400)
 def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     log = data_dir / "audit.jsonl"  # started as root, Causeline runs as an account that may read nothing beside it

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
-from tests.patience import eventually
+from tests.patience import eventually, patient
 from tests.running import free_port
 from tests.test_services import CHECKOUT, descendants, processes, watchers_of
 from tests.visitor import Visitor
@@ -65,7 +65,9 @@ def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[st
             yield process
         except BaseException:
             process.terminate()
-            print(*process.communicate(timeout=60), sep="\n")  # pytest shows it: what it said tells what went wrong
+            print(
+                *process.communicate(timeout=patient(60)), sep="\n"
+            )  # pytest shows it: what it said tells what went wrong
             raise
         process.terminate()
 
@@ -73,7 +75,7 @@ def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[st
 def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:
     """Exit status, output and errors of a command that ends by itself."""
     with causeline(*arguments, **variables) as process:
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=patient(60))
     return process.returncode, output, errors
 
 
@@ -127,7 +129,9 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
                     "NoNewPrivs:1",
                 ]
         os.killpg(up.pid, signal.SIGINT)  # what a terminal does
-        assert up.wait(20) == 0  # programs and servers may take 14 s, one after the other, before they are killed
+        assert (
+            up.wait(patient(20)) == 0
+        )  # programs and servers may take 14 s, one after the other, before they are killed
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
     status, output, errors = finished("token", "--data-dir", str(data_dir))
     assert (status, output) == (1, "") and "No `causeline up` runs" in errors

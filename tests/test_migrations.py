@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
+from tests.patience import patient
 from tests.variables import ROOT
 
 
@@ -28,7 +29,7 @@ def empty_database() -> Iterator[str]:
 
 def migrate(url: str, *target: str) -> None:
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *target]
-    subprocess.run(command, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, check=True, timeout=120)
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, check=True, timeout=patient(120))
 
 
 def test_recordings_of_the_first_version_go_and_their_uploads_stay(empty_database: str) -> None:

@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 
 from dashboard import __version__
 from deploy import release
+from tests.patience import patient
 from tests.variables import ROOT
 
 TOP_LEVEL = {
@@ -39,7 +40,7 @@ def tracked() -> list[str]:
 def run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs it where no checkout is, with nothing of this process's environment but the path to programs."""
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), **environment}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=patient(120))
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from collectors.recorder import Recorder
 from collectors.replay import Replay
 from collectors.watch.output import RecordingFile
 from dashboard.cli.record import duration
+from tests.patience import patient
 from tests.reflecting import WATCH, api_of, replayed, until
 from tests.test_analyze import causeline
 from timeline.core.entries import Entry, Mark, MarkType
@@ -48,7 +49,7 @@ class Recording:
 
     def end(self) -> list[Entry | Mark]:
         self.stop.set()
-        self.thread.join(15)
+        self.thread.join(patient(15))
         assert not self.thread.is_alive()
         return told(self.path)
 
@@ -185,7 +186,7 @@ class Command:
         COMMANDS.append(self.process)
 
     def ended(self) -> tuple[int, str]:
-        _, errors = self.process.communicate(timeout=30)
+        _, errors = self.process.communicate(timeout=patient(30))
         return self.process.returncode, errors
 
 

@@ -23,7 +23,7 @@ import redis
 from dashboard.services import Program, ServiceError, Supervisor, binaries, servers
 from dashboard.services.accounts import server_account
 from dashboard.services.program import GUARD, guarded
-from tests.patience import eventually
+from tests.patience import eventually, patient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ def serve(data_dir: Path, user: tuple[str, ...] = ()) -> Iterator[Served]:
         everything = descendants(process.pid)
         yield Served(process, state["database_url"], state["redis_url"])
         process.stdin.close()
-        assert process.wait(15) in (0, -signal.SIGKILL)
+        assert process.wait(patient(15)) in (0, -signal.SIGKILL)
     eventually(lambda: not everything & processes().keys() and not watchers_of(process.pid), 8)
 
 
@@ -294,7 +294,7 @@ def test_two_data_directories_and_a_deep_one_run_side_by_side(home: Path) -> Non
 
 def test_a_second_start_is_told_who_serves_the_directory(home: Path) -> None:
     with serve(home / "data") as served, launch(home / "data") as second:
-        _, error = second.communicate(timeout=20)
+        _, error = second.communicate(timeout=patient(20))
         assert second.returncode == 1
         assert f"already served by process {served.process.pid}" in error
         served.write("still there")
@@ -312,7 +312,7 @@ def test_a_cluster_of_another_version_is_not_touched(home: Path) -> None:
     cluster.mkdir(parents=True)
     (cluster / "PG_VERSION").write_text("17\n")
     with launch(home / "data") as process:
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=patient(20))
     assert "was written by PostgreSQL 17" in error
     assert [path.name for path in cluster.iterdir()] == ["PG_VERSION"]
 
@@ -426,7 +426,7 @@ def test_a_pipe_tells_the_guard_that_the_supervisor_died(word: bytes) -> None:
             eventually(lambda: not watchers_of(os.getpid()))
             assert program.poll() is None
             program.terminate()
-        assert program.wait(5) == -signal.SIGTERM
+        assert program.wait(patient(5)) == -signal.SIGTERM
 
 
 def test_nobody_else_can_open_a_lock_and_so_hold_it(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from django.db import connection
 
 from dashboard.environment import database
 from tests import services
+from tests.patience import patient
 from tests.test_services import descendants, processes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,7 +65,7 @@ class Workers:
         began = time.monotonic()
         process = self._running.pop(name)
         process.terminate()
-        process.wait(30)
+        process.wait(patient(30))
         return time.monotonic() - began
 
     def stop_all(self) -> None:

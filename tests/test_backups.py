@@ -54,7 +54,8 @@ def told(url: str) -> list[list[tuple[object, ...]]]:
 def filled() -> Iterator[str]:
     """The address of a database with a recording, an acknowledged finding, a user, an upload and a session."""
     ingest = (
-        "from tests.recordings import SAMPLE, entries_of; from timeline import store; from timeline.models import *;"
+        "from tests.recordings import SAMPLE, entries_of; from timeline.models import *;"
+        "from timeline.storage import store;"
         "from timeline.pipeline import ingest; from timeline.history.world import World;"
         "source = store.open_source('sample'); ingest(source, World(), entries_of(SAMPLE)); store.show_source(source);"
         "from timeline import queries;"

@@ -30,7 +30,8 @@ import sys
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from collectors import receiving, tasks
+from collectors import tasks
+from collectors.uploads import receiving
 path = Path({path!r})
 upload = receiving.begin("audit.jsonl", [receiving.Announced("audit.jsonl", path.stat().st_size)])
 with path.open("rb") as stream:

@@ -80,7 +80,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-            ]
+            ],
+            "builtins": ["dashboard.presentation.pills"],
         },
     }
 ]

@@ -208,7 +208,7 @@ def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # CI may ignore it
-    run = f"{heed}; from dashboard.cli import main; sys.exit(main(['analyze', {str(fifo)!r}]))"
+    run = f"{heed}; from dashboard.cli.__main__ import main; sys.exit(main(['analyze', {str(fifo)!r}]))"
     command = [sys.executable, "-c", run]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process, fifo.open("wb") as log:  # it is open once it reads
@@ -228,7 +228,7 @@ def test_a_terminal_that_does_not_speak_utf_8_gets_what_it_can_show() -> None:
 
 def test_a_namespace_that_is_not_there_is_said() -> None:
     status, output, errors = causeline("analyze", SAMPLE, "--namespace", "vol-restrat")
-    assert (status, errors) == (0, "causeline: nothing that a rule looks at was seen in a namespace vol-restrat\n")
+    assert (status, errors) == (0, "causeline: no object that a rule needs was observed in a namespace vol-restrat\n")
     assert "0 errors, 0 warnings, 0 info" in output
 
 
@@ -276,7 +276,7 @@ def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -
     lines = causeline("analyze", SAMPLE, "--rule", "service-gap", COLUMNS="70")[1].splitlines()
     assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
     assert any(line.startswith("          admin with vc-cm-head/v0.0.0 ·") for line in lines)
-    assert "3 warnings, 0 info, told in 2 rows, in" in " ".join(lines)
+    assert "3 warnings, 0 info, shown in 2 rows, in" in " ".join(lines)
     watched = Path(__file__).parent / "data/objects/watch"
     written = causeline("analyze", watched, "--rule", "pod-before-service", COLUMNS="200")[1]
     assert "Service created · revision 592 · vc-cm-head ·" in written

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.watch.access import Checked
-from dashboard.presentation import clusters
+from dashboard.presentation import access_checks, clusters
 from tests import stored
 from tests.recordings import SAMPLE
 from timeline import queries
@@ -205,7 +205,7 @@ def test_a_cluster_that_nothing_is_known_of_yet_is_shown(client: Client) -> None
     reference = {"how": "in-cluster", "server": "https://kubernetes.default.svc"}
     Cluster.objects.create(name="new", reference=reference)
     page = client.get("/").content.decode()
-    assert "waiting for a worker" in page and "No worker holds it" in page
+    assert "waiting for a worker" in page and "No worker watches this cluster yet" in page
     assert "No recordings yet" in page
 
 
@@ -255,5 +255,5 @@ def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFix
     ("server", "said"), [("http://10.0.0.1", True), ("http://127.0.0.1:1", False), ("https://a", False)]
 )
 def test_an_address_without_tls_is_told(server: str, said: bool) -> None:
-    answered = clusters.findings_of(Checked("v1.34.1", "It does not answer."), {"server": server})
+    answered = access_checks.sentences(Checked("v1.34.1", "It does not answer."), {"server": server})
     assert any("http://" in each for each in answered) == said

@@ -328,7 +328,7 @@ def test_a_setting_of_folders_holds_whole_paths(monkeypatch: pytest.MonkeyPatch)
 def test_the_page_shows_contexts_and_answers_first_and_connects_then(client: Client, server: Server) -> None:
     server.refused = {("leases", "watch"), ("services", "list"), ("services", "watch")}
     page = client.post("/clusters/", form(server.url, include="widgets.example.com")).content.decode()
-    assert "It answers as Kubernetes v1.34.1." in page and "1 of 3 kinds may be watched." in page
+    assert "The cluster runs Kubernetes v1.34.1." in page and "1 of 3 kinds may be watched." in page
     assert "services may not be listed or watched: no rule." in page
     assert "leases.coordination.k8s.io may not be watched: no rule." in page
     assert "So the rule service-gap cannot judge: no Service." in page
@@ -388,7 +388,7 @@ def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
 def test_a_file_is_taken_as_well(client: Client, server: Server) -> None:
     file = SimpleUploadedFile("kubeconfig", config(server.url).encode())
     page = client.post("/clusters/", {**form(server.url), "kubeconfig": "", "file": file})
-    assert b"It answers as Kubernetes v1.34.1." in page.content
+    assert b"The cluster runs Kubernetes v1.34.1." in page.content
 
 
 def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_all_the_same(
@@ -405,7 +405,7 @@ def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_a
 def test_a_cluster_that_lets_nobody_ask_can_be_connected(client: Client, server: Server) -> None:
     server.answers_reviews = False
     page = client.post("/clusters/", form(server.url)).content.decode()
-    assert "It can be reached" in page and "cannot be asked" in page and "403" in page
+    assert "The cluster can be reached" in page and "does not answer which kinds" in page and "403" in page
 
 
 def signed(folder: Path, name: str) -> tuple[Path, Path]:
@@ -433,7 +433,7 @@ def test_a_server_is_trusted_by_the_authority_that_the_kubeconfig_names(
     context.load_cert_chain(certificate, private)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     url = server.url.replace("http:", "https:")
-    for authority, words in ((certificate, "It answers as Kubernetes v1.34.1."), (other, "is not trusted")):
+    for authority, words in ((certificate, "The cluster runs Kubernetes v1.34.1."), (other, "is not trusted")):
         told = yaml.safe_load(config(url))
         data = base64.b64encode(authority.read_bytes()).decode()
         told["clusters"][0]["cluster"]["certificate-authority-data"] = data
@@ -441,7 +441,7 @@ def test_a_server_is_trusted_by_the_authority_that_the_kubeconfig_names(
         assert words in page.content.decode()
     told["clusters"][0]["cluster"] = {"server": url, "insecure-skip-tls-verify": True}
     answered = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(told)}).content.decode()
-    assert "It answers as Kubernetes v1.34.1." in answered and "Its certificate is not checked" in answered
+    assert "The cluster runs Kubernetes v1.34.1." in answered and "Its certificate is not checked" in answered
 
 
 def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:

@@ -121,7 +121,7 @@ def test_an_object_has_a_page_with_its_lifeline_and_changes(client: Client, samp
     pod = track_of(sample, "Pod", "ring-weak-0", 1)
     page = told(client, f"/sources/{sample.pk}/objects/{pod.id}/")
     assert "<title>Pod ring-weak-0" in page and '<figure class="picture">' in page
-    assert "Other lives of this name" in page and "Needs" in page and "subdomain" in page
+    assert "Other incarnations of this name" in page and "Needs" in page and "subdomain" in page
     assert "RV 588" in page and "vc-cm-head" in page
     assert re.search(r"committed within 07:52:00\.863305 – \.\d+", page)
 
@@ -148,7 +148,7 @@ def test_a_finding_has_a_page_with_all_that_proves_it(client: Client, sample: So
     assert order == sorted(order)
     assert "kubectl -n vol-restart get service ring -w --output-watch-events</code><button" in page
     assert f'href="/sources/{sample.pk}/objects/{track_of(sample, "Pod", "ring-steady-0").id}/"' in page
-    assert "number 2 of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence=2")
+    assert "occurrence 2 of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence=2")
     for none in ("3", "0", "-1", "00000000199", "1" * 5000, "²", "x"):
         assert "of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence={none}")
     assert 'href="/rules/service-gap/"' in page

@@ -66,7 +66,7 @@ def refused(answer: Any) -> bool:
         return False
     told = answer.json()
     assert answer["Content-Type"] == "application/problem+json"
-    assert told["detail"] == "Only who sent it, or an administrator, can change or delete it."
+    assert told["detail"] == "Only the person who sent it, or an administrator, can change or delete it."
     return True
 
 

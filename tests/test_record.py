@@ -229,7 +229,7 @@ def test_it_ends_by_itself_and_overwrites_nothing(replay: Replay, tmp_path: Path
     before = (tmp_path / "prod.jsonl.zst").read_bytes()
     status, said = Command(replay, tmp_path, "--for", "3s").ended()
     assert (status, (tmp_path / "prod.jsonl.zst").read_bytes()) == (2, before)
-    assert "is there already" in said
+    assert "already exists" in said
 
 
 def test_a_cluster_that_cannot_be_reached_leaves_no_file(replay: Replay, tmp_path: Path) -> None:

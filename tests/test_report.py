@@ -128,7 +128,7 @@ def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(report, "FINDINGS", 2)
     analysis = analysis_of(SAMPLE)
     told = words(page(analysis, analysis.findings))
-    assert "The first 2 are shown" in told and "4 more are not" in told
+    assert "The 2 most severe findings are shown" in told and "4 more are not" in told
     assert "4 warnings" in told and "2 info" in told
 
 
@@ -157,7 +157,7 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
 def test_settings_that_were_changed_are_told(written: str) -> None:
     assert "CAUSELINE_RULE_" not in words(written)
     html = causeline("report", QUIET, "-o", "-", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")[1]
-    assert "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7; the others as they come" in words(html)
+    assert "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7; all others have their defaults" in words(html)
 
 
 def test_what_cannot_be_understood_or_written_is_said(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_cannot_be_understood_or_written_is_said(tmp_path: Path) -> None:
     copy = tmp_path / "log.jsonl"
     copy.write_bytes(QUIET.read_bytes())
     status, _, errors = causeline("report", copy, "-o", copy)
-    assert status == 2 and "is what is to be read" in errors
+    assert status == 2 and "is one of the files to read" in errors
     assert copy.read_bytes() == QUIET.read_bytes()
 
 

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "--data-dir",
         type=Path,
         metavar="D",
-        help="where the data lies (CAUSELINE_DATA_DIR, or ~/.local/share/causeline)",
+        help="the folder for all data (CAUSELINE_DATA_DIR, or ~/.local/share/causeline)",
     )
     served = argparse.ArgumentParser(add_help=False, parents=[shared])
     served.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
@@ -58,52 +58,60 @@ def _parser() -> argparse.ArgumentParser:
     served.add_argument(
         "--no-token",
         action="store_true",
-        help="without accounts, let in whoever opens the address on this machine, with no start-up token",
+        help="while there are no accounts, let in anybody on this machine without the start-up token",
     )
     judge = argparse.ArgumentParser(add_help=False)
     judge.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     judge.add_argument(
         "--allow-skipped",
         action="store_true",
-        help="take what was found for the whole, also where most lines of an input were skipped",
+        help="accept the result even if most lines of an input were skipped",
     )
-    judge.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
     judge.add_argument(
-        "--namespace", action="append", default=[], metavar="NS", help="only in this namespace; may be repeated"
+        "--rule", action="append", default=[], metavar="ID", help="apply only this rule; may be repeated"
+    )
+    judge.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="show only findings in this namespace; may be repeated",
     )
 
     parser = argparse.ArgumentParser(prog="causeline", description="Kubernetes reconciliation timelines.")
     parser.add_argument("--version", action="version", version=f"causeline {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("up", parents=[served], help="start everything, until Ctrl-C")
+    command = commands.add_parser("up", parents=[served], help="start everything; Ctrl-C stops it")
     command.set_defaults(run=serve.up)
-    command = commands.add_parser("demo", parents=[served], help="the same, with a recording and a live cluster to see")
+    command = commands.add_parser(
+        "demo", parents=[served], help="start everything with an example recording and an example live cluster"
+    )
     command.set_defaults(run=serve.show)
     command = commands.add_parser(
         "token",
         parents=[shared],
-        help="print the address that lets you in, of what runs",
+        help="print the address of the running Causeline, with its token",
         epilog="Exit status: 0 printed, 1 nothing runs.",
     )
     command.set_defaults(run=serve.tell_address)
     command = commands.add_parser(
         "import",
         parents=[shared],
-        help="put recordings on the timeline, as one; beside a running Causeline or without",
+        help="import files as one recording, whether Causeline is running or not",
         epilog="Exit status: 0 imported, 1 the servers failed, 2 input or command not understood.",
     )
     command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     command.add_argument(
-        "--name", metavar="N", help="add to the recording of this name, or call a new one so (the first file's name)"
+        "--name", metavar="N", help="the recording to add to, or the name of a new one (the first file's name)"
     )
     command.set_defaults(run=serve.take_in)
     command = commands.add_parser(
         "export",
         parents=[shared],
-        help="write what was found in a recording, or the recording itself",
+        help="write the findings of a recording, or the recording itself",
         epilog="Exit status: 0 written, 1 the servers failed, 2 no such recording, or not writable.",
     )
-    command.add_argument("source", metavar="SOURCE", help="the recording's name, or its number as in its address")
+    command.add_argument("source", metavar="SOURCE", help="the name of the recording, or its number as in its address")
     command.add_argument(
         "--format",
         choices=["findings", "recording"],
@@ -116,22 +124,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=serve.give_out)
     clusters.add(commands, shared)
-    command = commands.add_parser("createuser", parents=[shared], help="add somebody who may log in")
+    command = commands.add_parser("createuser", parents=[shared], help="add an account")
     command.add_argument("name")
     command.add_argument(
-        "--admin", action="store_true", help="who also connects clusters, and deletes what others have sent"
+        "--admin",
+        action="store_true",
+        help="an administrator, who can also connect clusters and delete recordings of others",
     )
     command.set_defaults(run=serve.create_user)
-    command = commands.add_parser(
-        "unlock", parents=[shared], help="let somebody sign in again at once who failed too often"
-    )
-    command.add_argument("name", nargs="?", metavar="NAME", help="who; everybody where nobody is named")
-    command.add_argument("--address", metavar="A", help="only what came from this address, of all names")
+    command = commands.add_parser("unlock", parents=[shared], help="let a person sign in again who failed too often")
+    command.add_argument("name", nargs="?", metavar="NAME", help="the account (all accounts)")
+    command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")
     command.set_defaults(run=serve.unlock)
-    command = commands.add_parser("backup", parents=[shared], help="write the database to one file; in use or not")
+    command = commands.add_parser(
+        "backup", parents=[shared], help="write the database to one file, whether it is in use or not"
+    )
     command.add_argument("file", metavar="FILE", help="the file to write, or -")
     command.set_defaults(run=serve.back_up)
-    command = commands.add_parser("restore", parents=[shared], help="fill an empty database from such a file")
+    command = commands.add_parser("restore", parents=[shared], help="fill an empty database from a backup")
     command.add_argument("file", metavar="FILE", help="the file to read, or -")
     command.set_defaults(run=serve.restore)
     command = commands.add_parser("manage", parents=[shared], help="run a management command of Django")
@@ -140,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "analyze",
         parents=[judge],
-        help="judge recordings here and now; no server, no database",
+        help="judge recordings without a server and a database",
         epilog="Exit status: 0 nothing at or above the threshold, 1 findings, 2 input or command not understood, "
         "or most of an input skipped.",
     )
@@ -148,92 +158,108 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         choices=["table", "json"],
         default="table",
-        help="for a person, or the findings document (%(default)s)",
+        help="a table to read, or the findings document (%(default)s)",
     )
     command.add_argument(
         "--fail-on",
         choices=["error", "warning", "never"],
         default="warning",
-        help="the least severity for which the exit status is 1 (%(default)s)",
+        help="the lowest severity for which the exit status is 1 (%(default)s)",
     )
-    command.add_argument("--coverage", action="store_true", help="show what was seen, and what can be judged")
+    command.add_argument("--coverage", action="store_true", help="show what was observed, and what each rule can judge")
     command.set_defaults(run=analyze.analyze)
     command = commands.add_parser(
         "report",
         parents=[judge],
-        help="write what analyze finds, with its timeline, as one HTML file",
+        help="write the findings and their timeline as one HTML file",
         epilog="Exit status: 0 written, 2 input or command not understood, the file not writable, or most of an input "
         "skipped: the file is written then, too.",
     )
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
-    command.add_argument("--title", default="", help="what stands on top (the names of the files)")
+    command.add_argument("--title", default="", help="the title of the report (the names of the files)")
     command.set_defaults(run=analyze.report)
     command = commands.add_parser(
         "replay",
-        help="serve recordings with their objects as a Kubernetes API: kubectl and client libraries read the past",
+        help="serve recordings as a Kubernetes API that kubectl and client libraries can read",
         epilog="Exit status: 0 stopped, 1 the port is taken, 2 input or command not understood.",
     )
     command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     command.add_argument("--port", type=_port, default=0, help="port to listen on (any that is free)")
     command.add_argument("--speed", type=replay.pace, default="1", help=f"{replay.SPEEDS} (%(default)s)")
-    command.add_argument("--at", type=replay.instant, metavar="TIME", help="begin then (the recording's beginning)")
-    command.add_argument("--loop", action="store_true", help="again and again, each time as if it happened now")
-    command.add_argument("--paused", action="store_true", help="stand still until POST /replay/control says play")
-    command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig that leads here")
+    command.add_argument(
+        "--at", type=replay.instant, metavar="TIME", help="the time to begin at (the start of the recording)"
+    )
+    command.add_argument("--loop", action="store_true", help="repeat the recording, each time as if it happened now")
+    command.add_argument("--paused", action="store_true", help="wait until POST /replay/control says play")
+    command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig for this API")
     command.add_argument(
         "--token-file",
         metavar="FILE",
-        help="let in only who bears its token; made where there is none",
+        help="require the token in this file; the file is created if it does not exist",
     )
     command.set_defaults(run=replay.replay)
     command = commands.add_parser(
         "record",
         parents=[shared],
-        help="watch a cluster from here, and write all that happens into one file; no server, no database",
+        help="watch a cluster without a server and a database, and write its changes to one file",
         epilog="Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 not writable, or not understood.",
     )
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="a new file, packed if it ends in .zst")
-    command.add_argument("--kubeconfig", metavar="F", help="how the cluster is reached (KUBECONFIG, or ~/.kube/config)")
-    command.add_argument("--context", default="", metavar="C", help="of the kubeconfig (its current one)")
-    command.add_argument("--in-cluster", action="store_true", help="as the ServiceAccount of the Pod this runs in")
+    command.add_argument(
+        "--kubeconfig", metavar="F", help="the kubeconfig of the cluster (KUBECONFIG, or ~/.kube/config)"
+    )
+    command.add_argument(
+        "--context", default="", metavar="C", help="the context of the kubeconfig (its current context)"
+    )
+    command.add_argument(
+        "--in-cluster", action="store_true", help="use the ServiceAccount of the Pod in which this runs"
+    )
     command.add_argument(
         "--include",
         action="append",
         default=[],
         metavar="R",
-        help="also this, as kubectl names it: crontabs.example.com, '*.example.com'; may be repeated",
+        help="also watch this resource, as kubectl names it: crontabs.example.com, '*.example.com'; may be repeated",
     )
-    command.add_argument("--exclude", action="append", default=[], metavar="R", help="leave this out; may be repeated")
-    command.add_argument("--namespace", metavar="NS", help="only in this namespace; all where none is named")
     command.add_argument(
-        "--for", dest="duration", type=record.duration, metavar="T", help="end after 90s, 10m, 1h30m (Ctrl-C)"
+        "--exclude", action="append", default=[], metavar="R", help="do not watch this resource; may be repeated"
     )
-    command.add_argument("--source", metavar="NAME", help="instead: what is known of a cluster that is connected")
+    command.add_argument("--namespace", metavar="NS", help="watch only this namespace (all namespaces)")
+    command.add_argument(
+        "--for",
+        dest="duration",
+        type=record.duration,
+        metavar="T",
+        help="stop after this time, such as 90s, 10m or 1h30m (Ctrl-C)",
+    )
+    command.add_argument(
+        "--source", metavar="NAME", help="write what Causeline has observed of this connected cluster instead"
+    )
     command.set_defaults(run=record.record)
-    command = commands.add_parser("rules", help="list the rules, or show the page of one")
-    command.add_argument("id", nargs="?", metavar="ID", help="such as service-gap; all where none is named")
-    command.add_argument("--markdown", action="store_true", help="all pages, as docs/rules.md has them")
+    command = commands.add_parser("rules", help="list the rules, or show one rule")
+    command.add_argument("id", nargs="?", metavar="ID", help="the rule, such as service-gap (all rules)")
+    command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
     command.set_defaults(run=analyze.rules)
     command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
     command.set_defaults(run=analyze.schema)
     return parser
 
 
-def _port(told: str) -> int:
-    return _number(told, 0, 65_535)
+def _port(text: str) -> int:
+    return _number(text, 0, 65_535)
 
 
-def _workers(told: str) -> int:
-    return _number(told, 1, 256)
+def _workers(text: str) -> int:
+    return _number(text, 1, 256)
 
 
-def _number(told: str, least: int, most: int) -> int:
-    """For argparse, which tells what was wrong."""
+def _number(text: str, least: int, most: int) -> int:
+    """Parse a number for argparse, which prints the error."""
     with suppress(ValueError):
-        if least <= (number := int(told)) <= most:
+        if least <= (number := int(text)) <= most:
             return number
-    raise argparse.ArgumentTypeError(f"{told[:40]!r}; write a whole number from {least} to {most}")
+    raise argparse.ArgumentTypeError(f"{text[:40]!r}; write a whole number from {least} to {most}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The address at which a running `causeline up` lets its owner in, kept for `causeline token`."""
+"""This module keeps the address of a running `causeline up`, with its token, for `causeline token`."""
 
 import fcntl
 import os
@@ -33,7 +33,7 @@ def announced(data_dir: Path, address: str) -> Iterator[None]:
 
 
 def announced_by_another(data_dir: Path) -> str:
-    """The address of the `causeline up` that runs, or ""."""
+    """Return the address of the running `causeline up`, or ""."""
     try:
         descriptor = os.open(data_dir / "address", os.O_RDONLY)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def announced_by_another(data_dir: Path) -> str:
 
 
 def _locked(descriptor: int) -> bool:
-    """A reader holds the lock for an instant, another `causeline up` for good."""
+    """Take the lock. A reader holds it for an instant only, another `causeline up` as long as it runs."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

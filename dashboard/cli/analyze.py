@@ -1,4 +1,4 @@
-"""The subcommands that judge recordings here and now: no server, no database, nothing imported before it is used."""
+"""These subcommands judge recordings without servers and a database. They import modules late, to start quickly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Unwritten(Exception):
-    """Standard output takes no more. The message says why."""
+    """Standard output cannot be written. The message says why."""
 
 
 def analyze(options: argparse.Namespace) -> int:
@@ -60,11 +60,11 @@ def report(options: argparse.Namespace) -> int:
         if isinstance(analysis, int):
             return analysis
         findings = choose(analysis.findings, options.rule, options.namespace)
-        told = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
-        content = told.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
+        html = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
+        content = html.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
         if options.output != "-":
             write(Path(options.output), [content])
-            say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; a browser opens it")
+            say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; open it in a browser")
             return 2 if _too_little(analysis, options) else 0
     except NotWritable as error:
         say(str(error))
@@ -75,7 +75,7 @@ def report(options: argparse.Namespace) -> int:
 
 
 def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
-    """Whether most of an input was skipped, and nobody said that this is well; it is told."""
+    """Whether most of an input was skipped and `--allow-skipped` is not given; then say so."""
     if not analysis.mostly_skipped or options.allow_skipped:
         return False
     say("most of the input could not be read; --allow-skipped takes what was found for the whole")
@@ -83,7 +83,7 @@ def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
 
 
 def _analysis(options: argparse.Namespace) -> Analysis | int:
-    """What the files record, judged; or the exit status, after the reason was told."""
+    """Return the analysis of the files; or the exit status, after a message with the reason."""
     from collectors.analysis import analyse, choose
     from collectors.formats import NotARecording
 
@@ -113,14 +113,14 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     else:
         seen = {track.ref.namespace for track in analysis.world.tracks()}
         for name in sorted(set(options.namespace) - seen):
-            say(f"nothing that a rule looks at was seen in a namespace {name}")
+            say(f"no object that a rule needs was observed in a namespace {name}")
     gc.freeze()  # what it holds forms no cycles, and would be walked again and again
     options.analysis = analysis  # for as long as the command runs: see `leave`
     return analysis
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once, with all that was written: taking a large world apart takes a tenth of all its time."""
+    """End the process at once. To free a large world would take a tenth of the whole time."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
@@ -128,7 +128,7 @@ def leave(status: int) -> NoReturn:
 
 @contextmanager
 def _while_it_is_read() -> Iterator[None]:
-    """Whoever reads standard output may have seen enough, and close it. Raises Unwritten where the disk is full."""
+    """Let the reader of standard output close it early. Raises Unwritten if the disk is full."""
     try:
         yield
         sys.stdout.flush()

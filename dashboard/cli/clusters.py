@@ -1,4 +1,4 @@
-"""The subcommands that connect clusters and let them go; what needs Django runs in a process of its own."""
+"""These subcommands connect and disconnect clusters. What needs Django runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,59 +14,72 @@ if TYPE_CHECKING:
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    """The subcommands, with their arguments."""
+    """Add the subcommands with their arguments."""
     command = commands.add_parser(
         "connect",
         parents=[shared],
-        help="watch a cluster from now on, or print what it has to grant for that",
-        epilog="Exit status: 0 connected, 1 the cluster or the servers failed, 2 it cannot be done so.",
+        help="connect a cluster, or print the rights that Causeline needs in it",
+        epilog="Exit status: 0 connected, 1 the cluster or the servers failed, 2 the options are not possible.",
     )
     aim = command.add_mutually_exclusive_group(required=True)
-    aim.add_argument("--name", metavar="N", help="what the cluster is called here")
-    aim.add_argument("--print-rbac", action="store_true", help="print the manifest of what it has to grant, and end")
+    aim.add_argument("--name", metavar="N", help="the name of the cluster in Causeline")
+    aim.add_argument(
+        "--print-rbac", action="store_true", help="print the manifest with the rights that Causeline needs, and stop"
+    )
     add_arguments(command)
     command.set_defaults(run=connect)
-    command = commands.add_parser("clusters", parents=[shared], help="list the connected clusters, and how they do")
+    command = commands.add_parser("clusters", parents=[shared], help="list the connected clusters and their state")
     command.add_argument(
-        "--renew-secrets", action="store_true", help="encrypt stored credentials anew, with the first key"
+        "--renew-secrets", action="store_true", help="encrypt the stored credentials again, with the first key"
     )
     command.set_defaults(run=show)
-    command = commands.add_parser("disconnect", parents=[shared], help="watch a cluster no longer")
+    command = commands.add_parser(
+        "disconnect", parents=[shared], help="stop watching a cluster, and delete its credentials"
+    )
     command.add_argument("cluster", metavar="NAME")
-    command.add_argument("--delete", action="store_true", help="delete what was seen of it, too")
+    command.add_argument("--delete", action="store_true", help="also delete what was observed of the cluster")
     command.set_defaults(run=disconnect)
-    for act, what in (("pause", "watch a cluster no longer until it is resumed"), ("resume", "watch it again")):
+    for act, what in (
+        ("pause", "stop watching a cluster until it is resumed"),
+        ("resume", "watch a paused cluster again"),
+    ):
         command = commands.add_parser(act, parents=[shared], help=what)
         command.add_argument("cluster", metavar="NAME")
         command.set_defaults(run=act_on, act=act)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """How a cluster is reached, and what of it is watched."""
-    command.add_argument("--kubeconfig", metavar="F", help="its credentials (KUBECONFIG, or ~/.kube/config)")
-    command.add_argument("--context", default="", metavar="C", help="which of its contexts (the current one)")
-    command.add_argument("--in-cluster", action="store_true", help="the cluster that Causeline itself runs in")
+    """Add the options that say how a cluster is reached and what is watched."""
+    command.add_argument(
+        "--kubeconfig", metavar="F", help="the credentials of the cluster (KUBECONFIG, or ~/.kube/config)"
+    )
+    command.add_argument(
+        "--context", default="", metavar="C", help="the context of the kubeconfig (its current context)"
+    )
+    command.add_argument("--in-cluster", action="store_true", help="connect the cluster in which Causeline itself runs")
     command.add_argument(
         "--by-path",
         action="store_true",
-        help="store no credentials: read the file anew on each machine with workers, from folders that "
-        "CAUSELINE_KUBECONFIG_DIRS allows; programs that it names (exec) run",
+        help="store no credentials: each machine with workers reads the file itself, from folders that "
+        "CAUSELINE_KUBECONFIG_DIRS allows; programs that the file names (exec) run",
     )
-    for name, what in (("include", "watch this besides"), ("exclude", "do not watch this")):
+    for name, what in (("include", "also watch this resource"), ("exclude", "do not watch this resource")):
         command.add_argument(
             f"--{name}", action="append", default=[], metavar="R", help=f"{what}, such as jobs.batch.volcano.sh"
         )
-    command.add_argument("--keep-days", type=int, metavar="N", help="forget what is older (CAUSELINE_KEEP_DAYS)")
     command.add_argument(
-        "--keep-bytes", type=int, metavar="N", help="forget the oldest beyond this size (CAUSELINE_KEEP_BYTES)"
+        "--keep-days", type=int, metavar="N", help="delete changes that are older (CAUSELINE_KEEP_DAYS)"
     )
     command.add_argument(
-        "--unchecked", action="store_true", help="connect without asking the cluster, which only workers may reach"
+        "--keep-bytes", type=int, metavar="N", help="delete the oldest changes beyond this size (CAUSELINE_KEEP_BYTES)"
+    )
+    command.add_argument(
+        "--unchecked", action="store_true", help="connect without a check, for a cluster that only workers can reach"
     )
 
 
 def connect(options: argparse.Namespace) -> int:
-    """Exit status: 0 connected or printed, 1 the cluster cannot be reached, 2 it cannot be done so."""
+    """Exit status: 0 connected or printed, 1 the cluster cannot be reached, 2 the options are not possible."""
     if options.print_rbac:
         return _print_rbac(options)
     reads = []

@@ -1,4 +1,4 @@
-"""What the demo shows besides its sample: a live cluster, which is the same recording replayed in a loop."""
+"""This module adds a live cluster to the demo, which is its recording replayed in a loop."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _KEPT = ("--keep-days=1", "--keep-bytes=100000000")  # should somebody leave it 
 
 
 def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
-    """Delete what an earlier demo saw of its cluster: each demo replays one of its own. No worker may run yet."""
+    """Delete the cluster of an earlier demo, because each demo replays a new one. No worker may run yet."""
     _clusters(supervisor, variables, data_dir, "disconnect", "--delete", "--", CLUSTER)
     _kubeconfig(data_dir).unlink(missing_ok=True)
     _kubeconfig(data_dir).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def program(variables: Mapping[str, str], data_dir: Path) -> Program:
-    """The replay, on a port of its own; where that is stands in its kubeconfig."""
+    """Return the replay as a program on a free port, which its kubeconfig names."""
     kubeconfig = _kubeconfig(data_dir)
     options = ("--loop", "--write-kubeconfig", str(kubeconfig), "--token-file", str(kubeconfig.with_suffix(".token")))
     return Program(
@@ -40,7 +40,7 @@ def program(variables: Mapping[str, str], data_dir: Path) -> Program:
 
 
 def connect(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
-    """Once the replay runs. Raises ServiceError where it cannot be connected."""
+    """Connect the replay once it runs. Raises ServiceError if that fails."""
     kubeconfig = _kubeconfig(data_dir)
     supervisor.wait(kubeconfig.exists, START_SECONDS, "The demo's replay does not start; see its log.")
     options = (f"--name={CLUSTER}", f"--kubeconfig={kubeconfig}", "--by-path", *_KEPT)
@@ -50,14 +50,14 @@ def connect(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path
 
 
 def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, *command: str) -> int:
-    """A command on clusters, which tells its log what it has to say; its exit status."""
+    """Run a command on clusters with its output in a log, and return its exit status."""
     with _log(data_dir).open("ab") as log:
         running = subprocess.Popen(django_command("clusters", *command), env=variables, stdout=log, stderr=log)
         return finish(supervisor, running)
 
 
 def _kubeconfig(data_dir: Path) -> Path:
-    """In the folder from which kubeconfigs are read by path."""
+    """Return the path of the kubeconfig, in the folder that may be read by path."""
     return data_dir / "kubeconfigs" / "demo.kubeconfig"
 
 

@@ -1,4 +1,4 @@
-"""Writes a file whole or not at all."""
+"""This module writes a file completely or not at all."""
 
 import os
 import signal
@@ -10,24 +10,24 @@ from pathlib import Path
 
 
 class NotWritable(Exception):
-    """The file cannot be written; says why and what to do."""
+    """The file cannot be written. The message says why and what to do."""
 
 
 def writable(path: Path, inputs: Iterable[Path]) -> None:
-    """Raises NotWritable where it is plain before the work that nothing can be written to `path`."""
+    """Raise NotWritable before the work starts if it is clear that `path` cannot be written."""
     folder = path.absolute().parent
     if path.is_dir():
         raise NotWritable(f"{path} is a folder. Name a file in it.")
     if not folder.is_dir():
         raise NotWritable(f"{path} cannot be written: there is no folder {folder}.")
     if path.exists() and any(each.exists() and path.samefile(each) for each in inputs):
-        raise NotWritable(f"{path} is what is to be read. Name another file for the report.")
+        raise NotWritable(f"{path} is one of the files to read. Name another file for the report.")
     if not os.access(folder if not path.exists() or path.is_file() else path, os.W_OK):
         raise NotWritable(f"{path} cannot be written: {folder} does not let you.")
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Put what the pieces make in the place of the file, in one step. A pipe or device is written to as it is.
+    """Replace the file by the pieces in one step. A pipe or a device is written directly.
 
     Raises NotWritable; what was there before is then as it was.
     """
@@ -87,7 +87,7 @@ def written_by_root(path: Path, command: Callable[[], int]) -> int:
 
 
 def _mode(path: Path) -> int:
-    """The permissions of the file that is there, else those of any new file."""
+    """Return the permissions of the existing file, else those of a new file."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0)

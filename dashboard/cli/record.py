@@ -1,4 +1,4 @@
-"""The subcommand `record`: a cluster, as it is watched from here, becomes one file. No server, no database."""
+"""This module is `causeline record`, which watches a cluster and writes one file, without servers and a database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN = 12  # kinds, gaps, resources that are named one by one
 
 
 def duration(text: str) -> float:
-    """Seconds of 90s, 10m, 1h30m. Raises ValueError."""
+    """Return the seconds of 90s, 10m or 1h30m. Raises ValueError."""
     found = _DURATION.fullmatch(text)
     if not text or found is None:
         raise ValueError(text)
@@ -56,7 +56,7 @@ def record(options: argparse.Namespace) -> int:
         output = RecordingFile(path)
     except (NotWritable, OSError, environment.SettingError) as error:
         exists = isinstance(error, FileExistsError)
-        say(f"{path} is there already, and is not overwritten." if exists else str(error))
+        say(f"{path} already exists, and record does not overwrite it." if exists else str(error))
         return 2
     except ApiError as error:
         say(plain(str(error)))
@@ -88,7 +88,7 @@ def record(options: argparse.Namespace) -> int:
 
 
 def _exported(options: argparse.Namespace) -> int:
-    """Of a cluster that is connected everything is known already: that is written."""
+    """Export what was observed of a connected cluster."""
     from dashboard.cli import serve
 
     options.format = "recording"
@@ -96,7 +96,7 @@ def _exported(options: argparse.Namespace) -> int:
 
 
 def _api(options: argparse.Namespace) -> Api:
-    """Raises ApiError."""
+    """Return the API of the cluster that the options name. Raises ApiError."""
     from collectors.watch.api import Api
     from collectors.watch.files import Allowed
     from collectors.watch.kubeconfig import own, usual_paths
@@ -114,13 +114,13 @@ def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
         if stop.is_set():  # the second time somebody is in a hurry: the file is whole but for the last second
             raise KeyboardInterrupt
         stop.set()
-        say("ending: a few seconds until the watches have told everything; Ctrl-C again leaves that out")
+        say("stopping: the watches finish in a few seconds; Ctrl-C again stops at once")
 
     return end
 
 
 class _Progress:
-    """One line on a terminal that says what was recorded; nothing elsewhere."""
+    """This class shows on a terminal how much was recorded, and nothing elsewhere."""
 
     def __call__(self, recorder: Recorder) -> None:
         if sys.stderr.isatty():
@@ -139,7 +139,7 @@ def _states(recorder: Recorder) -> str:
 
 
 def _summary(recorder: Recorder, output: RecordingFile) -> int:
-    """Say what was recorded, and what was not; the exit status."""
+    """Print what was recorded and what was not. Return the exit status."""
     if recorder.ended:
         say(plain(recorder.ended))
     if not recorder.marks:
@@ -157,10 +157,10 @@ def _summary(recorder: Recorder, output: RecordingFile) -> int:
         _tell(f"not recorded: {lack.resource}", [lack.why])
     _tell("gaps", [f"{_clock(gap.since)} to {_clock(gap.time)}: {gap.reason}" for gap in recorder.gaps], "; ")
     late = sorted(each.name for each in recorder.resources if _watched(recorder, each) and each not in recorder.whole)
-    _tell("the last moments may be missing of", late)
+    _tell("the last changes may be missing for", late)
     if not recorder.marks:
         return 1
-    say(f"`causeline analyze {output.path}` judges it, `causeline import` puts it on a timeline")
+    say(f"`causeline analyze {output.path}` judges it, and `causeline import` imports it")
     return 2 if recorder.ended.startswith("The file") else 0
 
 

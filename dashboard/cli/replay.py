@@ -1,4 +1,4 @@
-"""`causeline replay`: a recording as a Kubernetes API server; no server of ours, no database."""
+"""This module is `causeline replay`, which serves a recording as a Kubernetes API, without servers and a database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPEEDS = "a number, or max: as fast as it is read"
 
 
 def pace(text: str) -> float:
-    """The speed that an option names; raises ValueError."""
+    """Parse the option for the speed. Raises ValueError."""
     from collectors.replay.clock import MAX
 
     if text == "max":
@@ -33,11 +33,11 @@ def pace(text: str) -> float:
 
 
 def instant(text: str) -> int:
-    """Microseconds since 1970 of a time such as 2026-11-21T07:52:00Z; UTC where it names no zone. Raises ValueError."""
+    """Return microseconds since 1970 of a time such as 2026-11-21T07:52:00Z, by default in UTC. Raises ValueError."""
     from timeline.core.entries import microseconds
 
-    told = datetime.fromisoformat(text)
-    return microseconds(told if told.tzinfo else told.replace(tzinfo=UTC))
+    parsed = datetime.fromisoformat(text)
+    return microseconds(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
 
 
 def replay(options: argparse.Namespace) -> int:
@@ -48,12 +48,12 @@ def replay(options: argparse.Namespace) -> int:
     from collectors.replay.token import token_in
 
     if options.loop and options.at is not None:
-        say("--loop plays the whole recording, as if it began now: leave out --at.")
+        say("--loop plays the whole recording as if it began now. Leave --at out.")
         return 2
     if not options.token_file and not is_loopback(options.host):
         say(
             f"Others can reach {options.host or 'every address of this machine'}: give --token-file FILE as well. "
-            "Where there is no such file, it is written with a new token."
+            "If the file does not exist, it is created with a new token."
         )
         return 2
     try:
@@ -66,7 +66,7 @@ def replay(options: argparse.Namespace) -> int:
     try:
         asyncio.run(_serve(options, played, token))
     except OSError as error:
-        say(f"{error.strerror or error}: choose another with --port, or another file.")
+        say(f"{error.strerror or error}: choose another port with --port, or another file.")
         return 1
     return 0
 

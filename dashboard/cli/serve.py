@@ -58,7 +58,7 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
         path = import_sample(supervisor, variables) if sample else "/"
         if sample:
             demo.connect(supervisor, variables, data_dir)
-            say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}: {url}/ leads to it")
+            say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}; {url}/ shows it")
         if login == "open":
             say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
         with address.announced(data_dir, address.with_token(f"{url}/", token)):
@@ -73,18 +73,18 @@ def show(options: argparse.Namespace) -> int:
 
 
 def tell_address(options: argparse.Namespace) -> int:
-    """`causeline token`. Exit status: 0 told, 1 nothing runs."""
+    """`causeline token`. Exit status: 0 printed, 1 nothing runs."""
     data_dir = _data_dir(options)
-    if told := address.announced_by_another(data_dir):
-        print(told)
+    if running_address := address.announced_by_another(data_dir):
+        print(running_address)
         return 0
     raise ServiceError(
-        f"No `causeline up` runs with the data directory {data_dir}. If yours has another, name it with --data-dir."
+        f"`causeline up` does not run with the data directory {data_dir}. If yours has another one, give --data-dir."
     )
 
 
 def create_user(options: argparse.Namespace) -> int:
-    """Exit status: 0 added, 1 the name is taken, or the name or the password is no good."""
+    """Exit status: 0 added, 1 the name is taken, or the name or the password is not valid."""
     if password := environment.text("CAUSELINE_PASSWORD", ""):
         os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
     return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)
@@ -114,7 +114,7 @@ def give_out(options: argparse.Namespace) -> int:
 
 
 def back_up(options: argparse.Namespace) -> int:
-    """The database is written as it is, not brought up to date before: an upgrade begins with a back-up."""
+    """Write the database without migrating it first, because an upgrade begins with a backup."""
     if os.geteuid() == 0:
         os.umask(0o077)
     return _to_file(options.file, lambda file: _beside(_data_dir(options), ["back_up", "--", file]), 1)
@@ -132,7 +132,7 @@ def _to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
 
 
 def restore(options: argparse.Namespace) -> int:
-    """A back-up of an older version is brought up to date."""
+    """Restore a backup, and migrate it if it is of an older version."""
     command = ["restore", "--", options.file]
     return _beside(_data_dir(options), command, ["migrate", "--verbosity", "0"], reads=[options.file])
 
@@ -172,11 +172,11 @@ def _data_dir(options: argparse.Namespace) -> Path:
 
 
 def _login(options: argparse.Namespace, public: bool) -> str:
-    """How people sign in. Without accounts, only `--no-token` lets in whoever comes: no variable does."""
+    """Return how people sign in. Only `--no-token`, and no variable, lets in people without a token and an account."""
     with_accounts = bool(environment.text("CAUSELINE_LOGIN", "")) and environment.login() == "on"
     if options.no_token and (public or with_accounts):
         raise ServiceError(
-            f"--no-token would let in everybody, but {options.host} can be reached by others. Leave it out."
+            f"--no-token would let in everybody, but {options.host} can be reached by others. Leave --no-token out."
             if public
             else "CAUSELINE_LOGIN is on, so accounts are asked for. Leave --no-token out, or the variable."
         )
@@ -186,7 +186,7 @@ def _login(options: argparse.Namespace, public: bool) -> str:
 
 
 def _refuse_open_door(host: str) -> None:
-    """Others can reach a public address, so nothing that is harmless on one's own machine may be left to chance."""
+    """Raise ServiceError if others can reach the address and a setting that protects it is missing."""
     problems = []
     if (login := environment.login()) != "on":
         problems.append(f"CAUSELINE_LOGIN is {login}, and others need accounts: set it to on.")

@@ -1,4 +1,4 @@
-"""A terminal: how wide it is, which colours it takes, and what may not reach it as it stands."""
+"""This module writes to a terminal: its width, its colours, and the characters that must not reach it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KEPT = "\0"  # stands for a space at which no line is broken
 
 
 def say(text: str) -> None:
-    """Tell the person at the terminal; standard output stays free for what a command produces."""
+    """Print a message to standard error; standard output is for results."""
     print(f"causeline: {text}", file=sys.stderr, flush=True)
 
 
 class Terminal:
-    """A stream with its width, and colours where it is a terminal that wants them."""
+    """This class writes to a stream, with colours if it is a terminal that supports them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class Terminal:
         print(text.translate(self._plain), file=self._stream)
 
     def wrapped(self, text: str, indent: str, hanging: str = "", colour: str = "") -> None:
-        """In lines of the terminal's width; a command in backticks stays in one line, so that it can be copied."""
+        """Wrap text at the terminal's width. A command in backticks stays in one line, to be copied."""
         whole = _COMMAND.sub(lambda found: found[0].replace(" ", KEPT), text)
         for line in textwrap.wrap(
             whole,
@@ -54,7 +54,7 @@ class Terminal:
 
 
 class Progress:
-    """One line on a terminal that says how far the reading is; nothing elsewhere."""
+    """This class shows on a terminal how much was read, and nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -71,5 +71,5 @@ class Progress:
 
 
 def plain(text: str) -> str:
-    """Names come from recordings: what would move the cursor or change colours is shown, not obeyed."""
+    """Replace control characters: names come from recordings, and must not move the cursor or change colours."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -1,4 +1,4 @@
-"""What an analysis found, and the rules, as a person reads them in a terminal."""
+"""This module prints an analysis and the rules in a terminal."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def show(
     with_coverage: bool,
     only: Sequence[str] = (),
 ) -> None:
-    """The findings, one row for all whom one befell alike, errors first; then what was read. `only`: of these rules."""
+    """Print the findings, a row for all subjects of an event, errors first; then what was read. `only`: these rules."""
     groups = list(_groups(analysis, findings))
     for group, proof in groups:
         _show_group(group, proof, terminal)
@@ -48,9 +48,9 @@ def show(
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)
-        terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} Nothing of it is stored.", "")
+        terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} None of it is stored.", "")
         terminal.line()
-    show_skipped(analysis.skipped, analysis.skips, terminal, "--output json tells them")
+    show_skipped(analysis.skipped, analysis.skips, terminal, "--output json lists them")
     for clock in analysis.clocks:
         terminal.wrapped(plain(clock), "")
     terminal.wrapped(_summary(analysis, findings, len(groups)), "")
@@ -59,13 +59,13 @@ def show(
 
 
 def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
-    """That no finding may mean nothing is said before anybody asks."""
-    if told := wording.lack([(each.verdict, each.remedy) for each in judged]):
-        terminal.wrapped(f"{told}; --coverage says why, and what would help.", "")
+    """Print how many rules could not judge, so that no finding is not taken for proof."""
+    if lack := wording.lack([(each.verdict, each.remedy) for each in judged]):
+        terminal.wrapped(f"{lack}; --coverage says why, and what would help.", "")
 
 
 def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, more: str) -> None:
-    """What was not used, with the reasons; of `count` pieces in all. `more` says who tells the others."""
+    """Print what was skipped, with the reasons; `count` pieces in all. `more` says where the others are listed."""
     shown = alike(skipped)[:_SKIPPED]
     for first, *others in shown:
         too = f" and {len(others)} more" if others else ""
@@ -78,16 +78,16 @@ def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, mor
 def _groups(
     analysis: Analysis, findings: Sequence[Finding]
 ) -> Iterator[tuple[FindingGroupPayload, list[ProofPayload]]]:
-    """Rows with their proof. Those that one event ended alike for several make one row, whenever each began."""
+    """Yield rows with their proof. Findings that one event ended for several subjects make one row."""
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
-        told = [occurrences.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
-        for each, one in zip(found.occurrences, told, strict=True):
+        payloads = [occurrences.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
+        for each, one in zip(found.occurrences, payloads, strict=True):
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
-        rows.append(occurrences.StoredFinding(0, 0, documents.finding(found), told))
+        rows.append(occurrences.StoredFinding(0, 0, documents.finding(found), payloads))
     for group, _ in occurrences.rows(rows):
         alike_ones = members[group["key"]]
         intervals = {each.interval for each in alike_ones if each.interval}
@@ -125,7 +125,7 @@ def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], termi
 
 
 def _proof(proof: ProofPayload) -> str:
-    """Its parts stay whole where the line is broken."""
+    """Return the event of a proof as a line that wraps only between its parts."""
     revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
     program = (proof["user_agent"] or "").partition(" ")[0]  # behind it stand its platform and its build
@@ -135,15 +135,15 @@ def _proof(proof: ProofPayload) -> str:
     return f"{KEPT}· ".join(plain(part).replace(" ", KEPT) for part in parts)
 
 
-def _time(told: str) -> str:
-    """Of a clock that counts whole seconds no more than those."""
-    return told.replace(".000000Z", "Z")
+def _time(clock: str) -> str:
+    """Return a time without a fraction if its clock counts whole seconds."""
+    return clock.replace(".000000Z", "Z")
 
 
 def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
     names = [row.name for row in rows]
     wide = max(10, min(max(map(len, names), default=0), terminal.width - 42))
-    terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'told by':<16} {'followed':<11}changes", "title"))
+    terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'seen in':<16} {'followed':<11}changes", "title"))
     for name, row in zip(names, rows, strict=True):
         short = plain(name if len(name) <= wide else f"{name[: wide - 1]}…")
         lost = f", {row.holes} missing" if row.holes else ""
@@ -158,9 +158,9 @@ def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], 
     _show_remedies((each.remedy for each in judged), terminal)
 
 
-def _show_remedies(told: Iterable[str], terminal: Terminal) -> None:
-    """Each in a line of its own to copy."""
-    for heading, lines in wording.remedies(told):
+def _show_remedies(texts: Iterable[str], terminal: Terminal) -> None:
+    """Print each remedy on a line of its own, to copy."""
+    for heading, lines in wording.remedies(texts):
         terminal.line(terminal.paint(heading, "title"))
         for line in lines:
             terminal.line(plain(line))
@@ -169,11 +169,13 @@ def _show_remedies(told: Iterable[str], terminal: Terminal) -> None:
 
 def _summary(analysis: Analysis, findings: Sequence[Finding], shown: int) -> str:
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
-    told = ", ".join(f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items())
-    rows = f", told in {shown} row{'s' if shown != 1 else ''}," if shown != len(findings) else ""
+    severities = ", ".join(
+        f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items()
+    )
+    rows = f", shown in {shown} row{'s' if shown != 1 else ''}," if shown != len(findings) else ""
     world = analysis.world
     span = f" from {_time(documents.timestamp(world.first))} to {_time(documents.timestamp(world.last))}"
-    return f"{told}{rows} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
+    return f"{severities}{rows} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:

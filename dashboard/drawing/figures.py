@@ -1,4 +1,4 @@
-"""Builds the timeline's figure: its traces, colours, layout and template, with no data in it. No queries, no HTTP.
+"""This module builds the Plotly figure of the timeline without data: traces, colours, layout. No queries, no HTTP.
 
 The page gets this skeleton as JSON, and `chart.js` fills the columns of the traces by their names. x is whole
 microseconds since the start of the loaded window, y is pixels from the top of the first lane shown.
@@ -53,7 +53,7 @@ PALETTE_FILE = Path(__file__).parent.parent / "static/dashboard/css/palette.css"
 
 @cache
 def palette(theme: Theme) -> dict[str, str]:
-    """Colours (#rrggbb) by name."""
+    """Return the colours (#rrggbb) of a theme by name."""
     found = re.findall(
         r"^\s*--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$",
         PALETTE_FILE.read_text(encoding="utf-8"),
@@ -67,7 +67,7 @@ def channels(colour: str) -> tuple[int, int, int]:
 
 
 def mix(colour: str, paper: str, share: float) -> str:
-    """`colour` laid over `paper` with `share` of opacity."""
+    """Return `colour` laid over `paper` with an opacity of `share`."""
     return "#" + "".join(
         f"{round(share * over + (1 - share) * under):02x}"
         for over, under in zip(channels(colour), channels(paper), strict=True)
@@ -75,7 +75,7 @@ def mix(colour: str, paper: str, share: float) -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours, 1 to 21 (WCAG 2.2)."""
+    """Return the contrast of two colours, 1 to 21 (WCAG 2.2)."""
 
     def luminance(colour: str) -> float:
         linear = [
@@ -88,12 +88,12 @@ def contrast(one: str, other: str) -> float:
 
 
 def readable(background: str) -> str:
-    """Black or white, whichever is easier to read on `background`."""
+    """Return black or white, whichever is easier to read on `background`."""
     return max("#0b0f14", "#ffffff", key=lambda ink: contrast(ink, background))
 
 
 def area(name: str, colour: str, **more: Any) -> go.Scatter:
-    """A trace of closed rectangles, with null between them."""
+    """Return a trace of closed rectangles, with null between them."""
     return go.Scatter(name=name, mode="none", fill="toself", fillcolor=colour, **more)
 
 
@@ -164,7 +164,7 @@ def template(theme: Theme) -> go.layout.Template:
 
 
 def skeleton(theme: Theme) -> dict[str, Any]:
-    """`data`, `layout` and `config` for `Plotly.react`, as plain JSON values."""
+    """Return `data`, `layout` and `config` for `Plotly.react`, as plain JSON values."""
     shade = mix(palette(theme)["violation"], palette(theme)["paper"], 0.13)
     figure = go.Figure(
         data=[area("shade area", shade), *bars(theme), *violations(theme), *marks(theme)],
@@ -184,5 +184,5 @@ def skeleton(theme: Theme) -> dict[str, Any]:
 
 @cache
 def skeletons() -> dict[Theme, dict[str, Any]]:
-    """The figure in both themes, so that switching needs no request."""
+    """Return the figure in both themes, so that switching needs no request."""
     return {theme: skeleton(theme) for theme in THEMES}

@@ -1,104 +1,27 @@
-"""A few lanes as an SVG that the server draws: of a finding, of one life, of a rule's example. No queries, no scripts.
+"""This module draws a few lanes as SVG: for a finding, an object, or the example of a rule. No queries, no scripts.
 
-It is as wide as its place: all that depends on time is told in per cent of the width, and no text is stretched.
+A picture is as wide as its container: positions in time are per cent of the width, and text is not stretched.
 """
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from dashboard.drawing import figures
-from dashboard.drawing.ticks import Tick, clock, ticks
+from dashboard.drawing.shapes import SHAPES, Bar, Box, Dot, Line, Picture
+from dashboard.drawing.ticks import clock, ticks
 from timeline.payloads.windows import Columns, LanePayload
 
 ROW = 34  # pixels
 BAR = 18
 HEAD = 26
 _SOFT = 0.3  # per cent of the width from which on an uncertain end is drawn
-# Drawn around (0, 0); the shapes of `figures.SYMBOLS`.
-_SHAPES = {
-    "square": "M-3-3H3V3H-3z",
-    "triangle-up": "M0-4.6 4.6 3.6H-4.6z",
-    "triangle-down": "M0 4.6 4.6-3.6H-4.6z",
-    "triangle-right": "M4.6 0-3.6-4.6V4.6z",
-    "triangle-left": "M-4.6 0 3.6-4.6V4.6z",
-    "circle": "M0-4a4 4 0 1 0 .01 0z",
-    "diamond": "M0-5 5 0 0 5-5 0z",
-    "bowtie": "M-4.6-4 0 0-4.6 4zM4.6-4 0 0 4.6 4z",
-    "star-square": "M-4.4-4.4 0-2 4.4-4.4 2 0 4.4 4.4 0 2-4.4 4.4-2 0z",
-    "x": "M-4-2.6-2.6-4 0-1.4 2.6-4 4-2.6 1.4 0 4 2.6 2.6 4 0 1.4-2.6 4-4 2.6-1.4 0z",
-    "pentagon": "M0-4.4 4.2-1.3 2.6 3.6H-2.6L-4.2-1.3z",
-}
-
-
-class Bar(NamedTuple):
-    at: str
-    width: str
-    y: int
-    family: str
-    tone: str
-    text: str
-    pad: int  # pixels before the text
-    ink: str
-    unseen: bool  # it began before anything was observed
-    lives: bool  # beyond what is drawn or known
-    track: int
-
-
-class Dot(NamedTuple):
-    """A mark, or the number of a creation."""
-
-    at: str
-    y: int
-    shape: str
-    text: str
-    track: int
-
-
-class Line(NamedTuple):
-    """An arrow. `path` is in thousandths of the width and in pixels; the head stands at its end."""
-
-    path: str
-    at: str
-    y: int
-    head: str
-    text: str
-    text_at: str
-    text_y: int
-    anchor: str
-    width: int  # of the ground behind the text, pixels
-    shift: int  # of its left edge
-    pad: int  # of the text's anchor
-
-
-class Box(NamedTuple):
-    at: str
-    width: str
-    y: int
-    height: int
-    text: str
-
-
-class Picture(NamedTuple):
-    lanes: list[LanePayload]
-    height: int
-    head: int  # pixels above the first lane, where an arrow needs them
-    ticks: list[Tick]
-    bars: list[Bar]
-    births: list[Dot]
-    marks: list[Dot]
-    holes: list[Box]
-    unsure: list[Box]  # where a hole or an arrow may begin or end
-    shades: list[Box]
-    arrows: list[Line]
-    summary: str  # what it shows, for those who do not see it
-    key: str  # tells the pictures of one page apart
 
 
 def picture(
     columns: Columns, start: int, end: int, *, finding: str = "", only: Collection[int] = (), key: str = "p"
 ) -> Picture:
-    """The lanes (those at the indices `only`) between two times in microseconds, and what is drawn of one finding."""
+    """Draw the lanes (those with the indices `only`) between two times (µs), with the parts of one finding."""
     rows = [lane for lane in range(len(columns["lanes"])) if not only or lane in only]
     return _Drawing(columns, start, max(end, start + 1), rows).draw(finding, key)
 
@@ -132,7 +55,7 @@ class _Drawing:
         )
 
     def _x(self, time: int) -> float:
-        """Per cent; what lies outside is drawn at the edge."""
+        """Return the position of a time in per cent. Times outside lie at the edge."""
         share = (time - self._start) / (self._end - self._start)
         return 100 * min(1.0, max(0.0, share))
 
@@ -140,7 +63,7 @@ class _Drawing:
         return self._start <= time <= self._end
 
     def _covered(self, bar: dict[str, Any], finding: str) -> bool:
-        """Whether a hole lies over its beginning, where its words would stand."""
+        """Whether a hole covers the start of the bar, where its text would be."""
         holes = (each for each in _rows(self._columns["holes"]) if each["finding"] == finding)
         return any(each["lane"] == bar["lane"] and each["start"] <= bar["start"] < each["end"] for each in holes)
 
@@ -176,7 +99,7 @@ class _Drawing:
                 symbol = figures.SYMBOLS[each["mark"]][0] if name == "marks" else ""
                 text = each["text"] if name == "marks" else str(each["number"])
                 y = self._middle(each["lane"])
-                found.append(Dot(_percent(self._x(each["time"])), y, _SHAPES.get(symbol, ""), text, each["track"]))
+                found.append(Dot(_percent(self._x(each["time"])), y, SHAPES.get(symbol, ""), text, each["track"]))
         return found
 
     def _top(self, lane: int) -> int:
@@ -250,7 +173,7 @@ class _Drawing:
 
 
 def _joined(boxes: list[Box]) -> list[Box]:
-    """Those of neighbouring lanes that cover the same time as one."""
+    """Join boxes of neighbouring lanes that cover the same time."""
     found: list[Box] = []
     for box in sorted(boxes, key=lambda each: (each.at, each.width, each.y)):
         if found and found[-1][:2] == box[:2] and found[-1].y + found[-1].height + ROW - BAR == box.y:
@@ -270,7 +193,7 @@ def _percent(share: float) -> str:
 
 @cache
 def _ink(family: str, tone: str) -> str:
-    """A colour in which text on the bar can be read, in either theme."""
+    """Return a colour for readable text on the bar, in both themes."""
     inks = []
     for theme in figures.THEMES:
         colours = figures.palette(theme)

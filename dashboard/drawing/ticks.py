@@ -1,4 +1,4 @@
-"""The axis of a picture: round times, as a person reads them."""
+"""This module places round times on the axis of a picture."""
 
 from typing import NamedTuple
 
@@ -23,13 +23,13 @@ class Tick(NamedTuple):
 
 
 def clock(time: int, digits: int = 3) -> str:
-    """07:52:00.841"""
+    """Return a time such as 07:52:00.841."""
     whole = timestamp(time)[11:26]
     return whole[: 8 + (digits and digits + 1)]
 
 
 def ticks(start: int, end: int) -> list[Tick]:
-    """Round times, of which each tells what the one before it does not."""
+    """Return ticks at round times. Each text omits what the tick before it shows already."""
     least = (end - start) * 95 / _PIXELS
     step = next((each for each in _STEPS if each >= least), _STEPS[-1])
     digits = 0 if step >= _SECOND else 3 if step >= 1000 else 6

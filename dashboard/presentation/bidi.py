@@ -1,4 +1,4 @@
-"""Characters that turn the text around them (bidirectional controls) are shown in pages, not obeyed.
+"""This module replaces bidirectional control characters in pages, so that no text around them is reordered.
 
 A name out of a recording may hold them, and could make a sentence or a command read as what it is not. Text of scripts
 that run from right to left needs none of them, and stays as it is.
@@ -20,7 +20,7 @@ def shown(text: str) -> str:
 
 
 class ShowTurningCharacters(MiddlewareMixin):
-    """In every page."""
+    """This middleware replaces these characters in every page."""
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):

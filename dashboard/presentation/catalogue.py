@@ -1,4 +1,4 @@
-"""The catalogue of rules from their own pages and settings: as Markdown for docs/rules.md, and in pieces for pages."""
+"""This module makes the catalogue of rules from their docstrings and settings: as Markdown, and in pieces for pages."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ BENIGN = "Looks alike but is benign"
 
 
 class Piece(NamedTuple):
-    """Part of a text in which `backticks` stand for code."""
+    """A part of a text in which `backticks` mark code."""
 
     text: str
     code: bool
@@ -48,7 +48,7 @@ def sections(rule: Rule) -> list[Section]:
 
 
 def catalogue() -> str:
-    """All pages, with the defaults of their settings."""
+    """Return all rules as Markdown, with the defaults of their settings."""
     rules = rulebook()
     rows = [f"| [{rule.id}](#{rule.id}) | {rule.title} |" for rule in rules]
     parts = [_BEGINNING, "\n".join(["| rule | what it sees |", "|---|---|", *rows])]

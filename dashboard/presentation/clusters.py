@@ -1,12 +1,9 @@
-"""What pages and the terminal tell of connected clusters, in words; nothing is left to do."""
+"""This module describes connected clusters in words, for pages and the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
-from collectors.addresses import is_loopback
-from collectors.watch.access import Checked
 from dashboard.presentation import wording
 from timeline.core.durations import duration
 from timeline.payloads.clusters import (
@@ -41,7 +38,7 @@ _TOLD = {"failing", "watching", *_UNSEEN}  # what is said of a watch that goes o
 
 
 class StreamLine(NamedTuple):
-    """The watch of one resource, as a row."""
+    """A row about the watch of one resource."""
 
     name: str
     state: str  # a state of a cluster, for the sign
@@ -75,7 +72,7 @@ class Outage(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """A connected cluster as a row."""
+    """A row about a connected cluster."""
 
     id: int
     name: str
@@ -97,58 +94,58 @@ class Card:
 
     @property
     def vitals(self) -> list[str]:
-        """For a line of text."""
-        told = [f"lag {self.lag}", f"last event {self.heard}"] if self.lag else []
+        """Return lag, rate and counts as parts of a line of text."""
+        parts = [f"lag {self.lag}", f"last event {self.heard}"] if self.lag else []
         if self.source is not None:
-            told += [f"{self.rate} changes/s", self.summary, f"{self.entries} changes"]
+            parts += [f"{self.rate} changes/s", self.summary, f"{self.entries} changes"]
         if self.gaps:
-            told.append(wording.plural(f"{self.gaps} gap", self.gaps))
-        return told
+            parts.append(wording.plural(f"{self.gaps} gap", self.gaps))
+        return parts
 
 
-def card(told: ClusterPayload) -> Card:
-    health = told["health"]
+def card(cluster: ClusterPayload) -> Card:
+    health = cluster["health"]
     return Card(
-        id=told["id"],
-        name=told["name"],
-        state=told["state"],
-        word=WORDS[told["state"]],
-        server=told["server"],
-        how=_HOWS[told["how"]],
-        source=told["source"],
+        id=cluster["id"],
+        name=cluster["name"],
+        state=cluster["state"],
+        word=WORDS[cluster["state"]],
+        server=cluster["server"],
+        how=_HOWS[cluster["how"]],
+        source=cluster["source"],
         lag=lag(health) if health else "",
         heard=heard(health) if health else "",
         rate=rate(health) if health else "",
         entries=wording.count(health["entries"]) if health else "",
         gaps=health["outages"] if health else 0,
         summary=summary(health["streams"]) if health else "",
-        holder=told["holder"],
-        notes=notes(told),
-        error=told["error"],
-        streams=[stream(each, told["error"]) for each in health["streams"]] if health else [],
+        holder=cluster["holder"],
+        notes=notes(cluster),
+        error=cluster["error"],
+        streams=[stream(each, cluster["error"]) for each in health["streams"]] if health else [],
     )
 
 
-def notes(told: ClusterPayload) -> list[str]:
-    """What it waits for, and what went wrong last."""
+def notes(cluster: ClusterPayload) -> list[str]:
+    """Return sentences about what the cluster waits for and about its last error."""
     found = []
-    if not told["holder"] and told["state"] == "waiting":
-        found.append("No worker holds it. One takes it up within seconds where one runs.")
-    if told["error"]:
-        at = f" ({wording.clock_of(told['error_at'])[:19]} UTC)" if told["error_at"] else ""
-        found.append(f"Last error{at}: {told['error']}")
+    if not cluster["holder"] and cluster["state"] == "waiting":
+        found.append("No worker watches this cluster yet. A running worker starts within seconds.")
+    if cluster["error"]:
+        at = f" ({wording.clock_of(cluster['error_at'])[:19]} UTC)" if cluster["error_at"] else ""
+        found.append(f"Last error{at}: {cluster['error']}")
     return found
 
 
 def lag(health: SourceHealthPayload) -> str:
-    """How long a change takes from the API server to here; "" where nothing flows."""
+    """Return how long a change takes from the API server to Causeline; "" if no changes arrive."""
     if health["lag"] is None or health["state"] not in ("live", "connecting"):
         return ""
     return duration(max(1000, int(health["lag"] * 1e6)))
 
 
 def heard(health: SourceHealthPayload) -> str:
-    """How long ago anything was heard; "" where nothing ever was."""
+    """Return how long ago the last event arrived; "" if none ever did."""
     seconds = health["silent"]
     if seconds is None:
         return ""
@@ -160,22 +157,22 @@ def rate(health: SourceHealthPayload) -> str:
 
 
 def summary(streams: Sequence[StreamPayload]) -> str:
-    """How many kinds are watched, and how many are not as they should be."""
+    """Return how many kinds are watched, and how many are waiting, failing or forbidden."""
     counts: dict[StreamState, int] = {}
     for each in streams:
         counts[each["state"]] = counts.get(each["state"], 0) + 1
     watched = sum(count for state, count in counts.items() if state not in _UNSEEN)
-    told = [f"{watched} {wording.plural('kind', watched)}"]
-    told += [
+    parts = [f"{watched} {wording.plural('kind', watched)}"]
+    parts += [
         f"{counts[state]} {_STREAMS[state][0]}"
         for state in ("waiting", "listing", "failing", "forbidden")
         if state in counts
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def stream(row: StreamPayload, known: str = "") -> StreamLine:
-    """`known` is an error that is told already."""
+    """Return the row of a watch. `known` is an error that is shown already, and is not repeated."""
     word, state = _STREAMS[row["state"]]
     return StreamLine(
         name=f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
@@ -190,7 +187,7 @@ def stream(row: StreamPayload, known: str = "") -> StreamLine:
 
 
 def outages(gaps: Sequence[GapPayload]) -> list[Outage]:
-    """Gaps that overlap are one; the newest first."""
+    """Join gaps that overlap, and return the newest first."""
     together: list[list[GapPayload]] = []
     begun = 0
     for each in sorted(gaps, key=lambda gap: (-gap["until"], gap["kind"])):
@@ -217,39 +214,10 @@ def _outage(gaps: list[GapPayload]) -> Outage:
 
 
 def _missed(row: GapPayload) -> Missed:
-    told = row["since_revision"] or row["revision"]
+    known = row["since_revision"] or row["revision"]
     return Missed(
         kind=f"{row['kind']}.{row['group']}" if row["group"] else row["kind"],
         since=wording.clock_of(row["since"])[11:19],
         until=wording.clock_of(row["until"])[11:19],
-        revisions=f"revisions {row['since_revision'] or '?'} – {row['revision'] or '?'}" if told else "",
+        revisions=f"revisions {row['since_revision'] or '?'} – {row['revision'] or '?'}" if known else "",
     )
-
-
-def findings_of(checked: Checked, reference: Mapping[str, Any]) -> list[str]:
-    """What a cluster answered, a sentence each."""
-    told = [f"It answers as Kubernetes {checked.version}."] if checked.version else []
-    if reference.get("insecure"):
-        told.append("Its certificate is not checked (insecure-skip-tls-verify): anybody in between can read along.")
-    server = urlsplit(str(reference.get("server") or ""))
-    if server.scheme == "http" and not is_loopback(server.hostname or ""):
-        told.append("Its address begins with http://: anybody in between can read along, the credentials included.")
-    if checked.problem:
-        return [*told, checked.problem]
-    if checked.unasked:
-        return [*told, f"What may be watched cannot be asked; it will be seen once it is connected. {checked.unasked}"]
-    allowed = len(checked.grants) - len(checked.refused)
-    told.append(f"{allowed} of {len(checked.grants)} kinds may be watched.")
-    told += [f"{refusal(each)}" for each in checked.refused]
-    for each in checked.blind:
-        kinds = " and ".join(each.kinds)
-        told.append(f"So the rule {each.rule} {'cannot judge' if each.wholly else 'judges only in part'}: no {kinds}.")
-    return told
-
-
-def refusal(grant: Any) -> str:
-    why = f": {grant.why}" if grant.why else ""
-    return f"{grant.resource} may not be {' or '.join(_DONE[verb] for verb in grant.refused)}{why}."
-
-
-_DONE = {"list": "listed", "watch": "watched"}

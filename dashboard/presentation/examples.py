@@ -1,11 +1,12 @@
-"""One recording for each rule on which it finds something, judged as any other: the catalogue draws it."""
+"""This module judges the example recording of each rule and draws its finding, for the catalogue."""
 
 from functools import cache
 from importlib.resources import as_file, files
 from typing import NamedTuple
 
 from collectors.formats import Skipped, read
-from dashboard.drawing.pictures import Picture, picture
+from dashboard.drawing.pictures import picture
+from dashboard.drawing.shapes import Picture
 from timeline.history.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
@@ -24,7 +25,7 @@ class Example(NamedTuple):
 
 @cache
 def example(rule: Rule) -> Example | None:
-    """What the rule finds in its example, drawn; None where it has none, or its settings keep it quiet."""
+    """Return the finding of the rule's example with its picture; None without an example or a finding."""
     recording = files("timeline") / "rules" / "examples" / f"{rule.id}.jsonl"
     if not recording.is_file():
         return None
@@ -43,7 +44,7 @@ def example(rule: Rule) -> Example | None:
 
 
 def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Picture:
-    """The lanes that prove a finding and those whom it befell, from a little before until a little after."""
+    """Draw the lanes of the proof and the affected objects, from a little before the finding to a little after."""
     start, *_, end = bounds(group["start"], group["end"], group["proof"])
     room = max((end - start) * 2 // 5, 20_000)
     concerned = lanes_of(group, columns)
@@ -51,7 +52,7 @@ def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Pictur
 
 
 def lanes_of(group: FindingGroupPayload, columns: Columns) -> list[int]:
-    """Indices of the lanes it speaks of: its proof's, its subjects', then of those affected; as many as are drawn."""
+    """Return indices of lanes: of the proof, of the subjects, then of the affected objects, as many as are drawn."""
     tracks = [proof.get("track") for proof in group["proof"]]
     by_track = dict(zip(columns["bars"]["track"], columns["bars"]["lane"], strict=True))
     found = [by_track[track] for track in tracks if track in by_track]

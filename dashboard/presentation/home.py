@@ -1,4 +1,4 @@
-"""What the home page shows of recordings and of their newest findings, in words and as drawn; nothing is left to do."""
+"""This module prepares recordings and their newest findings for the home page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ def newest(finding: NewFinding) -> Newest:
 
 
 def size(count: int) -> str:
-    """Bytes as a person says them: 4.3 GB."""
+    """Return a number of bytes for people: 4.3 GB."""
     for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
         if count >= 1000**power:
             return f"{count / 1000**power:.1f} {unit}".replace(".0 ", " ")
@@ -114,7 +114,7 @@ def _span(first: datetime, last: datetime) -> str:
 
 
 def _bars(histogram: Sequence[int]) -> str:
-    """Columns that stand on the ground; a small one is still seen beside a large one."""
+    """Return the histogram as an SVG path. The square root keeps small columns visible beside large ones."""
     each = max(1, len(histogram) // _BARS)
     sums = [sum(histogram[place : place + each]) for place in range(0, len(histogram), each)]
     width, most = _WIDTH / max(1, len(sums)), max(sums, default=0)
@@ -127,5 +127,5 @@ def _bars(histogram: Sequence[int]) -> str:
 
 
 def _ticks(parts: Sequence[float]) -> str:
-    """Strokes at these parts of the width."""
+    """Return an SVG path with a stroke at each of these parts of the width (0 to 1)."""
     return "".join(f"M{part * (_WIDTH - 2.5):.1f} 0h2.5v7h-2.5z" for part in parts)

@@ -1,4 +1,4 @@
-"""Times, numbers, proof and advice as pages and reports tell them. No queries, no HTML."""
+"""This module writes times, numbers, proof and advice for pages and reports. It makes no queries and no HTML."""
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def folder(files: Collection[str]) -> str:
-    """What all paths begin with, up to a slash; it is told once, among what was read."""
+    """Return the folder that all paths share. Pages name it once."""
     least, most = min(files, default=""), max(files, default="")
     shared = next((at for at, pair in enumerate(zip(least, most, strict=False)) if len(set(pair)) > 1), len(least))
     return least[: least.rfind("/", 0, shared) + 1]
@@ -34,7 +34,7 @@ def count(number: int) -> str:
 
 
 def some(number: int) -> str:
-    """The number; nothing where it is none."""
+    """Return the number, or nothing for zero."""
     return count(number) if number > 0 else ""
 
 
@@ -65,7 +65,7 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
 
 
 def interval(earliest: str, latest: str) -> str:
-    """07:52:00.841106 – .849006: the second that both share is said once. Whole seconds have no fraction."""
+    """Return an interval such as 07:52:00.841106 – .849006. A shared second is written once."""
     if _whole(earliest, latest):
         return f"{clock(earliest)[:8]} – {_next_second(latest)}"
     shared = len("2026-11-21T07:52:00") if earliest[:19] == latest[:19] else len("2026-11-21T")
@@ -77,7 +77,7 @@ def clock(iso: str) -> str:
 
 
 def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6) -> str:
-    """The time of a change, with no more digits than its clock gives: a whole second as such, and several as
+    """Return the time of a change with no more digits than its clock gives: a whole second as such, and several as
     "07:52:31–07:52:33". `earliest` and `latest` are the interval of its commit. As `instant` in time.js."""
     if not earliest or not _whole(earliest, latest):
         return clock(time)[: 9 + digits]
@@ -89,37 +89,37 @@ def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6
 
 
 def _whole(earliest: str, latest: str | None) -> bool:
-    """Whether it is not known to less than a second."""
+    """Whether the time is known only to a second or worse."""
     least = datetime.fromisoformat(earliest)
     return datetime.fromisoformat(latest) - least >= timedelta(seconds=1) if latest else least.microsecond == 0
 
 
 def _next_second(iso: str) -> str:
-    """The whole second that it had come to, or else the next one."""
+    """Return this time if it is a whole second, else the next whole second."""
     time = datetime.fromisoformat(iso)
     return f"{time + timedelta(microseconds=-time.microsecond % 1_000_000):%H:%M:%S}"
 
 
 def proved(time: str, proof: Iterable[ProofPayload], digits: int = 6) -> str:
-    """The clock of a time of a finding, as exactly as the event of its proof at that time tells it."""
+    """Return the clock of a time of a finding, as precise as the event of its proof at that time."""
     known = ((each["earliest"], each["latest"]) for each in proof if each["time"] == time)
     return instant(time, *next(known, (None, None)), digits)
 
 
 def lack(rules: Collection[tuple[str, str]]) -> str:
-    """How many rules cannot judge, or not all, by their verdicts and remedies; "" where all can."""
+    """Say how many rules cannot judge, or only in part, from their verdicts and remedies; "" if all can."""
     blind = sum(verdict == "not" for verdict, _ in rules)
     partly = sum(verdict != "not" and bool(remedy) for verdict, remedy in rules)
-    told = [f"{blind} of {len(rules)} rules have nothing to judge by in this recording"] if blind else []
+    parts = [f"{blind} of {len(rules)} rules have nothing to judge by in this recording"] if blind else []
     if partly:
-        told.append(f"{partly} only in part" if blind else f"{partly} of {len(rules)} rules judge it only in part")
-    return ", ".join(told)
+        parts.append(f"{partly} only in part" if blind else f"{partly} of {len(rules)} rules judge it only in part")
+    return ", ".join(parts)
 
 
-def remedies(told: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """What would help, as lines to copy under their headings; each once, however many rules lack it."""
+def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Return the remedies as lines to copy under their headings, each line once."""
     headings: dict[str, list[str]] = {}
-    for remedy in dict.fromkeys(line for each in told for line in each.splitlines()):
+    for remedy in dict.fromkeys(line for each in texts for line in each.splitlines()):
         if remedy.startswith(POLICY):
             heading = "In the audit policy, among its first rules"
         elif remedy.startswith("kubectl"):
@@ -131,7 +131,7 @@ def remedies(told: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
-    """What each rule can say."""
+    """Return for each rule what it can judge, and why."""
     titles = {rule.id: rule.title for rule in rulebook()}
     return [
         {
@@ -155,18 +155,18 @@ _REDACTED = {
 
 
 def redacted_rows(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What was taken out and how often; the same value counts in every change that shows it."""
+    """Return what was redacted and how often. The same value counts in every change that contains it."""
     return [(words[counts[kind] != 1], count(counts[kind])) for kind, words in _REDACTED.items() if counts.get(kind)]
 
 
 def redacted(counts: Mapping[str, Any]) -> str:
-    """What was taken out, as a sentence."""
+    """Return what was redacted, as a sentence."""
     rows = redacted_rows(counts)
     return f"Redacted: {'; '.join(f'{number} {words}' for words, number in rows)}." if rows else "Redacted: nothing."
 
 
-def kinds(told: ToldPayload) -> list[dict[str, str]]:
-    """What was seen of each kind."""
+def kinds(coverage: ToldPayload) -> list[dict[str, str]]:
+    """Return a row about what was observed of each kind."""
     return [
         {
             "name": f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
@@ -177,28 +177,28 @@ def kinds(told: ToldPayload) -> list[dict[str, str]]:
             "holes": some(row["holes"]),
             "entries": count(changes),
         }
-        for row, changes in zip(told["coverage"], told["changes"], strict=True)
+        for row, changes in zip(coverage["coverage"], coverage["changes"], strict=True)
     ]
 
 
 class Skip(NamedTuple):
-    """What was skipped of one file for one reason."""
+    """The lines of one file that were skipped for one reason."""
 
     file: str
     reason: str
     lines: list[int]  # 0 for what is more than a line
 
     @property
-    def told(self) -> str:
+    def line_numbers(self) -> str:
         lines = [count(number) for number in self.lines if number]
         more = f" and {count(len(lines) - _LINES)} more" if len(lines) > _LINES else ""
         return ", ".join(lines[:_LINES]) + more
 
 
-def skipped(told: Iterable[tuple[str, int, str]]) -> list[Skip]:
-    """Those of one file and reason together; first what is more than a line."""
+def skipped(skips: Iterable[tuple[str, int, str]]) -> list[Skip]:
+    """Group skipped lines by file and reason; whole files come first."""
     alike: dict[tuple[str, str], list[int]] = {}
-    for file, line, reason in sorted(told, key=lambda each: (each[1] > 0, each)):
+    for file, line, reason in sorted(skips, key=lambda each: (each[1] > 0, each)):
         alike.setdefault((file, reason), []).append(line)
     return [Skip(file, reason, lines) for (file, reason), lines in alike.items()]
 
@@ -207,26 +207,26 @@ _LINES = 8  # told of each reason
 
 
 def outdated(source: "SourceRow") -> str:
-    """What is to be known of findings that an older version of the rules has told; "" where this one has."""
+    """Return a warning if an older version of the rules judged the source; "" otherwise."""
     if not source.outdated:
         return ""
-    told = "An older version of Causeline judged this, and may state times more exactly than they are known."
+    warning = "An older version of Causeline judged this, and may state times more exactly than they are known."
     if source.goes_on:
-        return f"{told} It is judged again as soon as the cluster is watched again."
+        return f"{warning} It is judged again as soon as the cluster is watched again."
     if source.given_up:
-        return f"{told} Judging it again has failed; the worker’s log says why. Import the files anew."
-    return f"{told} It is judged again in the background."
+        return f"{warning} Judging it again has failed; the worker’s log says why. Import the files anew."
+    return f"{warning} It is judged again in the background."
 
 
 class Step(NamedTuple):
-    """What to do first, next or last, in lines of pieces; a command has a name on its page, and the others ""."""
+    """One step of the advice, in lines of pieces. A command has an id on its page; other pieces have ""."""
 
     name: str
     lines: list[list[tuple[Piece, str]]]
 
 
 def advice(lines: Collection[str]) -> list[Step]:
-    """What to do, step by step."""
+    """Return the advice step by step."""
     numbers = itertools.count(1)
 
     def named(piece: Piece) -> tuple[Piece, str]:
@@ -239,6 +239,6 @@ _PROGRAMS = ("kubectl ", "vcctl ", "watch ", "echo ")
 
 
 def clock_of(moment: int) -> str:
-    """Of microseconds since 1970: the day is told, too, and the fraction as far as it is known."""
+    """Return day and time of microseconds since 1970, without a fraction for a whole second."""
     day, _, time = timestamp(moment)[:-1].partition("T")
     return f"{day} {time.rstrip('0').rstrip('.') if time.endswith('000000') else time}"

@@ -1,4 +1,4 @@
-"""Puts the pages' own style sheets, scripts, fonts and pictures into one file, and says by hash that no other may run.
+"""This module puts the pages' style sheets, scripts, fonts and pictures into one file, and allows only these by hash.
 
 The modules stay as they are on the server: each becomes a function that returns what others import of it.
 """
@@ -28,7 +28,7 @@ def data_url(path: Path) -> str:
 
 
 def styles(names: Iterable[str]) -> str:
-    """The style sheets one after the other, with their fonts in them."""
+    """Return the style sheets one after the other, with their fonts inlined."""
 
     def held(name: str) -> str:
         folder = (STATIC / name).parent
@@ -38,7 +38,7 @@ def styles(names: Iterable[str]) -> str:
 
 
 def script(name: str) -> str:
-    """A classic script as it may stand between tags. Raises ValueError for one that would end them."""
+    """Return a script that can stand between script tags. Raises ValueError for one that would end them."""
     code = text(name)
     if "</script" in code or "<!--" in code:
         raise ValueError(f"{name} cannot stand inside a page")
@@ -46,7 +46,7 @@ def script(name: str) -> str:
 
 
 def module(entry: str, instead: Mapping[str, str]) -> str:
-    """A module and all that it imports as one script; `instead` names what takes the place of some of them."""
+    """Return a module and all its imports as one script. `instead` maps some modules to their replacements."""
     codes: dict[str, str] = {}  # in the order in which they run
     wanted: dict[str, set[str]] = {}
 
@@ -72,7 +72,7 @@ def module(entry: str, instead: Mapping[str, str]) -> str:
 
 @cache
 def modules(entry: str) -> tuple[str, ...]:
-    """The names of a module and of all that it imports: a page that tells them at once loads them side by side."""
+    """Return the names of a module and of all its imports, so that a page can load them in parallel."""
     found = {entry: None}
     for each in _IMPORT.finditer(text(entry)):
         found |= dict.fromkeys(modules(_imported(entry, each["path"], {})))
@@ -94,7 +94,7 @@ def _variable(name: str) -> str:
 
 
 def policy(scripts: Iterable[str], sheets: Iterable[str]) -> str:
-    """A content security policy that runs these scripts and styles and lets nothing reach the network."""
+    """Return a content security policy that allows these scripts and styles, and no network."""
 
     def hashes(texts: Iterable[str]) -> str:
         return " ".join(

@@ -1,4 +1,4 @@
-"""A recording, or a part of it, as one HTML file that needs nothing else: no server, no network, no files beside it.
+"""This module writes a recording, or a part of it, as one HTML file that needs no server, no network and no other file.
 
 Django's template engine alone is used, without its settings, which is why all values handed to it are text.
 """
@@ -13,7 +13,7 @@ from django.utils.safestring import mark_safe
 from collectors.analysis import Analysis
 from dashboard import __version__
 from dashboard.drawing import figures
-from dashboard.presentation import wording
+from dashboard.presentation import pills, wording
 from dashboard.presentation.bidi import shown
 from dashboard.presentation.catalogue import sections, words
 from dashboard.report import inlining
@@ -38,7 +38,7 @@ _OPEN = 40  # findings shown with their proof from the start
 
 
 class Contents(NamedTuple):
-    """All that a report tells, wherever it comes from."""
+    """The contents of a report, from a database or from an analysis."""
 
     name: str  # of the recording
     title: str
@@ -51,7 +51,7 @@ class Contents(NamedTuple):
     lanes: int  # that there are, drawn or not
     findings: list[FindingGroupPayload]  # the gravest first
     findings_total: int
-    told: ToldPayload
+    coverage: ToldPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
     mostly_skipped: Sequence[str]  # of which files most was, a sentence each
@@ -68,7 +68,7 @@ def page(
     rules: Collection[str] = (),
     namespaces: Collection[str] = (),
 ) -> str:
-    """The report of an analysis. By `rules` and `namespaces` the findings were chosen."""
+    """Return the report of an analysis. `rules` and `namespaces` say how the findings were filtered."""
     drawn = excerpt(analysis.world, findings, namespaces)
     chosen = [("Rules", rules), ("Namespaces", namespaces)]
     return rendered(
@@ -84,7 +84,7 @@ def page(
             lanes=drawn.lanes,
             findings=drawn.findings[:FINDINGS],
             findings_total=len(drawn.findings),
-            told=documents.as_read(documents.source_document(analysis.world, rulebook()), analysis.skipped),
+            coverage=documents.as_read(documents.source_document(analysis.world, rulebook()), analysis.skipped),
             skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
             skips=analysis.skips,
             mostly_skipped=analysis.mostly_skipped,
@@ -95,7 +95,7 @@ def page(
 
 
 def rendered(contents: Contents) -> str:
-    """The whole file; the same bytes for the same contents."""
+    """Return the whole file. The same contents give the same bytes."""
     groups, window = contents.findings, contents.window
     folder = wording.folder({proof["file"] for group in groups for proof in group["proof"] if proof["file"]})
     skipped = wording.skipped(contents.skipped)
@@ -106,9 +106,9 @@ def rendered(contents: Contents) -> str:
         "title": contents.title,
         "source": {"name": contents.name, "skipped": wording.some(contents.skips)},
         "coverage_page": "#seen",
-        "gaps": sum(kind["holes"] for kind in contents.told["coverage"]),
+        "gaps": sum(kind["holes"] for kind in contents.coverage["coverage"]),
         "nothing": contents.nothing,
-        "clocks": contents.told["clocks"],
+        "clocks": contents.coverage["clocks"],
         "mostly_skipped": contents.mostly_skipped[:_NAMES],
         "span": wording.span(contents.first, contents.last),
         "length": duration(contents.last - contents.first),
@@ -131,8 +131,8 @@ def rendered(contents: Contents) -> str:
             for rule in rulebook()
             if any(group["rule"] == rule.id for group in groups)
         ],
-        "judged": wording.judged(contents.told["rules"]),
-        "coverage": wording.kinds(contents.told),
+        "judged": wording.judged(contents.coverage["rules"]),
+        "coverage": wording.kinds(contents.coverage),
         "skipped": skipped[:_SKIPPED],
         "skipped_more": wording.some(contents.skips - sum(len(each.lines) for each in skipped[:_SKIPPED])),
         "held": {
@@ -143,12 +143,13 @@ def rendered(contents: Contents) -> str:
         },
         "search": contents.search,
     }
-    engine = Engine(dirs=[str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")])
+    folders = [str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")]
+    engine = Engine(dirs=folders, builtins=[pills.__name__])
     return shown(engine.get_template("report.html").render(Context(context)))
 
 
 def _assets() -> dict[str, Any]:
-    """Styles, scripts and pictures, and the policy that lets these and nothing else in."""
+    """Return styles, scripts and pictures, and the policy that allows only these."""
     styles = inlining.styles(f"css/{name}.css" for name in _SHEETS)
     scripts = {
         "theme": inlining.script("js/theme.js"),
@@ -196,8 +197,13 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
     }
 
 
-def _noted(told: AcknowledgementPayload | None) -> str:
-    """That somebody knows of it: with what note, who and when."""
-    if not told:
+def _noted(acknowledgement: AcknowledgementPayload | None) -> str:
+    """Return an acknowledgement as note, author and time."""
+    if not acknowledgement:
         return ""
-    return " · ".join(filter(None, [told["note"], told["by"], told["at"][:19].replace("T", " ") + " UTC"]))
+    return " · ".join(
+        filter(
+            None,
+            [acknowledgement["note"], acknowledgement["by"], acknowledgement["at"][:19].replace("T", " ") + " UTC"],
+        )
+    )

@@ -1,4 +1,4 @@
-"""What the link of an alert asks for: each parameter is checked here, once, and nowhere else."""
+"""This module reads the link of an alert. It checks each parameter, and no other module does."""
 
 import re
 from typing import NamedTuple
@@ -45,25 +45,25 @@ LABELS = {
 
 
 class Problem(Exception):
-    """A parameter that cannot be used; the text names it, and says how to write it."""
+    """A parameter is not valid. The message names it and says how to write it."""
 
 
 class Asked(NamedTuple):
-    """The parameters as they were given, and the question that they make; None where they are all empty."""
+    """Return the parameters as they were given, with the question that they ask; None if all of them are empty."""
 
     fields: dict[str, str]
     wanted: Wanted | None
 
 
 def given(query: QueryDict) -> dict[str, str]:
-    """The parameters that are not empty, as they were written, for the form to show again; a label as name and kind."""
+    """Return the parameters that are not empty, as written, for the form; a label becomes a name and a kind."""
     fields = {name: text for name in _ASKED if (text := _last(query, name))}
     label = next((label for label in LABELS if _last(query, label)), "")
     return {"kind": LABELS[label], "name": _last(query, label)} | fields if label else fields
 
 
 def asked(query: QueryDict) -> Asked:
-    """Raises Problem."""
+    """Check the parameters. Raises Problem."""
     fields = {name: _checked(query, name) for name in (*_ASKED, *LABELS)}
     fields = {name: text for name, text in fields.items() if text}
     if not fields:
@@ -109,7 +109,7 @@ def _checked(query: QueryDict, name: str) -> str:
 
 
 def _targets(fields: dict[str, str]) -> tuple[Target, ...]:
-    """All ways in which the link names an object, the surest first."""
+    """Return every way in which the link names an object, the most certain first."""
     found = []
     if uid := fields.get("uid"):
         if not _UID.fullmatch(uid):
@@ -129,7 +129,7 @@ def _targets(fields: dict[str, str]) -> tuple[Target, ...]:
 
 
 def _host(text: str) -> str:
-    """An address without its port: 10.0.0.1:9100, [fd00::1]:9100, node-3:9100."""
+    """Return an address without its port: 10.0.0.1:9100, [fd00::1]:9100, node-3:9100."""
     if match := re.fullmatch(r"\[(.*)\](?::\d{1,5})?", text):
         return match[1]
     host, colon, port = text.rpartition(":")
@@ -141,7 +141,7 @@ def _short(text: str) -> str:
 
 
 def banner(source: Source, row: Track, at: int | None, now: int) -> str:
-    """How the life that a link has opened lies to the alert, in a sentence."""
+    """Say in a sentence whether the opened incarnation existed before, at or after the time of the alert."""
     end = microseconds(row.life.upper) if row.life.upper else None
     candidate = Candidate(source, row, microseconds(row.life.lower), end)
     what = f"{row.kind} {row.name}"
@@ -165,7 +165,7 @@ def banner(source: Source, row: Track, at: int | None, now: int) -> str:
 
 
 def age(meant: Meant, at: int | None) -> str:
-    """How a life lies to the alert, in few words for a list."""
+    """Say the same in few words, for a list."""
     relation, apart = meant.place
     if at is None:
         return _ago(meant.candidate, relation, apart).rstrip(".")
@@ -179,19 +179,19 @@ def age(meant: Meant, at: int | None) -> str:
 
 
 def _between(apart: int, at: int | None) -> str:
-    """How long it is between a life and a moment, no finer than the moment is written: alerts count whole seconds."""
+    """Return the time between an incarnation and a moment, no finer than the moment was written."""
     if at is None or at % SECOND == 0:
         return duration(round_half_up(apart, SECOND)) if apart >= SECOND else "less than 1 s"
     return duration(apart)
 
 
 def clock(moment: int) -> str:
-    """Of an alert: it has the precision that it was written with."""
+    """Return the time of an alert with the precision that it was written with."""
     return f"{wording.clock_of(moment)} UTC"
 
 
 def _ago(candidate: Candidate, relation: Relation, apart: int) -> str:
     if relation == "alive":
         return "It exists now." if goes_on(candidate.source) else "It existed when the recording ended."
-    told = "It ended" if relation == "ended" else "It was last seen"
-    return f"{told} {_between(apart, None)} ago."
+    words = "It ended" if relation == "ended" else "It was last seen"
+    return f"{words} {_between(apart, None)} ago."

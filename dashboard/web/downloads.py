@@ -1,4 +1,4 @@
-"""Answers of any size, sent as quickly as they are read: nobody who reads slowly makes the server hold much of them."""
+"""This module streams downloads of any size. A slow reader does not make the server hold much in memory."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _slots = BoundedSemaphore(AT_ONCE)
 
 
 class Gone(Exception):
-    """The recording was deleted while it was read, so what was sent of it is not all."""
+    """The recording was deleted while it was read, so the download is not complete."""
 
 
 def lines_of(source: Source) -> Iterator[bytes]:
-    """All entries of a recording in Causeline's own format. Raises Gone at the end if it was deleted meanwhile."""
+    """Yield all entries of a recording in Causeline's own format. Raises Gone if it was deleted meanwhile."""
     yield from own.recording(chunks.lines(source.pk))
     if not Source.objects.filter(pk=source.pk).exists():
         raise Gone(f"the recording {source.name} was deleted while it was read")
 
 
 class Busy(Exception):
-    """As many downloads run as may run at once."""
+    """The largest number of downloads at once is reached."""
 
 
 class Download:
-    """What a StreamingHttpResponse sends. Raises Busy when it is made.
+    """This class feeds a StreamingHttpResponse. Its constructor raises Busy.
 
     Only the next piece is computed, in a thread that is lent for it. Between two pieces no thread, database connection
     or transaction is held, so `pieces` has to work without: page by page.

@@ -1,4 +1,4 @@
-"""What the forms of the pages on clusters ask for. Credentials never go back to the browser in clear."""
+"""This module reads the forms of the cluster pages. Credentials never return to the browser unencrypted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNITS = {"MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
 
 @dataclass(frozen=True)
 class Asked:
-    """The fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, on its way through the browser."""
+    """The fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends back."""
 
     name: str = ""
     how: str = credentials.STORED
@@ -60,17 +60,17 @@ class Asked:
         )
 
     @classmethod
-    def of_cluster(cls, told: ClusterPayload) -> Asked:
-        size = told["keep_bytes"]
+    def of_cluster(cls, cluster: ClusterPayload) -> Asked:
+        size = cluster["keep_bytes"]
         fitting = [name for name, each in UNITS.items() if size and size % each == 0]
         unit = fitting[-1] if fitting else "MB" if size else "GB"
         return cls(
-            name=told["name"],
-            how=told["how"],
-            context=told["context"],
-            include=tuple(told["include"]),
-            exclude=tuple(told["exclude"]),
-            keep_days=str(told["keep_days"] or ""),
+            name=cluster["name"],
+            how=cluster["how"],
+            context=cluster["context"],
+            include=tuple(cluster["include"]),
+            exclude=tuple(cluster["exclude"]),
+            keep_days=str(cluster["keep_days"] or ""),
             keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
             keep_unit=unit,
         )
@@ -80,7 +80,7 @@ class Asked:
         return bool(self.kubeconfig or self.sealed)
 
     def way(self) -> Way:
-        """How it is reached. Raises Refused, and credentials.Unusable."""
+        """Return how the cluster is reached. Raises Refused, and credentials.Unusable."""
         match self.how:
             case credentials.IN_CLUSTER:
                 return connections.in_cluster()
@@ -91,7 +91,7 @@ class Asked:
         raise Refused("Choose how the cluster is reached.")
 
     def wanted(self) -> Wanted:
-        """Raises Refused."""
+        """Return what to watch and how long to keep it. Raises Refused."""
         days = _number(self.keep_days, "days")
         size = _number(self.keep_size, self.keep_unit)
         unit = UNITS.get(self.keep_unit, 1)
@@ -103,7 +103,7 @@ class Asked:
         )
 
     def with_sealed(self, way: Way) -> Asked:
-        """As the next page needs it: with the contexts to choose from, and the kubeconfig encrypted."""
+        """Return the form for the next page, with the contexts to choose from and the encrypted kubeconfig."""
         chosen = replace(self, context=way.reference["context"], kubeconfig=b"")
         if self.how == credentials.STORED:
             content = self._content()
@@ -121,8 +121,8 @@ class Asked:
         if self.kubeconfig:
             return self.kubeconfig
         if self.sealed:
-            told: str = orjson.loads(credentials.unseal(self.sealed.encode(errors="replace"), _VALID))
-            return told.encode()
+            kubeconfig: str = orjson.loads(credentials.unseal(self.sealed.encode(errors="replace"), _VALID))
+            return kubeconfig.encode()
         raise Refused("Paste a kubeconfig, or choose its file.")
 
 
@@ -131,7 +131,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _sound(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Nothing, where they are not all names of resources."""
+    """Return nothing if one of the names is not a valid resource."""
     try:
         return connections.resources(names)
     except Refused:

@@ -1,4 +1,4 @@
-"""The body of a request is held against a limit before it is kept, and a long one needs a user where one is asked for.
+"""This module limits the bodies of requests before they are stored. A long body needs a signed-in user.
 
 Django writes a body to the disk before it looks at the request at all. Here a body that is too long, for which there is
 no room, or that a stranger sends, is refused before; and a disk that fills up meanwhile ends that request alone.
@@ -30,7 +30,7 @@ _SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
 
 
 class Refused(Exception):
-    """The answer to a request whose body is not read."""
+    """The body of a request is refused, with the answer to send."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         self.status = status
@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 class Handler(ASGIHandler):
-    """Django's, but for how it takes bodies in."""
+    """Django's handler with limits on bodies."""
 
     async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         limit = _limit(scope)
@@ -57,7 +57,7 @@ class Handler(ASGIHandler):
             await send({"type": "http.response.body", "body": refused.body})
 
     async def read_body(self, receive: Any) -> SpooledTemporaryFile[bytes]:
-        """The body as a file that has no name and goes when it is closed."""
+        """Return the body as a temporary file that disappears when it is closed."""
         body = SpooledTemporaryFile(_SMALL, "w+b", dir=str(settings.UPLOAD_DIR))  # noqa: SIM115 (Django closes it)
         try:
             more = True
@@ -80,7 +80,7 @@ class Handler(ASGIHandler):
     def create_request(
         self, scope: Mapping[str, Any], body_file: IO[bytes]
     ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
-        """With the length of the body, also where it came in chunks that did not tell."""
+        """Return the request with the length of its body, also for a chunked body, which does not announce it."""
         if not any(name == b"content-length" for name, _ in scope["headers"]):
             length = body_file.seek(0, 2)
             body_file.seek(0)
@@ -89,7 +89,7 @@ class Handler(ASGIHandler):
 
 
 class _Bounded:
-    """Receives no more than a limit."""
+    """This class receives a body up to a limit."""
 
     def __init__(self, receive: Any, limit: int) -> None:
         self._receive = receive
@@ -105,7 +105,7 @@ class _Bounded:
 
 
 async def _drain(scope: dict[str, Any], receive: Any) -> None:
-    """Who sends without asking first reads no answer before all is sent; of a very long body, the answer is lost."""
+    """Read and discard the rest of a body: many clients read the answer only after they have sent everything."""
     taken = 0
     more = (b"expect", b"100-continue") not in scope["headers"]
     while more and taken < _DRAINED:
@@ -115,7 +115,7 @@ async def _drain(scope: dict[str, Any], receive: Any) -> None:
 
 
 def _limit(scope: Mapping[str, Any]) -> int:
-    """How long a body may be, bytes. Only the bytes of files are taken as they are; all else is parsed, whole."""
+    """Return how many bytes a body may have. Files may be long; other bodies are parsed in memory."""
     method, path = scope["method"], scope["path"]
     if method == "PUT" and _PIECE.fullmatch(path):
         return PIECE_BYTES
@@ -129,16 +129,16 @@ def _asked(scope: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _announced(scope: dict[str, Any]) -> int:
-    """The length that is told; of one that comes in chunks and tells none, as much as there may be."""
+    """Return the announced length in bytes; for a chunked body without one, the limit."""
     headers = dict(scope["headers"])
     if b"transfer-encoding" in headers:
         return _SMALL + 1
-    told = headers.get(b"content-length", b"0")
-    return int(told) if told.isdigit() else 0
+    length = headers.get(b"content-length", b"0")
+    return int(length) if length.isdigit() else 0
 
 
 def _admit(scope: dict[str, Any], announced: int) -> None:
-    """Raises Refused for a long body that a stranger sends, or for which there is no room."""
+    """Raise Refused for a long body if the client is not signed in, or if there is no space for it."""
     if rights.asks() and not _is_signed_in(scope):
         raise Refused(401, "You are signed out", rights.how_to_sign_in())
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A moment as people and alerts write it."""
+"""This module parses times as people and alerts write them."""
 
 import re
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ _LAST = 253_402_300_799_999_999  # the end of the year 9999
 
 
 def parsed(text: str) -> int:
-    """Microseconds since 1970; without a zone it is UTC. Raises ValueError that says how to write it."""
+    """Return microseconds since 1970; a time without a zone is UTC. Raises ValueError with the accepted forms."""
     text = text.strip()
     if (found := _SCIENTIFIC.fullmatch(text)) and int(found[1]) < 20:
         text = format(Decimal(text.replace(" ", "+")).normalize(), "f")
@@ -32,7 +32,7 @@ def parsed(text: str) -> int:
 
 
 def _counted(whole: str, fraction: str | None) -> int:
-    """The number of its digits tells the unit."""
+    """Return microseconds for a count since 1970, whose number of digits gives its unit."""
     if len(whole) > 17:
         return int(whole) // 1000  # nanoseconds
     shift = 6 if len(whole) <= 11 else 3 if len(whole) <= 14 else 0
@@ -47,7 +47,7 @@ def _written(text: str) -> int:
     elif text.count(":") > 2:
         written = re.sub(r" (?=\d\d:?\d\d$)", "+", text)  # a + that became a space in a link
     try:
-        told = datetime.fromisoformat(written)
+        parsed = datetime.fromisoformat(written)
     except ValueError:
         raise ValueError(f"{text[:60]} is not a valid time. {HOW}") from None
-    return microseconds(told if told.tzinfo else told.replace(tzinfo=UTC))
+    return microseconds(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))

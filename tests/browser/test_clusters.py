@@ -26,7 +26,7 @@ def ask(page: Page, replay: Replay, name: str) -> None:
     page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("textbox", name="Kubeconfig").fill(json.dumps(replay.kubeconfig))
     page.get_by_role("button", name="Check access").click()
-    expect(page.get_by_role("heading", name="It can be watched", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="The cluster can be watched", exact=True)).to_be_visible()
 
 
 @EVERYWHERE
@@ -37,12 +37,12 @@ def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: 
     assert complaints_of_axe(page) == []
     ask(page, cluster, "by-everyone")
     assert SECRET not in page.content()
-    page.get_by_text("What is watched, and how much of it is kept").click()
+    page.get_by_text("What is watched, and how long it is kept").click()
     assert complaints_of_axe(page) == []
     page.get_by_role("button", name="Connect", exact=True).press("Enter")
     expect(page.get_by_role("heading", name="by-everyone", level=1)).to_be_visible()
     page.get_by_role("button", name="Test the connection").click()
-    expect(page.get_by_role("heading", name="It can be watched")).to_be_visible()
+    expect(page.get_by_role("heading", name="The cluster can be watched")).to_be_visible()
     assert complaints_of_axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto("/")
@@ -81,7 +81,7 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
         )  # the page was not loaded anew, and the table is open
         expect(row.locator(".count").first).to_be_visible()
         with page.expect_download() as download:
-            row.get_by_role("link", name="Record: download all that was seen").click()
+            row.get_by_role("link", name="Download everything observed").click()
         assert download.value.suggested_filename == "moving.jsonl.zst"
         page.get_by_role("link", name="Clusters…").click()
         page.get_by_role("link", name="moving").click()

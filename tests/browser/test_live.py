@@ -268,7 +268,7 @@ def test_an_address_with_a_range_stays_there(live: Page, worker: Worker) -> None
 def test_a_gap_is_hatched_and_told(live: Page, worker: Worker) -> None:
     expect(live.get_by_role("link", name="complete · no gaps")).to_be_visible()
     worker.do("gap", "ConfigMap", 10, 20)
-    expect(live.get_by_role("link", name="complete but for 1 gap")).to_be_visible()
+    expect(live.get_by_role("link", name="complete except for 1 gap")).to_be_visible()
     live.reload()
     hatched = live.locator(".overlay .gap")
     expect(hatched.first).to_be_attached()
@@ -302,11 +302,11 @@ STANDS_STILL = """async () => {
 
 def test_how_the_collection_stands_is_said(live: Page, worker: Worker) -> None:
     worker.do("cluster", {"state": "failing", "error": "connection refused"})
-    expect(live.locator("#live")).to_have_text(re.compile("^cluster not reached"))
+    expect(live.locator("#live")).to_have_text(re.compile("^cluster not reachable"))
     expect(live.locator("#live")).to_have_attribute("title", "connection refused")
     expect(live.get_by_role("link", name="not complete now")).to_be_visible()
     expect(live.locator("#toolbar .pill.complete")).to_have_count(0)
-    expect(live.locator("#follow")).to_have_text("Following, nothing comes")
+    expect(live.locator("#follow")).to_have_text("Following, no changes arrive")
     expect(live.locator("#announce")).to_contain_text("connection refused")
     live.wait_for_function(STANDS_STILL)
     worker.do("cluster", {"state": "live", "paused": True})

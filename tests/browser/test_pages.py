@@ -99,7 +99,7 @@ def test_a_finding_is_acknowledged_and_the_list_tells_so(page: Page, addresses: 
     expect(page.locator(".note")).to_contain_text("OPS-7")
     expect(page.locator(".verdicts")).to_contain_text("acknowledged")
     assert complaints_of_axe(page) == []
-    page.get_by_role("button", name="Withdraw").click()
+    page.get_by_role("button", name="Remove acknowledgement").click()
     expect(page.get_by_label("Note")).to_be_visible()
 
 
@@ -109,7 +109,7 @@ def test_the_pages_lead_to_each_other(page: Page, addresses: dict[str, str]) -> 
     expect(page).to_have_url(re.compile(r"/objects/\d+/$"))
     page.get_by_role("link", name="Service ring was away").first.click()
     expect(page).to_have_url(re.compile(r"/findings/[0-9a-f]{16}/$"))
-    page.get_by_role("link", name="All of service-gap").click()
+    page.get_by_role("link", name="About service-gap").click()
     expect(page).to_have_url(re.compile(r"/rules/service-gap/$"))
     page.go_back()
     page.get_by_role("link", name="Show on the timeline").click()

@@ -113,12 +113,12 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
     sends(page, long)
     page.reload()
     row = page.locator(".upload", has_text=long.name)
-    expect(row).to_contain_text("broke off at")
-    expect(row).to_contain_text("Choose the same file again, and it goes on from there.")
+    expect(row).to_contain_text("interrupted at")
+    expect(row).to_contain_text("Choose the same file again, and the upload continues from there.")
     offsets = offsets_of(page)
     other = long.with_name("other.jsonl")
     other.write_bytes(b"{}\n")
-    for path, told in ((other, "is not what broke off"), (long, "775 changes · 6 findings")):
+    for path, told in ((other, "does not match the interrupted upload"), (long, "775 changes · 6 findings")):
         with page.expect_file_chooser() as chooser:
             row.get_by_role("button", name="Choose again…").click()
         chooser.value.set_files(path)
@@ -130,7 +130,7 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
 def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, network: Network, long: Path) -> None:
     sends(page, long)
     page.reload()
-    expect(page.locator(".upload", has_text=long.name)).to_contain_text("broke off at")
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("interrupted at")
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
     expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
@@ -140,13 +140,13 @@ def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, netwo
 def test_a_file_that_was_changed_meanwhile_is_sent_anew(page: Page, own: Running, network: Network, long: Path) -> None:
     sends(page, long)
     page.reload()
-    expect(page.locator(".upload", has_text=long.name)).to_contain_text("broke off at")
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("interrupted at")
     os.utime(long, (0, 0))
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
     expect(page.locator(".upload", has_text="775 changes · 6 findings")).to_have_count(1, timeout=PATIENCE)
     assert min(offsets) == 0
-    page.locator(".upload", has_text="broke off at").get_by_role("button", name="Cancel").click()
+    page.locator(".upload", has_text="interrupted at").get_by_role("button", name="Cancel").click()
 
 
 def test_it_says_when_the_server_is_away_and_when_it_is_back(page: Page, own: Running) -> None:
@@ -160,7 +160,7 @@ def test_what_broke_off_can_be_cancelled(page: Page, own: Running, network: Netw
     sends(page, long)
     page.reload()
     row = page.locator(".upload", has_text=long.name)
-    expect(row).to_contain_text("broke off at")
+    expect(row).to_contain_text("interrupted at")
     row.get_by_role("button", name="Cancel").click()
     expect(row).to_contain_text("cancelled")
     eventually(lambda: not list((own.data / "uploads").iterdir()))  # an import of before may still be ending

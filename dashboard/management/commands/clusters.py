@@ -15,7 +15,7 @@ from collectors.watch.kubeconfig import usual_paths
 from dashboard.access import change_log
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, plain, say
-from dashboard.presentation import clusters
+from dashboard.presentation import access_checks, clusters
 from timeline import queries
 from timeline.models import Cluster
 
@@ -45,13 +45,13 @@ class Command(BaseCommand):
             elif act == "renew-secrets":
                 count = connections.renew_secrets()
                 change_log.note_command("renew-secrets")
-                say(f"{count} encrypted anew, with the first key.")
+                say(f"{count} encrypted again, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False))
         except (Refused, credentials.Unusable) as error:
             _give_up(str(error), 2)
         except OperationalError:
-            _give_up("something still reads or writes what is to be deleted; try again in a moment", 1)
+            _give_up("the data is still in use; try again in a moment", 1)
 
 
 def _connect(options: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ def _connect(options: dict[str, Any]) -> None:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
     cluster = connections.connect(options["name"], way, wanted)
     change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
-    say(plain(f"{cluster.name} is connected; a worker takes it up. `causeline clusters` shows how it does."))
+    say(plain(f"{cluster.name} is connected, and a worker will watch it. `causeline clusters` shows its state."))
 
 
 def _way(options: dict[str, Any]) -> Way:
@@ -90,7 +90,7 @@ def _show(checked: Checked, way: Way) -> None:
     terminal = Terminal(sys.stderr)
     context = way.reference["context"]
     terminal.wrapped(plain(f"{way.reference['server']}{f', context {context}' if context else ''}"), "")
-    for line in clusters.findings_of(checked, way.reference):
+    for line in access_checks.sentences(checked, way.reference):
         terminal.wrapped(plain(line), "  ", "  ")
 
 
@@ -114,7 +114,7 @@ def _act(act: str, name: str, *, delete: bool) -> None:
     number = cluster.pk
     if act == "pause":
         connections.pause(cluster)
-        say(plain(f"{name} is paused; what happens until it is resumed will be shown as a gap."))
+        say(plain(f"{name} is paused. Changes until it is resumed will be shown as a gap."))
     elif act == "resume":
         connections.resume(cluster)
         say(plain(f"{name} is resumed."))

@@ -15,8 +15,8 @@ _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
 def _allowed(request: HttpRequest) -> bool:
-    """Signed in, where that is asked for; and what changes something comes from our own pages, or from a script that
-    holds the token, however one signs in."""
+    """Let in signed-in users and holders of the token. Requests that change something must come from pages of Causeline
+    or carry the token."""
     if not rights.admitted(request.user):
         return False
     if request.content_type in _FORMS:
@@ -44,7 +44,7 @@ def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _not_understood(request: HttpRequest, error: ValidationError) -> HttpResponse:
     where = "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors)
-    return problem(422, "A parameter is not as it should be", where)
+    return problem(422, "A parameter is not valid", where)
 
 
 @api.exception_handler(Source.DoesNotExist)
@@ -59,7 +59,7 @@ def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse
 
 @api.exception_handler(Track.DoesNotExist)
 def _no_track(request: HttpRequest, error: Track.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such object", "The recording has none of this number.")
+    return problem(404, "No such object", "The recording has no object with this number.")
 
 
 @api.exception_handler(Finding.DoesNotExist)

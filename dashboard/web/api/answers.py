@@ -1,4 +1,4 @@
-"""What the API's answers are made of: parameters as they have to be, JSON with an ETag, problem documents."""
+"""This module has what operations share: checked parameters, JSON with an ETag, problem documents."""
 
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # Postgre
 
 
 def json_response(request: HttpRequest, payload: Any, status: int = 200) -> HttpResponseBase:
-    """The payload, or 304 where who asks has it already."""
+    """Return the payload as JSON, or 304 if the client has it already."""
     body = orjson.dumps(payload)
     etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
     answer = HttpResponse(body, status=status, content_type="application/json")
@@ -28,9 +28,9 @@ def json_response(request: HttpRequest, payload: Any, status: int = 200) -> Http
 
 
 def only_its_owner(request: HttpRequest, owner: int | None) -> None:
-    """Raises HttpError for whoever may not change what this user has sent."""
+    """Raise HttpError if the signed-in user may not change what the owner has sent."""
     if not rights.may_change(request.user, owner):
-        raise HttpError(403, "Only who sent it, or an administrator, can change or delete it.")
+        raise HttpError(403, "Only the person who sent it, or an administrator, can change or delete it.")
 
 
 def problem(status: int, title: str, detail: str, **more: int) -> HttpResponse:

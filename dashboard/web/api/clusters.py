@@ -1,4 +1,4 @@
-"""Connected clusters, and how the sources are doing that they feed. Nothing of their credentials is told."""
+"""These operations return connected clusters and the health of their sources, and no credentials."""
 
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
@@ -26,6 +26,6 @@ def show_health(request: HttpRequest, source_id: Number) -> HttpResponseBase:
 
     A recording answers 404.
     """
-    if (told := queries.health(source_id)) is None:
+    if (health := queries.health(source_id)) is None:
         return problem(404, "Not a live source", "No cluster feeds it: it is a recording.")
-    return json_response(request, told)
+    return json_response(request, health)

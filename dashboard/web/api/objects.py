@@ -1,4 +1,4 @@
-"""Single objects and findings, entries, what a recording covers, and the rules."""
+"""These operations return single objects and findings, entries, coverage, and the rules."""
 
 from typing import Annotated
 
@@ -100,9 +100,9 @@ def finding(request: HttpRequest, source_id: Number, identity: _Identity) -> Htt
 
 
 @router.put("/sources/{source_id}/findings/{identity}/acknowledgement", response=AcknowledgementPayload)
-def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, told: Note) -> HttpResponseBase:
+def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, body: Note) -> HttpResponseBase:
     """Acknowledge a finding with a note, which replaces an earlier one."""
-    return json_response(request, queries.acknowledge(source_id, identity, person(request), told.note.strip()))
+    return json_response(request, queries.acknowledge(source_id, identity, person(request), body.note.strip()))
 
 
 @router.delete("/sources/{source_id}/findings/{identity}/acknowledgement", response={204: None})
@@ -126,13 +126,13 @@ def rules(request: HttpRequest) -> HttpResponseBase:
 
 
 def _rule(rule: Rule) -> CataloguePayload:
-    told = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
+    parts = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
     return {
         "rule": rule.id,
         "title": rule.title,
         "needs": list(rule.needs),
         "any_of": list(rule.any_of),
-        "sections": [(heading, body.strip()) for heading, _, body in told],
+        "sections": [(heading, body.strip()) for heading, _, body in parts],
         "settings": [
             {
                 "variable": each.variable,

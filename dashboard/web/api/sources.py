@@ -1,4 +1,4 @@
-"""Recordings: which there are, what they are called, and their end."""
+"""These operations list, rename, export and delete recordings."""
 
 from typing import Annotated
 
@@ -55,7 +55,11 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
     try:
         download = Download(packed(lines_of(source)))
     except Busy:
-        refused = problem(503, "Too many downloads at once", "Others are being sent. Try again in a minute.")
+        refused = problem(
+            503,
+            "Too many downloads at once",
+            "Too many recordings are being sent at the moment. Try again in a minute.",
+        )
         refused["Retry-After"] = "60"
         return refused
     answer = StreamingHttpResponse(download, content_type="application/zstd")
@@ -80,11 +84,11 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
     source = Source.objects.get(pk=source_id, ready=True)
     only_its_owner(request, source.owner_id)
     if Cluster.objects.filter(source=source_id).exists():
-        return problem(409, "A cluster feeds it", "Disconnect the cluster first; then it is a recording.")
+        return problem(409, "A cluster feeds it", "Disconnect the cluster first. Its source then becomes a recording.")
     try:
         store.discard_source(source, patience=10)
     except OperationalError:
-        return problem(409, "The recording is in use", "Something still reads or writes it. Try again in a moment.")
+        return problem(409, "The recording is in use", "It is still being read or written. Try again in a moment.")
     change_log.about(request, name=source.name)
     notify.notify(source=source_id)
     return HttpResponse(status=204)

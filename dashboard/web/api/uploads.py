@@ -1,4 +1,4 @@
-"""Recordings on their way in: at once, or in pieces that go on where a broken connection has left off."""
+"""These operations receive recordings: whole, or in pieces that can continue after a broken connection."""
 
 import re
 from typing import Annotated
@@ -29,7 +29,7 @@ class NewFile(BaseModel):
 
 
 class NewUpload(BaseModel):
-    """What is to come: one file or several, which become one recording."""
+    """The announcement of an upload: one or several files that become one recording."""
 
     name: str
     files: Annotated[list[NewFile], Field(max_length=10 * receiving.FILES)]
@@ -74,7 +74,7 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
         new = NewUpload.model_validate_json(request.read())
     except ValidationError as error:
         where = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        return problem(422, "The announcement is not as it should be", where)
+        return problem(422, "The announcement is not valid", where)
     try:
         row = receiving.begin(
             new.name, [receiving.Announced(file.name, file.size) for file in new.files], _person(request)
@@ -152,7 +152,7 @@ def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
 
 
 def _person(request: HttpRequest) -> int | None:
-    """The number of who sends; None where there are no accounts."""
+    """Return the number of the signed-in user; None without accounts."""
     return request.user.pk
 
 
@@ -169,7 +169,7 @@ def _offset(request: HttpRequest) -> int:
 
 
 def _refused(error: Exception) -> HttpResponse:
-    """What was not taken, in the words of who refused it."""
+    """Return the problem document for data that was refused."""
     match error:
         case receiving.TooLarge():
             return problem(413, "The file is too large", str(error))
@@ -178,7 +178,7 @@ def _refused(error: Exception) -> HttpResponse:
         case receiving.Misplaced():
             return problem(409, "The piece does not follow on", str(error), received=error.received)
         case receiving.Incomplete():
-            return problem(409, "Not all has arrived", str(error))
+            return problem(409, "The upload is not complete", str(error))
         case OSError():
             return problem(507, "The file could not be kept", f"{error.strerror or error}. Nothing of it was stored.")
-    return problem(409, "The upload takes nothing more", str(error))
+    return problem(409, "The upload accepts no more data", str(error))

@@ -1,4 +1,4 @@
-"""What a timeline shows: windows of it, its outline, its findings."""
+"""These operations return what a timeline shows: windows, the overview, findings."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ _Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
 
 
 class Filter(Schema):
-    """What is to be shown; a list is separated by commas."""
+    """The parameters that select what a window shows; commas separate the items of a list."""
 
     kinds: Words = ""  # families, as the overview names them
     namespace: Words = ""

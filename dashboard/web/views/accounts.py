@@ -1,4 +1,4 @@
-"""Signing in with an account. Whoever fails too often has to wait, which the page says."""
+"""This view signs people in with an account. A person who fails too often has to wait, and the page says how long."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ class SignIn(LoginView):
         address = change_log.address(request)
         if wait := attempts.begin(name, address):
             change_log.note("sign-in refused, too many failures", name=_known(name), **{"from": address})
-            answer = self.render_to_response(self.get_context_data(wait=_told(wait)), status=429)
+            answer = self.render_to_response(self.get_context_data(wait=_in_words(wait)), status=429)
             answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
             return answer
         answer = super().post(request, *arguments, **options)
@@ -37,12 +37,12 @@ class SignIn(LoginView):
 
 
 def _known(name: str) -> str:
-    """The name, if there is somebody of it: people type passwords where the name belongs, and those stay unwritten."""
+    """Return the name if such an account exists. Other names may be mistyped passwords, and are not logged."""
     known = "\0" not in name and get_user_model().objects.filter(username=name).exists()  # PostgreSQL knows no NUL
     return name if known else "of nobody here"
 
 
-def _told(wait: "timedelta") -> str:
+def _in_words(wait: "timedelta") -> str:
     seconds = math.ceil(wait.total_seconds())
     minutes = math.ceil(seconds / 60)
     if seconds <= 60:

@@ -1,4 +1,4 @@
-"""Clusters for those who administer them: connect one, test it, change what is watched, pause, resume, let it go."""
+"""On these pages administrators connect, test, change, pause, resume and disconnect clusters."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from collectors.watch.access import check
 from collectors.watch.connections import Refused, Way
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
-from dashboard.presentation import clusters, home
+from dashboard.presentation import access_checks, clusters, home
 from dashboard.web import forms
 from timeline import queries
 from timeline.models import Cluster
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_clusters(request: "HttpRequest") -> "HttpResponse":
-    """The list, and the way to connect one: what is asked for, what the cluster answers, and then it is connected."""
+    """Show the list of clusters and the form that connects one after a check of its access."""
     _only_staff(request)
     asked = forms.Asked.of(request)
     problem, answer = "", {}
@@ -75,30 +75,30 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
         except OperationalError:
-            problem = "Something still reads or writes what is to be deleted. Try again in a moment."
-    told = queries.cluster(cluster_id)
+            problem = "The data is still in use. Try again in a moment."
+    cluster = queries.cluster(cluster_id)
     context = {
-        "cluster": told,
-        "card": clusters.card(told),
-        "asked": forms.Asked.of_cluster(told) if not problem else forms.Asked.of(request),
+        "cluster": cluster,
+        "card": clusters.card(cluster),
+        "asked": forms.Asked.of_cluster(cluster) if not problem else forms.Asked.of(request),
         **_usual(),
         "problem": problem,
         **answer,
-        "manifest": rbac.manifest(told["include"], told["exclude"]),
+        "manifest": rbac.manifest(cluster["include"], cluster["exclude"]),
         "steps": rbac.steps(),
     }
     return render(request, "cluster.html", context, status=400 if problem else 200)
 
 
 def _usual() -> dict[str, Any]:
-    """What holds where nothing is said."""
+    """Return the defaults of retention, for the form."""
     size = home.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
     return {"units": list(forms.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
 
 
 def _only_staff(request: "HttpRequest") -> None:
     if not is_admin(request.user):
-        raise PermissionDenied("Clusters are connected by administrators.")
+        raise PermissionDenied("Only administrators can connect clusters.")
 
 
 def _secret(row: Cluster) -> bytes | None:
@@ -106,13 +106,13 @@ def _secret(row: Cluster) -> bytes | None:
 
 
 def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
-    """What it answers, for the page."""
+    """Return what the cluster answers to a check of its access."""
     api = credentials.api_to(name, way.reference, way.secret)
     try:
         checked = check(api, connections.resources(include), connections.resources(exclude))
     finally:
         api.close()
-    return {"checked": checked, "answers": clusters.findings_of(checked, way.reference)}
+    return {"checked": checked, "answers": access_checks.sentences(checked, way.reference)}
 
 
 def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":

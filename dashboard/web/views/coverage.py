@@ -1,4 +1,4 @@
-"""What a recording saw of each kind, what each rule can say by it, and what would help where that is too little."""
+"""This page shows what a source observed of each kind, what each rule can judge, and what would improve that."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,38 +24,38 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    told = queries.coverage(source_id)
+    coverage = queries.coverage(source_id)
     extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
-    skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in told["skipped"])
-    lack = wording.lack([(each["verdict"], each["remedy"]) for each in told["rules"]])
+    skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in coverage["skipped"])
+    lack = wording.lack([(each["verdict"], each["remedy"]) for each in coverage["rules"]])
     health = queries.health(source_id)
     context = {
         **(_live(health) if health else {}),
-        "source": {"id": source_id, "name": told["name"]},
+        "source": {"id": source_id, "name": coverage["name"]},
         "outdated": wording.outdated(source),
         "span": wording.span(*extent) if extent else "nothing",
-        "entries": wording.count(told["entries"]),
+        "entries": wording.count(coverage["entries"]),
         "lack": lack or "every rule can judge it in full",
         "remedies": [
             {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
-            for heading, lines in wording.remedies(each["remedy"] for each in told["rules"])
+            for heading, lines in wording.remedies(each["remedy"] for each in coverage["rules"])
             if not (health and heading.startswith("With kubectl"))  # its kinds are chosen where it is connected
         ],
-        "judged": wording.judged(told["rules"]),
-        "coverage": wording.kinds(told),
-        "clocks": told["clocks"],
-        "redacted": told["redacted"],
-        "redacted_rows": wording.redacted_rows(told["redacted"]) if told["redacted"] else [],
-        "withheld": wording.some(told["redacted"]["object"]) if told["redacted"] else "",
+        "judged": wording.judged(coverage["rules"]),
+        "coverage": wording.kinds(coverage),
+        "clocks": coverage["clocks"],
+        "redacted": coverage["redacted"],
+        "redacted_rows": wording.redacted_rows(coverage["redacted"]) if coverage["redacted"] else [],
+        "withheld": wording.some(coverage["redacted"]["object"]) if coverage["redacted"] else "",
         "skipped": skipped[:_SKIPPED],
-        "mostly_skipped": documents.mostly_skipped(told["mostly_skipped"])[:_SKIPPED],
-        "skipped_more": wording.some(told["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
+        "mostly_skipped": documents.mostly_skipped(coverage["mostly_skipped"])[:_SKIPPED],
+        "skipped_more": wording.some(coverage["skipped_total"] - sum(len(each.lines) for each in skipped[:_SKIPPED])),
     }
     return render(request, "coverage.html", context)
 
 
 def _live(health: "SourceHealthPayload") -> dict[str, Any]:
-    """How far the watches of its cluster are, and what they missed."""
+    """Return how far the watches of a cluster are, and what they missed."""
     return {
         "health": health,
         "state": health["state"],

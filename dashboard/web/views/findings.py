@@ -1,4 +1,4 @@
-"""One finding: what happened, what proves it, why that is sure, what to do; and that somebody knows of it."""
+"""This page shows one finding: what happened, the proof, the verdict, what to do, and its acknowledgement."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ def _listed_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str
 
 
 def person(request: "HttpRequest") -> str:
-    """Who is signed in; "" where nobody has to be."""
+    """Return the name of the signed-in user; "" without accounts."""
     return request.user.get_username() if request.user.is_authenticated else ""
 
 
@@ -112,7 +112,7 @@ _EFFECTS = ["none", "possible", "observed"]
 
 
 def _linked(drawn: Any, source_id: int) -> Any:
-    """Its lanes lead to the pages of their objects."""
+    """Return the picture with a link from each lane to the page of its object."""
     lanes = [{**lane, "url": f"/sources/{source_id}/objects/{lane['track']}/"} for lane in drawn.lanes]
     return drawn._replace(lanes=lanes)
 
@@ -128,11 +128,11 @@ def _when(moment: int, proof: list[Any]) -> str:
 
 
 def _time(number: int, each: "OccurrencePayload", finding: "FindingPagePayload") -> dict[str, Any]:
-    told = each["effect_text"].replace("{names}", finding["subject"]["name"])
+    harm = each["effect_text"].replace("{names}", finding["subject"]["name"])
     return {
         "number": number,
         "start": _when(each["start"], each["proof"]),
         "end": _when(each["end"], each["proof"]),
-        "effect": f"{each['effect']}: {told}" if told else each["effect"],
+        "effect": f"{each['effect']}: {harm}" if harm else each["effect"],
         "timeline": each["timeline"],
     }

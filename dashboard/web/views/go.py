@@ -1,4 +1,4 @@
-"""What an alert's link opens: the object it names, on the timeline; or in words why that cannot be."""
+"""This view opens the object that the link of an alert names, or explains why it cannot."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ _FIELDS = ("source", "cluster", "namespace", "kind", "name", "at")  # of the for
 
 @require_safe
 def go(request: "HttpRequest") -> "HttpResponse":
-    """302 to the timeline; 200 where one has to be chosen; 404 where nothing is known; 400 where the link is wrong."""
+    """Answer 302 to the timeline, 200 if there is a choice, 404 if no object is known, 400 if the link is not valid."""
     try:
         asked = alert_links.asked(request.GET)
     except alert_links.Problem as problem:
@@ -38,18 +38,18 @@ def go(request: "HttpRequest") -> "HttpResponse":
 
 
 def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResponse":
-    """All that may be meant, the newest first, with what is known of each."""
+    """Show all incarnations that the link may mean, with what is known of each."""
     choice = [answer.meant] if answer.meant else list(answer.choice)
     target = choice[0].target
     others = [str(each) for each in wanted.targets[: wanted.targets.index(target)]]
-    told = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
+    sentences = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
     if answer.far:
         at = alert_links.clock(wanted.at or 0)
-        told.append(f"No known incarnation existed within {duration(queries.LATE)} of the alert ({at}).")
+        sentences.append(f"No known incarnation existed within {duration(queries.LATE)} of the alert ({at}).")
     elif len(choice) > 1 and not wanted.choose:
-        told.append("More than one object fits, and the link does not say which.")
+        sentences.append("More than one object fits, and the link does not say which.")
     if answer.total > len(choice):
-        told.append(f"These are the {len(choice)} nearest of {answer.total}.")
+        sentences.append(f"These are the {len(choice)} nearest of {answer.total}.")
     findings = queries.findings_of([(each.candidate.source.pk, each.candidate.row.id) for each in choice])
     lives = []
     for each in choice:
@@ -66,7 +66,9 @@ def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResp
             }
         )
     title = "Nothing at that time" if answer.far else "Which one?" if len(lives) > 1 else "This one?"
-    return _page(request, title, " ".join(told), lives=lives, choose="Nearest first" if answer.far else "Newest first")
+    return _page(
+        request, title, " ".join(sentences), lives=lives, choose="Nearest first" if answer.far else "Newest first"
+    )
 
 
 def _unknown(request: "HttpRequest", wanted: Wanted, unknown: Unknown) -> "HttpResponse":
@@ -87,7 +89,7 @@ def _unknown(request: "HttpRequest", wanted: Wanted, unknown: Unknown) -> "HttpR
 def _page(
     request: "HttpRequest",
     title: str,
-    told: str,
+    lead: str,
     *,
     status: int = 200,
     lives: Any = (),
@@ -98,7 +100,7 @@ def _page(
     context = {
         "asked": {name: given.get(name, "") for name in _FIELDS},
         "title": title,
-        "told": told,
+        "lead": lead,
         "how": timestamps.HOW,
         "choose": choose,
         "lives": lives,

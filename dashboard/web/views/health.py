@@ -1,4 +1,4 @@
-"""Whether this process can serve: for load balancers and container probes.
+"""This view says whether the process can serve, for load balancers and container probes.
 
 Anybody may ask, so the answer says no more than that; the log says why.
 """

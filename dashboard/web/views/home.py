@@ -1,4 +1,4 @@
-"""The recordings, their newest findings, and the door through which new ones come in."""
+"""The home page shows clusters, recordings and their newest findings, and takes uploads."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ FINDINGS = 12
 
 
 def _live(*, places: bool) -> list[tuple[clusters.Card, overview.Recording | None]]:
-    """Each connected cluster, and what is known of it."""
+    """Return each connected cluster with the recording of what was observed of it."""
     cards = [clusters.card(each) for each in queries.clusters(places=places)]
     rows = queries.fed([each.source for each in cards if each.source is not None])
     known = {number: overview.recording(row) for number, row in rows.items()}

@@ -1,4 +1,4 @@
-"""One object: its lifeline, what it has to do with others, and what each change changed."""
+"""These pages show one object: its lifeline, its relations, and the difference that each change made."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +85,8 @@ def _asked(source_id: int, track_id: int) -> "tuple[SourceRow, TrackPayload]":
 
 
 def _number(request: "HttpRequest", name: str) -> int | None:
-    told = request.GET.get(name, "")
-    return int(told) if told.isascii() and told.isdecimal() and len(told) < 18 else None
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
 def when(start: int | None, end: int | None) -> str:
@@ -96,9 +96,13 @@ def when(start: int | None, end: int | None) -> str:
 
 
 def _related(track: "TrackPayload") -> Any:
-    """Headings with the lives under them, those that there are."""
+    """Yield each heading that has objects, with these objects."""
     groups: list[tuple[str, list[LifePayload], int]] = [
-        ("Other lives of this name", [each for each in track["incarnations"] if each["track"] != track["track"]], 0),
+        (
+            "Other incarnations of this name",
+            [each for each in track["incarnations"] if each["track"] != track["track"]],
+            0,
+        ),
         ("Owner", [track["owner"]] if track["owner"] else [], 0),
         ("Children", track["children"], track["children_total"]),
         ("Needs", track["needs"], 0),
@@ -107,31 +111,31 @@ def _related(track: "TrackPayload") -> Any:
     ]
     for heading, lives, total in groups:
         if lives:
-            told = [{**each, "when": when(each["start"], each["end"])} for each in lives]
-            yield {"heading": heading, "lives": told, "total": max(total, len(lives))}
+            members = [{**each, "when": when(each["start"], each["end"])} for each in lives]
+            yield {"heading": heading, "lives": members, "total": max(total, len(lives))}
 
 
 def _revision(each: "Revision", managed: bool, withheld: bool) -> dict[str, Any]:
     entry = each.entry
     lines = bodies.change(each.before, entry.body, managed_fields=managed) if each.before and entry.body else []
-    told = queries.revision_payload(each.sequence, each.time, entry)
-    earliest, latest = told["earliest"], told["latest"]
+    payload = queries.revision_payload(each.sequence, each.time, entry)
+    earliest, latest = payload["earliest"], payload["latest"]
     return {
         "sequence": each.sequence,
         "change": entry.change.value,
         "action": entry.action,
-        "iso": told["time"],
-        "time": wording.instant(told["time"], earliest, latest),
+        "iso": payload["time"],
+        "time": wording.instant(payload["time"], earliest, latest),
         "interval": (
             f"committed within {wording.interval(earliest, latest)}"
             if latest
             else f"committed at {wording.instant(earliest, earliest, None)} or later, by the object's own clock"
         ),
-        "revision": told["resource_version"],
-        "controller": told["controller"],
-        "actor": told["actor"],
-        "agent": told["user_agent"],
-        "place": f"{told['file']}:{told['line']}" if told["line"] else told["file"],
+        "revision": payload["resource_version"],
+        "controller": payload["controller"],
+        "actor": payload["actor"],
+        "agent": payload["user_agent"],
+        "place": f"{payload['file']}:{payload['line']}" if payload["line"] else payload["file"],
         "seen": each.seen,
         "has_body": bool(entry.body),
         "lines": [_line(line) for line in lines[:_LINES]],
@@ -152,11 +156,11 @@ _UNNAMED = {
 
 
 def _compared(each: "Revision") -> str:
-    """Which changes a difference may be made of besides this one."""
+    """Say that changes in between did not include the object, so the difference may be theirs."""
     if not each.between:
         return ""
-    told = "1 change" if each.between == 1 else f"{each.between} changes"
-    return f"Compared with the last state that was observed. {told} in between did not include the object."
+    changes = "1 change" if each.between == 1 else f"{each.between} changes"
+    return f"Compared with the last state that was observed. {changes} in between did not include the object."
 
 
 def _line(line: bodies.Line) -> dict[str, str]:
@@ -165,7 +169,7 @@ def _line(line: bodies.Line) -> dict[str, str]:
 
 
 def _nothing(each: "Revision", withheld: bool) -> str:
-    """Why no difference is told."""
+    """Say why the page shows no difference."""
     if not each.entry.body and each.entry.facts is not None and withheld:
         return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was taken in."
     if not each.entry.body:

@@ -1,4 +1,4 @@
-"""What the timeline shows, as a file that needs no server: to be attached to a post-mortem."""
+"""This view sends what a timeline shows as one HTML file, to attach to a post-mortem."""
 
 from collections import Counter
 from dataclasses import replace
@@ -41,7 +41,7 @@ _SHOWN = (
 
 @require_safe
 def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
-    """The report of the timeline's own query. Raises Http404, and BadRequest for a query that is none."""
+    """Send the report for the query of a timeline. Raises Http404, and BadRequest for a query that is not valid."""
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
@@ -52,8 +52,8 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
         )
     except ValidationError as error:
         raise BadRequest(str(error)) from None
-    told = queries.coverage(source_id)
-    html = page.rendered(_contents(told, arrangement, _times(asked), asked))
+    coverage = queries.coverage(source_id)
+    html = page.rendered(_contents(coverage, arrangement, _times(asked), asked))
     name = slugify(source.name)[:80] or "recording"
     answer = HttpResponse(html.encode("utf-8", "replace"), content_type="text/html; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="causeline-{name}.html"'
@@ -61,7 +61,7 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
 
 
 def _times(asked: dict[str, str]) -> tuple[int, int] | None:
-    """From when until when; None for the whole recording, as the page takes a range that is none."""
+    """Return start and end in µs; None for the whole recording, as the page shows it without a valid range."""
     words = asked.get("start", ""), asked.get("end", "")
     if not all(word.isascii() and word.isdecimal() and len(word) < 18 for word in words):
         return None
@@ -70,9 +70,9 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
 
 
 def _contents(
-    told: "SourceCoveragePayload", arrangement: Arrangement, times: tuple[int, int] | None, asked: dict[str, str]
+    coverage: "SourceCoveragePayload", arrangement: Arrangement, times: tuple[int, int] | None, asked: dict[str, str]
 ) -> page.Contents:
-    view, source_id = replace(arrangement.view(), grouping="owner", closed=(), pins=()), told["source"]
+    view, source_id = replace(arrangement.view(), grouping="owner", closed=(), pins=()), coverage["source"]
     overview = queries.overview(source_id)
     whole = overview["first"], overview["last"]
     start, end = times or whole
@@ -91,21 +91,21 @@ def _contents(
     if (start, end) != whole:
         words.insert(0, ("Part", f"of {wording.span(*whole)} UTC"))
     return page.Contents(
-        name=told["name"],
-        title=told["name"],
-        nothing="" if told["coverage"] else f"{told['name']}: nothing in it changes an object.",
+        name=coverage["name"],
+        title=coverage["name"],
+        nothing="" if coverage["coverage"] else f"{coverage['name']}: nothing in it changes an object.",
         first=start,
         last=end,
-        entries=f"{wording.count(told['entries'])} changes{' in the whole recording' if words else ''}",
+        entries=f"{wording.count(coverage['entries'])} changes{' in the whole recording' if words else ''}",
         overview=overview,
         window=window,
         lanes=window["lanes_total"],
         findings=groups,
         findings_total=found["total"],
-        told=told,
-        skipped=[(each["file"], each["line"], each["reason"]) for each in told["skipped"]],
-        skips=told["skipped_total"],
-        mostly_skipped=documents.mostly_skipped(told["mostly_skipped"]),
+        coverage=coverage,
+        skipped=[(each["file"], each["line"], each["reason"]) for each in coverage["skipped"]],
+        skips=coverage["skipped_total"],
+        mostly_skipped=documents.mostly_skipped(coverage["mostly_skipped"]),
         chosen=words,
         steps=queries.steps(source_id, end),
         search=urlencode({name: asked[name] for name in _SHOWN if asked.get(name)}),
@@ -113,8 +113,8 @@ def _contents(
 
 
 def _chosen(arrangement: Arrangement) -> list[tuple[str, str]]:
-    """The filters in force, in words."""
-    told = [
+    """Return the active filters as pairs of heading and words."""
+    filters = [
         ("Kinds", arrangement.kinds.replace(",", ", ")),
         ("Namespace", arrangement.namespace),
         ("Names", arrangement.name and f"with {arrangement.name} in them"),
@@ -122,7 +122,7 @@ def _chosen(arrangement: Arrangement) -> list[tuple[str, str]]:
         ("Severity", arrangement.severity),
         ("Lanes", "those that change in this part" if arrangement.active else ""),
     ]
-    return [(heading, f"only {words}") for heading, words in told if words]
+    return [(heading, f"only {words}") for heading, words in filters if words]
 
 
 def _part(
@@ -132,7 +132,7 @@ def _part(
     counts: Any,
     span: tuple[int, int],
 ) -> "OverviewPayload":
-    """The outline of what the report holds, and of nothing else."""
+    """Return an overview of only what the report contains."""
     lanes = window["lanes"]
     namespaces = Counter(lane["namespace"] for lane in lanes if lane["namespace"])
     ordered = sorted(groups, key=lambda group: group["start"])

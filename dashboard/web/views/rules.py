@@ -1,4 +1,4 @@
-"""The catalogue of rules, each with what it finds in its example."""
+"""These pages show the catalogue of rules, each with the finding of its example."""
 
 from typing import TYPE_CHECKING
 

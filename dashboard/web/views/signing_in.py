@@ -1,4 +1,4 @@
-"""The page that a stranger is led to: it asks for an account, or for the start-up token where there are no accounts."""
+"""This page asks for an account, or for the start-up token if there are no accounts."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -30,7 +30,7 @@ def sign_in(request: "HttpRequest") -> HttpResponseBase:
 
 
 def _with_token(request: "HttpRequest") -> HttpResponseBase:
-    """Leads on to where the stranger wanted to go, if that is a page of ours."""
+    """Redirect to the page that was wanted, if it is a page of Causeline."""
     wanted = request.POST.get("next", request.GET.get("next", ""))
     ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     refused = "refused" in request.GET
@@ -46,7 +46,7 @@ def _with_token(request: "HttpRequest") -> HttpResponseBase:
 
 
 def _token_in(text: str) -> str:
-    """The token itself, of what was pasted: it, or the whole address."""
+    """Return the token of a pasted text, which is the token or the address that contains it."""
     try:
         in_address = parse_qs(urlsplit(text.strip()).query).get("token")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The timeline of one source: the page's frame; its JavaScript fetches windows from the API."""
+"""This view renders the frame of a source's timeline. The scripts of the page fetch windows from the API."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -44,20 +44,20 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
 
 
 def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
-    """What is said where the link of an alert has led here: how the object lies to the alert."""
+    """Return the banner for a reader whom the link of an alert has led here."""
     about, at = (_number(request, name) for name in ("about", "at"))
     if about is None or (found := queries.landed(source_id, about)) is None:
         return None
-    return {"told": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
+    return {"words": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
 
 
 def _others(row: Track, at: int | None) -> str:
-    """The address of all objects of that name."""
+    """Return the address of the page that lists all incarnations of a name."""
     kind = f"{row.kind}.{row.group}" if row.group else row.kind
     words = {"namespace": row.namespace, "kind": kind, "name": row.name, "at": at, "choose": 1}
     return f"/go?{urlencode({name: value for name, value in words.items() if value})}"
 
 
 def _number(request: "HttpRequest", name: str) -> int | None:
-    told = request.GET.get(name, "")
-    return int(told) if told.isascii() and told.isdecimal() and len(told) < 18 else None
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None

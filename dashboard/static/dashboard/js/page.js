@@ -10,7 +10,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Not allowed"; // the browser forbids it without https
+    button.textContent = "Copying is not allowed"; // the browser forbids it without https
   }
   setTimeout(() => { button.textContent = before; }, COPIED);
 }

@@ -7,12 +7,12 @@ import { Picture } from "./draw/picture.js";
 import { addressBar } from "./state/address.js";
 import { plural } from "./state/amounts.js";
 import { Windows, findings as askFindings, measure, overview } from "./state/api.js";
-import { FindingsList, worst } from "./state/findingsList.js";
+import { FindingsList } from "./state/findingsList.js";
 import { Loader, filterOf } from "./state/loading.js";
 import { latest, rangeAround } from "./state/ranges.js";
 import { Selection } from "./state/selection.js";
 import { Store } from "./state/store.js";
-import { birthsOf, lanesOf, lanesOfAll } from "./state/window.js";
+import { birthsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
 import { Filters } from "./ui/filters.js";
 import { FindingsPanel } from "./ui/findingsPanel.js";
@@ -22,6 +22,7 @@ import { Minimap } from "./ui/minimap.js";
 import { Notices } from "./ui/notices.js";
 import { point } from "./ui/pointer.js";
 import { onPaper } from "./ui/print.js";
+import { Reveal } from "./ui/reveal.js";
 import { Stepping } from "./ui/stepping.js";
 import { Tabs } from "./ui/tabs.js";
 import { Toolbar } from "./ui/toolbar.js";
@@ -44,7 +45,7 @@ const picture = new Picture({ store, lanes, findingsList });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
 const selection = new Selection({
   store, findingsList, announce, onFailed: failed, onCome: () => drawSoon(),
-  onChosen: () => (reveal = "finding"),
+  onChosen: () => (reveal.wanted = "finding"),
 });
 const findingsPanel = new FindingsPanel({ onSelect: (key) => selection.select(key), onHold: (key) => store.toggle("arrows", key), onMore: () => selection.more(), onClear: () => store.clear() });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
@@ -60,13 +61,13 @@ const stepping = new Stepping({
   store, picture, loader, windows: new Windows(source), ask: (moments) => measure(source, moments), announce, onFailed: failed,
   onLane: () => takeLane(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
   onMove(stepped) {
-    if (stepped) reveal = "lane";
+    if (stepped) reveal.wanted = "lane";
     draw();
-    bringIn();
+    reveal.show();
   },
 });
 let told = null; // the filter whose outcome was announced
-let reveal = null; // what to scroll in once it is there: "finding" or "lane"
+const reveal = new Reveal({ store, loader, lanes, selection, onHidden: pin });
 
 // -- windows and findings ---------------------------------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ function onLoaded(payload) {
   tellOfFilter(payload);
   notices.lanes(payload, store.filtered().length > 0);
   draw();
-  bringIn();
+  reveal.show();
 }
 
 /** Says once what a new filter lets through. */
@@ -131,19 +132,6 @@ function draw() {
   picture.draw(payload, stepping);
 }
 
-/** Scrolls in what was chosen; a lane that does not stand among those loaded, as one of a strip, comes on top. */
-function bringIn() {
-  const { payload } = loader;
-  if (!reveal || !payload || loader.stale()) return; // what comes next holds it
-  const group = selection.selected;
-  const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
-  const indices = reveal === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
-  const hidden = reveal === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane);
-  reveal = null;
-  lanes.reveal(indices.filter((index) => index >= 0));
-  if (hidden) pin(store.lane);
-}
-
 // -- what people do ---------------------------------------------------------------------------------------------------
 
 function onScroll(first) {
@@ -153,9 +141,9 @@ function onScroll(first) {
 }
 
 function onTurn() {
-  reveal ??= "finding";
+  reveal.wanted ??= "finding";
   draw();
-  bringIn();
+  reveal.show();
   listing.soon();
 }
 
@@ -175,7 +163,7 @@ function takeLane(key) {
 
 /** An object: its life, its group on top, its lane in hand. */
 export function showObject({ key, root, start, end }) {
-  reveal = "lane";
+  reveal.wanted = "lane";
   stepping.cursor = null;
   const life = { start, end: end ?? store.bounds.last };
   store.set({ finding: "", focus: String(root), lane: key, offset: 0, closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start: life.start, end: Math.min(life.end, start + 60e6) }) }, { push: true });
@@ -219,19 +207,11 @@ store.subscribe((changed) => {
   if (!store.bounds) return;
   loader.soon();
   listing.soon();
-  if (reveal && !loader.stale()) bringIn();
+  if (reveal.wanted && !loader.stale()) reveal.show();
   if (changed.some((name) => name in filterOf(store))) selection.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
-
-/** The finding to begin with, also where it stands on a later page of the list. */
-async function gravest() {
-  if (!findingsList.more) return worst(findingsList.groups);
-  const { findings: [first] } = await askFindings(source, { ...filterOf(store), order: "gravest", limit: 1 });
-  await findingsList.bring([first.key]);
-  return first;
-}
 
 /** What the source holds as a whole. Raises ApiError. */
 export async function outline() {
@@ -253,10 +233,10 @@ export async function start() {
     else if (live && (store.follow || (store.start === null && !store.finding))) {
       store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
     } else if (store.start === null) {
-      const shown = store.finding ? selection.selected : await gravest();
+      const shown = store.finding ? selection.selected : await findingsList.gravest(filterOf(store));
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
-    reveal = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
+    reveal.wanted = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }

@@ -17,7 +17,7 @@ share.addEventListener("click", async () => {
     await navigator.clipboard.writeText(address);
     share.textContent = "Link copied";
   } catch {
-    share.textContent = "Copy the address";
+    share.textContent = "Copy it from the address bar";
   }
   announce(`${share.textContent}: it shows what you see.`);
   setTimeout(() => (share.textContent = told), 1800);

@@ -36,16 +36,16 @@ export function whatIsAt(scene, x, y) {
   }
   const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
   const { births } = payload;
-  if (birth >= 0) return [title, `created as number ${births.number[birth]} of its group`, instant(births.time[birth], births.within[birth])];
+  if (birth >= 0) return [title, `created as number ${births.number[birth]} in its group`, instant(births.time[birth], births.within[birth])];
 
   const { lane: rows, start, end, text, tone, open_start, open_end, start_within, end_within } = payload.bars;
   const cells = payload.strips;
   const cell = cells.lane.findIndex((row, i) => row === lane && toPixel(cells.start[i]) <= x && toPixel(cells.end[i]) >= x);
-  if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} there at most`, `${clock(cells.start[cell], digits)} – ${clock(cells.end[cell], digits)}`];
+  if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} existed at most`, `${clock(cells.start[cell], digits)} – ${clock(cells.end[cell], digits)}`];
   const bar = rows.findIndex((row, i) => row === lane && toPixel(start[i]) <= x && Math.max(toPixel(end[i]), toPixel(start[i]) + 3) >= x);
   if (bar < 0) return null;
-  const from = open_start[bar] ? "since before the recording" : instant(start[bar], start_within[bar], digits);
-  const until = open_end[bar] ? "still there at its end" : instant(end[bar], end_within[bar], digits);
+  const from = open_start[bar] ? "since before the recording began" : instant(start[bar], start_within[bar], digits);
+  const until = open_end[bar] ? "still existed at its end" : instant(end[bar], end_within[bar], digits);
   const took = apart({ time: start[bar], within: start_within[bar] }, { time: end[bar], within: end_within[bar] });
   const length = open_start[bar] || open_end[bar] || took.most === null ? "" : ` · ${words(took)}`;
   return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), `${from} – ${until}${length}`].filter(Boolean);

@@ -35,7 +35,7 @@ const uploads = new Uploads({
 });
 listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
 
-// How long ago something was heard goes on while nothing is told.
+// The age of the last event grows while no message comes.
 setInterval(() => document.querySelector("[data-live]") && recordings.renewSoon(), CLOCK);
 document.addEventListener("visibilitychange", () => document.hidden || recordings.renew());
 
@@ -58,5 +58,5 @@ addEventListener("drop", (event) => {
   veil.hidden = true;
   if (!carriesFiles(event)) return;
   event.preventDefault();
-  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => trouble("What was dropped could not be read."));
+  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => trouble("The dropped files could not be read."));
 });

@@ -47,7 +47,7 @@ export class Recordings {
     try {
       text = await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text();
     } catch {
-      return this.trouble("The list of recordings could not be renewed; load the page again.");
+      return this.trouble("The list of recordings could not be refreshed. Load the page again.");
     }
     if (document.querySelector(".rename")) return;
     const page = new DOMParser().parseFromString(text, "text/html");
@@ -85,7 +85,7 @@ export class Recordings {
       try {
         const { name } = await request(`/api/sources/${row.dataset.source}`, options);
         close();
-        this.announce(`It is called ${name} now.`);
+        this.announce(`The recording is now called ${name}.`);
         await this.renew();
       } catch (error) {
         input.setCustomValidity(error.detail ?? error.message);

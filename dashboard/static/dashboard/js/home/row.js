@@ -50,12 +50,12 @@ export class Row {
   sending({ sent, total, seconds }) {
     this.element.dataset.state = "sending";
     this.#progress(sent, total);
-    this.#say(`sending · ${share(sent, total)}`, el("p", { class: "soft" }, sent === total ? "looking at it…" : left(seconds) || "\u00a0"));
+    this.#say(`sending · ${share(sent, total)}`, el("p", { class: "soft" }, sent === total ? "checking the files…" : left(seconds) || "\u00a0"));
   }
 
   pausing(seconds) {
     this.element.dataset.state = "paused";
-    this.#say("waiting for the connection", el("p", { class: "soft" }, `It goes on by itself where it is; the next attempt is in ${seconds} s.`));
+    this.#say("waiting for the connection", el("p", { class: "soft" }, `The upload continues by itself; the next attempt is in ${seconds} s.`));
   }
 
   /** It has broken off, in another life of this page or elsewhere. */
@@ -63,15 +63,15 @@ export class Row {
     this.element.dataset.state = "paused";
     this.#progress(upload.bytes_read, upload.bytes_total);
     const what = upload.files === 1 ? "the same file" : "the same files";
-    this.#say(`broke off at ${percent(upload.bytes_read, upload.bytes_total)}`,
-      el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and it goes on from there` : "Who sent it can go on from there"}.`));
+    this.#say(`interrupted at ${percent(upload.bytes_read, upload.bytes_total)}`,
+      el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and the upload continues from there` : "The person who sent it can continue from there"}.`));
   }
 
   /** Nothing was told of it for long. */
   silent() {
     const why = this.element.dataset.state === "importing"
-      ? "No sign of life from its worker; another one takes it up. Nothing is lost."
-      : "Still waiting: the workers are busy, or none runs.";
+      ? "Its worker does not respond; another worker takes over. Nothing is lost."
+      : "Still waiting: all workers are busy, or no worker is running.";
     this.#say(this.state.textContent, el("p", { class: "soft" }, why));
   }
 
@@ -100,7 +100,7 @@ export class Row {
         return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${plural(upload.entries, "change")}`,
           el("p", { class: "soft" }, read < total ? this.#left(read / total) : "judging what was read…"), ...notes);
       case "failed":
-        this.failed("It could not be imported", upload.error);
+        this.failed("The recording could not be imported", upload.error);
         return this.detail.append(...notes);
     }
     this.bar.hidden = true;

@@ -112,7 +112,7 @@ export class Sending {
       return received;
     } catch (error) {
       if (error.status === 409 && Number.isInteger(error.received)) return error.received;
-      if (error.status === 0 && !(await readable(piece))) throw new ApiError(`${file.name} cannot be read any more`, "It was changed or removed while it was being sent.", 1);
+      if (error.status === 0 && !(await readable(piece))) throw new ApiError(`${file.name} can no longer be read`, "It was changed or removed while it was being sent.", 1);
       throw error;
     }
   }

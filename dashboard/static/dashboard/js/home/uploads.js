@@ -41,7 +41,7 @@ export class Uploads {
     if (upload && !known) {
       const row = this.#rows.get(upload.id);
       row.brokenOff(upload);
-      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} is not what broke off: the files have to have the same names and sizes, and be unchanged.` }));
+      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} does not match the interrupted upload: the files must have the same names and sizes, and must be unchanged.` }));
       return;
     }
     const row = known ? this.#rows.get(known.id) : this.#add(name);
@@ -64,7 +64,7 @@ export class Uploads {
     } catch (error) {
       this.#release(sending);
       if (error.name === "AbortError") return row.element.remove();
-      row.failed(error.title ?? "It could not be sent", error.detail ?? error.message);
+      row.failed(error.title ?? "The recording could not be sent", error.detail ?? error.message);
     }
   }
 
@@ -94,7 +94,7 @@ export class Uploads {
       for (const [id] of open) if (!uploads.some((upload) => upload.id === id)) this.take(await request(`/api/uploads/${id}`));
       this.on.trouble("");
     } catch (error) {
-      this.on.trouble(`${error.message} What stands here may be old.`);
+      this.on.trouble(`${error.message} What this page shows may be out of date.`);
     }
   }
 
@@ -114,7 +114,7 @@ export class Uploads {
   #refuse(name, files, left) {
     const [title, detail] = files.length || !left
       ? ["The file is empty", "Choose a recording that has changes in it."]
-      : ["There is nothing in it to send", "All of its files are hidden."];
+      : ["There is nothing to send", "All files of the folder are hidden."];
     this.#add(name).failed(title, detail);
   }
 

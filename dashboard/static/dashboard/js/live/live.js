@@ -1,9 +1,9 @@
 // A source that goes on while somebody looks: what is committed is drawn at the moving edge, and the view follows it.
 
 import { byId } from "../draw/dom.js";
-import { plural } from "../state/amounts.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import { Clock } from "./clock.js";
+import { Completeness } from "./completeness.js";
 import { Edge } from "./edge.js";
 import { Following } from "./following.js";
 import { News } from "./newViolations.js";
@@ -185,7 +185,7 @@ const heard = {
     health = told;
     if (told.last) clock.atLeast(told.last + (told.state === "live" ? told.silent ?? 0 : 0));
     clock.run(told.state === "live");
-    if (told.gaps) drawGaps(told.gaps);
+    if (told.gaps) completeness.count(told.gaps);
     if (told.state === "ended") socket?.end();
   },
   gone() {
@@ -199,22 +199,11 @@ const heard = {
 function drawButton() {
   const on = following.on;
   button.setAttribute("aria-pressed", String(on));
-  button.textContent = !on ? "Follow live" : stands ? "Following live" : "Following, nothing comes";
+  button.textContent = !on ? "Follow live" : stands ? "Following live" : "Following, no changes arrive";
 }
 
-const pill = byId("toolbar").querySelector(".pill.complete, .pill.partial");
-let missing = pill?.classList.contains("complete") ? "" : pill?.textContent; // what the page came with
-let stands = true; // whether all that happens comes here
-
-/** The pill that says whether something is missing: it is not green while nobody can tell. */
-function drawGaps(count = 0) {
-  if (count) missing = `complete but for ${plural(count, "gap")}`;
-  if (!pill) return;
-  const words = missing || (stands ? "complete · no gaps" : "not complete now");
-  pill.className = missing || !stands ? "pill partial" : "pill complete";
-  pill.title = missing ? "Intervals in which a kind was not observed" : stands ? "No write is known to be missing" : status.title || status.textContent;
-  if (pill.textContent !== words) pill.textContent = words;
-}
+let stands = true; // whether all changes arrive here
+const completeness = new Completeness();
 
 let told = null; // the tone that was announced; nothing is before the first connection stands
 
@@ -224,7 +213,7 @@ function drawStatus() {
   status.title = about;
   status.dataset.tone = tone;
   stands = tone === "good" || tone === "wait";
-  drawGaps();
+  completeness.draw(stands, status.title || status.textContent);
   drawButton();
   notices.nothing(nothing(connection, health));
   if (told !== null && told !== tone) announce(tone === "good" ? "Connected again." : `${words}. ${about}`);

@@ -11,17 +11,17 @@ const seconds = (length) => `${(Math.max(0, length) / 1e6).toFixed(1)} s`;
 export function standing(connection, health, behind) {
   if (connection === "signed out") return { words: "signed out", tone: "bad", about: "Load the page again to sign in." };
   if (connection === "gone") return { words: "deleted", tone: "bad", about: "This source was deleted." };
-  if (connection !== "connected" || !health) return { words: health ? "reconnecting…" : "connecting…", tone: "wait", about: "What is drawn stays as it was." };
-  const silent = health.silent === null ? "" : ` · ${duration(health.silent)} ago`;
+  if (connection !== "connected" || !health) return { words: health ? "reconnecting…" : "connecting…", tone: "wait", about: "The picture stays as it was until the connection is back." };
+  const silent = health.silent === null ? "" : ` · last event ${duration(health.silent)} ago`;
   switch (health.state) {
     case "ended": return { words: "ended", tone: "still", about: health.error };
     case "paused": return { words: "collection paused", tone: "still", about: "Somebody paused the collection of this cluster." };
-    case "waiting": return { words: `no worker has it${silent}`, tone: "bad", about: "The cluster waits for a worker. What happens meanwhile is read later, or shown as a gap." };
-    case "failing": return { words: `cluster not reached${silent}`, tone: "bad", about: health.error };
+    case "waiting": return { words: `waiting for a worker${silent}`, tone: "bad", about: "No worker watches this cluster at the moment. What happens meanwhile is read later, or shown as a gap." };
+    case "failing": return { words: `cluster not reachable${silent}`, tone: "bad", about: health.error };
     case "connecting": return { words: "connecting to the cluster…", tone: "wait", about: "" };
     default:
       if (health.listing.length) return { words: `connected · listing ${listed(health.listing)} …`, tone: "wait", about: "" };
-      return { words: behind === null ? "connected" : `connected · ${seconds(behind)} behind`, tone: "good", about: "From the cluster's answer until it was told to this page" };
+      return { words: behind === null ? "connected" : `connected · ${seconds(behind)} behind`, tone: "good", about: "Time from the cluster's answer until this page received it" };
   }
 }
 

@@ -33,7 +33,7 @@ export function rowsOf(payload, view) {
   const { bars } = payload;
   const standing = bars.lane.flatMap((lane, i) =>
     (bars.start[i] < view.start && (bars.end[i] >= view.start || bars.open_end[i])
-      ? [{ lane, time: null, within: null, what: bars.open_start[i] ? "there since before the recording" : "there before", number: null, revision: null, phase: bars.text[i] || "ended" }] : []));
+      ? [{ lane, time: null, within: null, what: bars.open_start[i] ? "existed before the recording began" : "existed before", number: null, revision: null, phase: bars.text[i] || "ended" }] : []));
   const events = eventsOf(payload).filter(({ time }) => time >= view.start && time <= view.end);
   return { events: events.map((event) => ({ ...event, phase: phaseAt(payload, event.lane, event.time) })), standing: standing.sort((a, b) => a.lane - b.lane) };
 }

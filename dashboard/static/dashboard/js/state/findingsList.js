@@ -3,7 +3,7 @@
 const worse = ["error", "warning", "info"];
 
 /** Of those loaded, the gravest; of equals, the one that befell most. */
-export const worst = (groups) => [...groups].sort((one, other) =>
+const worst = (groups) => [...groups].sort((one, other) =>
   worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
 
 /** In the order of time; of those that began together, the gravest first. */
@@ -123,6 +123,14 @@ export class FindingsList {
     this.total -= this.groups.length - left.length;
     this.groups = left;
     if (group && looking) this.#single.set(key, { ...group, status: "withdrawn" });
+  }
+
+  /** The most severe finding that the filter lets through, also where it lies on a later page. Null without any. */
+  async gravest(filter) {
+    if (!this.more) return worst(this.groups);
+    const { findings: [first] } = await this.ask({ ...filter, order: "gravest", limit: 1 });
+    await this.bring([first.key]);
+    return first;
   }
 
   /** The finding of this key where it is loaded. */

@@ -40,5 +40,5 @@ export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? 
 export function summary(payload, view, selected) {
   const digits = digitsFor(view.end - view.start);
   return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`
-    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words, the table of the window every event.";
+    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words, and the table lists every event.";
 }

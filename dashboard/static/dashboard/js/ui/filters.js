@@ -61,7 +61,7 @@ export class Filters {
     bar.dataset.written = JSON.stringify(written);
     bar.hidden = written.length === 0;
     bar.replaceChildren(
-      ...written.map(([name, words]) => el("button", { type: "button", class: "token", "data-clear": name, "aria-label": `Take back the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
+      ...written.map(([name, words]) => el("button", { type: "button", class: "token", "data-clear": name, "aria-label": `Remove the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
       ...(written.length > 1 ? [el("button", { type: "button", class: "token all", "data-clear": "" }, "Clear all")] : []));
   }
 }

@@ -1,6 +1,6 @@
 // One row of the list of findings; the selected one is open, with its proof.
 
-import { el, severityShape, svg, withCode } from "../draw/dom.js";
+import { byId, el, severityShape, svg, withCode } from "../draw/dom.js";
 import { findingPage, rulePage, wherePage } from "../state/links.js";
 import { age, clock, day, fromIso, instant } from "../state/time.js";
 
@@ -15,7 +15,8 @@ function when({ end }, now) {
     now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]);
 }
 
-const pill = (text, kind = "") => el("span", { class: `pill ${kind}` }, text);
+const meanings = JSON.parse(byId("pill-meanings").textContent);
+const pill = (word, tone = "") => el("span", { class: `pill ${tone}`, title: meanings[word], "aria-description": meanings[word] }, word);
 const link = (page, words, attributes = {}) => (page ? el("a", { href: page, ...attributes }, words) : words);
 
 const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${proof.resource_version}`);
@@ -63,11 +64,11 @@ function body(group, births) {
     el("p", { class: "why" }, withCode(group.why)),
     el("div", { class: "advice" }, el("h4", {}, "What to do"),
       group.advice.length === 1 ? el("p", {}, withCode(group.advice[0])) : el("ul", {}, group.advice.map((line) => el("li", {}, withCode(line)))),
-      el("p", { class: "onward" }, link(rulePage(group.rule), `All of ${group.rule} ›`), " ", findingPage(group) ? el("a", { href: findingPage(group) }, "This finding ›") : null)));
+      el("p", { class: "onward" }, link(rulePage(group.rule), `About ${group.rule} ›`), " ", findingPage(group) ? el("a", { href: findingPage(group) }, "This finding ›") : null)));
 }
 
 function arrowButton(group, held) {
-  return el("button", { type: "button", class: "hold", "data-hold": group.key, "aria-pressed": String(held), title: held ? "Its arrow stays drawn; press to let go" : "Pin arrow" },
+  return el("button", { type: "button", class: "hold", "data-hold": group.key, "aria-pressed": String(held), title: held ? "Unpin arrow" : "Pin arrow" },
     svg("svg", { viewBox: "0 0 18 16", width: 15, height: 13, "aria-hidden": "true" }, svg("path", { d: ARROW })),
     el("span", { class: "visually-hidden" }, "Pin arrow"));
 }

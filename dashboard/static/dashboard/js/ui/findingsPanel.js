@@ -115,7 +115,7 @@ export class FindingsPanel {
     return filtered
       ? el("li", { class: "nothing" }, el("h3", {}, "No finding matches the filter"), el("p", {}, el("button", { type: "button", class: "button", "data-clear": "" }, "Clear the filter")))
       : el("li", { class: "nothing" }, el("h3", {}, "No ordering violation found"),
-          el("p", {}, document.body.dataset.live ? "Every rule that can be judged was kept so far. Kinds that are not watched are not judged."
-            : "Every rule that this recording can prove was kept. Kinds that were not recorded were not judged."));
+          el("p", {}, document.body.dataset.live ? "No rule that can be judged has found a violation so far. Kinds that are not watched are not judged."
+            : "No rule that can judge this recording found a violation. Kinds that were not recorded were not judged."));
   }
 }

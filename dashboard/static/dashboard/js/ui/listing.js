@@ -29,7 +29,7 @@ function table(payload, view) {
   return el("table", {},
     el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),
     el("thead", {}, el("tr", {}, HEADS.map((words) => el("th", { scope: "col" }, words)))),
-    part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} there before`, standing));
+    part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} from before`, standing));
 }
 
 /** What was not observed in the view, in sentences. */
@@ -91,7 +91,7 @@ export class Listing {
     const own = lanes.length - payload.pins;
     const step = (by, words, possible) => el("button", { type: "button", class: "button", "data-by": by, disabled: !possible }, words);
     const part = own < total
-      ? el("p", { class: "part" }, `Lanes ${offset + 1} to ${offset + own} of ${lanesOfAll(payload)} `, step(-LANES, "Before", offset > 0), " ", step(LANES, "Further", offset + own < total))
+      ? el("p", { class: "part" }, `Lanes ${offset + 1} to ${offset + own} of ${lanesOfAll(payload)} `, step(-LANES, "Previous", offset > 0), " ", step(LANES, "Next", offset + own < total))
       : el("p", { class: "part soft" }, lanesOfAll(payload));
     const panel = byId(shown);
     panel.replaceChildren(part, shown === "table" ? table(payload, view) : objects(payload));

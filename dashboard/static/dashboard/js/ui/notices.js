@@ -12,7 +12,7 @@ export class Notices {
     this.onClear = onClear;
     this.box = byId("notice");
     addEventListener("online", () => this.#failed && onRetry());
-    addEventListener("offline", () => announce("You are offline. What is loaded stays."));
+    addEventListener("offline", () => announce("You are offline. What is already loaded stays visible."));
   }
 
   #show(parts, words) {
@@ -41,12 +41,12 @@ export class Notices {
     if (payload.groups.length || payload.lanes.length) return;
     if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
     else if (payload.last - payload.first <= 1) this.#show([this.empty], this.empty);
-    else this.#show(["No object lived in this range."], "No object lived in this range.");
+    else this.#show(["No object existed in this range."], "No object existed in this range.");
   }
 
   failed(error) {
     this.#failed = true;
-    const words = navigator.onLine ? error.message : "You are offline. It goes on as soon as the network is back.";
+    const words = navigator.onLine ? error.message : "You are offline. The page continues when the network is back.";
     this.#show([words, " ", this.#button("Try again", this.onRetry)], words);
   }
 }

@@ -71,8 +71,8 @@ export class Search {
       ? [el("div", { role: "group", "aria-labelledby": `hits-${name}` }, el("div", { class: "hits-head", id: `hits-${name}`, role: "presentation" }, words), parts.map((each, i) => option(from + i, each)))] : []);
     this.#show(this.#hits.length
       ? [...group("objects", "Objects", 0, objects.map(object)), ...group("findings", "Findings", objects.length, findings.map(finding))]
-      : [el("p", { class: "hits-none" }, "Nothing of that name")]);
-    this.acts.announce(this.#hits.length ? `${objects.length} objects and ${findings.length} findings` : "Nothing of that name");
+      : [el("p", { class: "hits-none" }, "Nothing matches")]);
+    this.acts.announce(this.#hits.length ? `${objects.length} objects and ${findings.length} findings` : "Nothing matches");
     this.#point(this.#hits.length ? 0 : -1);
   }
 

@@ -36,7 +36,7 @@ export class Stepping {
     } catch (error) {
       return this.onFailed(error);
     }
-    if (!event) return this.announce(by > 0 ? "No later event of this lane." : "No earlier event of this lane.");
+    if (!event) return this.announce(by > 0 ? "This lane has no later event." : "This lane has no earlier event.");
     this.cursor = event;
     const width = view.end - view.start;
     if (event.time < view.start || event.time > view.end) store.set({ start: event.time - width / 2, end: event.time + width / 2 });
@@ -50,12 +50,12 @@ export class Stepping {
   /** The first press marks one end, the next the other, the third takes the measure away. */
   mark() {
     if (this.measure && this.measure.end !== null) this.measure = null;
-    else if (!this.cursor) return this.announce("Step to an event first, with the full stop or the comma.");
+    else if (!this.cursor) return this.announce("First step to an event with the full stop or the comma.");
     else if (this.measure === null) this.measure = { start: this.cursor, end: null, told: null };
     else this.measure.end = this.cursor;
     const { measure } = this;
     if (measure?.end != null) this.#tell(0);
-    else this.announce(measure === null ? "Measure taken away." : `Measuring from ${instant(measure.start.time, measure.start.within)} UTC.`);
+    else this.announce(measure === null ? "Measurement removed." : `Measuring from ${instant(measure.start.time, measure.start.within)} UTC.`);
     this.onMove(false);
   }
 

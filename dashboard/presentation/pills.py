@@ -1,0 +1,36 @@
+"""This module says what the short words on pills mean: severities, verdicts, states of findings and of recordings.
+
+Pages show a meaning as the tooltip and the accessible description of its pill. Templates load it as a builtin library.
+"""
+
+from django import template
+
+register = template.Library()
+
+MEANINGS = {
+    "error": "Harm was observed",
+    "warning": "Harm is possible, and none was observed",
+    "info": "No harm is expected, or the order of the events is not certain",
+    "exact": "The order is certain: the revisions of both events, or one audit log, prove it",
+    "bounded": "The order rests on clocks that count whole seconds, and both events lie at least one second apart",
+    "inconclusive": "The order is not certain: no revision and no clock proves which event came first",
+    "cannot judge": "The rule cannot judge this recording, because something that it needs was not observed",
+    "confirmed": "The finding is final: no change that arrives later can explain it",
+    "suspected": "The finding is not final: a change that has not been observed yet may explain it",
+    "withdrawn": "A change that was observed later explains the finding, so it holds no more",
+    "acknowledged": "Somebody has noted that the finding is known",
+    "complete": "No write of this kind is known to be missing",
+    "with gaps": "Writes of this kind are missing",
+    "one moment": "A list shows the objects at one moment, and no changes",
+}
+
+
+@register.filter
+def meaning(word: str) -> str:
+    return MEANINGS.get(word, "")
+
+
+@register.simple_tag
+def pill_meanings() -> dict[str, str]:
+    """Return all meanings, for the scripts of a page."""
+    return MEANINGS

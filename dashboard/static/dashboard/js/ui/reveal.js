@@ -1,0 +1,24 @@
+// Scrolls to the lanes of the selected finding, or to the selected lane, once they are loaded.
+
+import { lanesOf } from "../state/window.js";
+
+export class Reveal {
+  wanted = null; // "finding" or "lane", or null where nothing has to be scrolled to
+
+  /** `onHidden(key)`: the selected lane is not among those loaded, as one that lies inside a strip. */
+  constructor({ store, loader, lanes, selection, onHidden }) {
+    Object.assign(this, { store, loader, lanes, selection, onHidden });
+  }
+
+  /** Scrolls to what is wanted. While a newer window is on its way, it waits for that one. */
+  show() {
+    const { store, loader: { payload }, wanted } = this;
+    if (!wanted || !payload || this.loader.stale()) return;
+    this.wanted = null;
+    const group = this.selection.selected;
+    const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
+    const indices = wanted === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
+    this.lanes.reveal(indices.filter((index) => index >= 0));
+    if (wanted === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane)) this.onHidden(store.lane);
+  }
+}

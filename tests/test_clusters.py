@@ -157,7 +157,7 @@ def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(set
     start, end = (int((NOW + timedelta(seconds=each)).timestamp() * 1e6) for each in (-100, 0))
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
     assert "cannot" in gaps or "is no file" in gaps or "refused" in gaps
-    assert not [place for place in PLACES if place in str(queries.pulses([source.pk])) + gaps]
+    assert not [place for place in PLACES if place in str(queries.live_health([source.pk])) + gaps]
     (cluster,) = admin.get("/api/clusters").json()["clusters"]
     assert (cluster["server"], cluster["path"]) == ("https://10.0.0.1:6443", "/srv/keys/prod.yaml")
     assert cluster["error"] == error and error in admin.get("/").content.decode()

@@ -22,7 +22,7 @@ from tests.recordings import ROOT, SAMPLE
 from timeline.history.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
-from timeline.storage import chunks, exports, store
+from timeline.storage import chunks, exports, store, tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DATA = ROOT / "tests" / "data"
@@ -194,7 +194,7 @@ def test_two_imports_at_once_take_nothing_from_each_other() -> None:
     with pytest.raises(store.Overtaken):
         ingest(second, World(), [])
     assert len(stored.tables_of(source)) == 4
-    chunks.drop_leftovers(source)
+    tables.drop_leftovers(source)
     source.refresh_from_db()
     both = [*inputs([WATCH]), (LOG, LOG.name)]
     assert exports.document(source)["findings"] == analyse(both, Limits()).document()["findings"]

@@ -19,7 +19,7 @@ from tests.stored import beside
 from timeline import pipeline, queries, rejudging
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Cluster, Finding, Occurrence, Source, Track
-from timeline.storage import chunks, exports, live, store
+from timeline.storage import chunks, exports, findings, live, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -203,7 +203,7 @@ def watched() -> Source:
     Finding.objects.filter(source=source).update(document=in_other_words("755 µs late"))
     Source.objects.filter(pk=source.pk).update(judged=0)
     with transaction.atomic():
-        store.write_occurrences(source)
+        findings.write_occurrences(source)
     return source
 
 

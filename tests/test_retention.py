@@ -12,7 +12,7 @@ from tests.stored import entries_in
 from timeline import queries
 from timeline.models import Chunk, Cluster, Finding, Occurrence, Source, Track
 from timeline.pipeline import follow
-from timeline.storage import chunks, live, retention
+from timeline.storage import chunks, live, retention, tables
 from timeline.storage.repacking import repack
 
 ENGINE = Path(__file__).parent / "data" / "engine"
@@ -25,7 +25,7 @@ def watched(**kept: int) -> Source:
     source = live.begin(cluster)
     held = live.open_again(source)
     for batch in batches(observations(ENGINE / "families-watch"), 30):
-        chunks.renew(source, 1)
+        tables.renew(source, 1)
         follow(held, batch)
     source.refresh_from_db()
     return source
@@ -52,11 +52,11 @@ def test_what_is_too_old_goes_and_what_lives_stays() -> None:
 
 def test_the_oldest_tables_go_where_there_are_too_many_bytes() -> None:
     source = watched(keep_days=10_000)
-    before = chunks.size_of(source)
+    before = tables.size_of(source)
     first = min(Chunk.objects.filter(source=source).values_list("sequence", flat=True))
     Cluster.objects.update(keep_bytes=before // 2)
     keep()
-    assert chunks.size_of(source) <= before // 2
+    assert tables.size_of(source) <= before // 2
     assert min(Chunk.objects.filter(source=source).values_list("sequence", flat=True)) > first
     assert queries.window(source.pk, 0, 2**50)["lanes"] is not None
 
@@ -76,14 +76,14 @@ def test_a_closed_table_is_packed_anew_and_tells_the_same() -> None:
     told = observations(ENGINE / "families-watch")
     for batch in batches(told[:400], 8):
         follow(held, batch)
-    chunks.renew(source, 1)
+    tables.renew(source, 1)
     follow(held, told[400:])
-    before, size = sorted(chunks.lines(source.pk)), chunks.size_of(source)
+    before, size = sorted(chunks.lines(source.pk)), tables.size_of(source)
     rows = Chunk.objects.filter(source=source).count()
     keep()
     assert sorted(chunks.lines(source.pk)) == before
     assert Chunk.objects.filter(source=source).count() < rows / 4
-    assert chunks.size_of(source) < size
+    assert tables.size_of(source) < size
     assert repack(source) == 0
     source.refresh_from_db()
     assert live.open_again(source).world.seen.keys() == held.world.seen.keys()
@@ -101,11 +101,11 @@ def test_one_bad_cluster_does_not_keep_the_others_from_their_turn(caplog: pytest
     with connection.cursor() as cursor:  # as a disk that lost it would have it
         cursor.execute("ALTER TABLE timeline_track_%s RENAME TO elsewhere", [broken.pk])
     source = watched(keep_bytes=1)
-    before = chunks.size_of(source)
+    before = tables.size_of(source)
     try:
         keep()
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE elsewhere RENAME TO timeline_track_%s", [broken.pk])
-    assert chunks.size_of(source) < before
+    assert tables.size_of(source) < before
     assert "what bad is not to keep could not be dropped or packed" in caplog.text

@@ -14,7 +14,7 @@ from timeline.judge import judge, judged, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import chunks, notify, store
+from timeline.storage import chunks, findings, notify, store
 from timeline.storage.live import Live
 
 
@@ -53,8 +53,8 @@ def _judge(source: Source, world: World, cause: str) -> None:
     source.judged = VERSION
     store.write_tracks(source, world)
     with metrics.JUDGE_SECONDS.labels(cause).time():
-        findings = judge(world, world.tracks())
-    store.write_findings(source, world, findings)
+        found = judge(world, world.tracks())
+    findings.write(source, world, found)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)
@@ -84,11 +84,11 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
         if conflict := world.two_kube_systems():
             raise TwoClusters(*conflict)
         changed = world.settle()
-        with live.pulse(batch) as ends:
-            if not batch and ends is None and not live.owes:
+        with live.judge_passed_time(batch) as horizons:
+            if not batch and horizons is None and not live.totals_due:
                 return Committed(0, source.sequence)
             with metrics.JUDGE_SECONDS.labels("live").time():
-                found = judged(world, touched(world, changed, ends))
+                found = judged(world, touched(world, changed, horizons))
         live.write(batch, changed, found)
         notify.notify(source=source.pk, sequence=source.sequence)
     _count("live", source.entries - known)

@@ -18,7 +18,7 @@ from collectors.uploads import receiving
 from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
 from timeline.models import Source, Upload
-from timeline.storage import chunks, notify, store
+from timeline.storage import notify, store, tables
 
 logger = logging.getLogger(__name__)
 ABANDONED = timedelta(minutes=1)
@@ -81,7 +81,7 @@ def discard_abandoned() -> None:
         except OperationalError:
             logger.warning("source %s is still held by a worker that gave no sign of life", source.pk)
     for source in Source.objects.filter(ready=True).defer("told", "skips", "histogram"):
-        chunks.drop_leftovers(source, older=ABANDONED)
+        tables.drop_leftovers(source, older=ABANDONED)
 
 
 def _mine(upload: Upload) -> QuerySet[Upload]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import mostly_skipped
-from timeline.queries import NewFinding, ShelfRow, SourceRow
+from timeline.queries import NewFinding, RecordingCard, SourceRow
 
 _BARS = 80  # of the histogram
 _WIDTH, _HEIGHT = 240, 30
@@ -52,7 +52,7 @@ class Newest:
     acknowledged: bool
 
 
-def recording(shown: ShelfRow, *, may_change: bool = False) -> Recording:
+def recording(shown: RecordingCard, *, may_change: bool = False) -> Recording:
     row = shown.source
     span, length = "nothing drawn yet", ""
     if row.first and row.last:

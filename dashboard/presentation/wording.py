@@ -10,7 +10,7 @@ from timeline.judge import rulebook
 from timeline.judging.advice import steps
 from timeline.judging.remedies import POLICY
 from timeline.payloads.documents import timestamp
-from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, ToldPayload
+from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
 
 if TYPE_CHECKING:
     from timeline.queries import SourceRow
@@ -165,7 +165,7 @@ def redacted(counts: Mapping[str, Any]) -> str:
     return f"Redacted: {'; '.join(f'{number} {words}' for words, number in rows)}." if rows else "Redacted: nothing."
 
 
-def kinds(coverage: ToldPayload) -> list[dict[str, str]]:
+def kinds(coverage: SourceDocumentPayload) -> list[dict[str, str]]:
     """Return a row about what was observed of each kind."""
     return [
         {
@@ -211,7 +211,7 @@ def outdated(source: "SourceRow") -> str:
     if not source.outdated:
         return ""
     warning = "An older version of Causeline judged this, and may state times more exactly than they are known."
-    if source.goes_on:
+    if source.is_live:
         return f"{warning} It is judged again as soon as the cluster is watched again."
     if source.given_up:
         return f"{warning} Judging it again has failed; the worker’s log says why. Import the files anew."

@@ -118,7 +118,7 @@ def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
 def pulses(sources: Iterable[int]) -> dict[int, bytes]:
     """How it stands with each of these sources."""
     close_old_connections()
-    return {source: orjson.dumps(pulse) for source, pulse in queries.pulses(sources).items()}
+    return {source: orjson.dumps(pulse) for source, pulse in queries.live_health(sources).items()}
 
 
 @sync_to_async

@@ -24,7 +24,7 @@ from timeline.judging.rulebook import settings
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents
-from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload, ToldPayload
+from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload, SourceDocumentPayload
 from timeline.payloads.measuring import StepsPayload
 from timeline.payloads.windows import OverviewPayload, WindowPayload
 
@@ -51,7 +51,7 @@ class Contents(NamedTuple):
     lanes: int  # that there are, drawn or not
     findings: list[FindingGroupPayload]  # the gravest first
     findings_total: int
-    coverage: ToldPayload
+    coverage: SourceDocumentPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
     mostly_skipped: Sequence[str]  # of which files most was, a sentence each

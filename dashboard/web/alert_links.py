@@ -12,7 +12,7 @@ from timeline.core.entries import microseconds
 from timeline.core.order import SECOND
 from timeline.kinds import address
 from timeline.models import Source, Track
-from timeline.queries import Candidate, Meant, Relation, Target, Wanted, goes_on, place
+from timeline.queries import Candidate, LinkQuery, Match, Relation, Target, is_live, place
 
 _LENGTH = 253  # characters of a name in Kubernetes
 _EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label that is not there
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     """Return the parameters as they were given, with the question that they ask; None if all of them are empty."""
 
     fields: dict[str, str]
-    wanted: Wanted | None
+    wanted: LinkQuery | None
 
 
 def given(query: QueryDict) -> dict[str, str]:
@@ -80,7 +80,7 @@ def asked(query: QueryDict) -> Asked:
     choose = fields.get("choose", "")
     if choose not in ("", "0", "1"):
         raise Problem(f"choose: {_short(choose)} is not 0 or 1.")
-    wanted = Wanted(
+    wanted = LinkQuery(
         targets=targets,
         namespace=fields.get("namespace", ""),
         source=fields.get("source", ""),
@@ -159,16 +159,16 @@ def banner(source: Source, row: Track, at: int | None, now: int) -> str:
             return f"{what} ended {between} before {alert}."
         case "began":
             return f"{what} began {between} after {alert}. No earlier incarnation near it is known."
-    if goes_on(source):
+    if is_live(source):
         return f"{what} existed when the cluster was last heard, {between} before {alert}."
     return f"{what} existed when this recording ended, {between} before {alert}."
 
 
-def age(meant: Meant, at: int | None) -> str:
+def age(match: Match, at: int | None) -> str:
     """Say the same in few words, for a list."""
-    relation, apart = meant.place
+    relation, apart = match.place
     if at is None:
-        return _ago(meant.candidate, relation, apart).rstrip(".")
+        return _ago(match.candidate, relation, apart).rstrip(".")
     between = _between(apart, at)
     return {
         "alive": "existed at the time of the alert",
@@ -192,6 +192,6 @@ def clock(moment: int) -> str:
 
 def _ago(candidate: Candidate, relation: Relation, apart: int) -> str:
     if relation == "alive":
-        return "It exists now." if goes_on(candidate.source) else "It existed when the recording ended."
+        return "It exists now." if is_live(candidate.source) else "It existed when the recording ended."
     words = "It ended" if relation == "ended" else "It was last seen"
     return f"{words} {_between(apart, None)} ago."

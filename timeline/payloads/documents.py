@@ -15,7 +15,7 @@ from timeline.payloads.findings import (
     ObjectPayload,
     ProofPayload,
     RulePayload,
-    ToldPayload,
+    SourceDocumentPayload,
 )
 
 
@@ -91,7 +91,7 @@ def finding(found: Finding) -> FindingPayload:
     }
 
 
-def source_document(world: World, rules: Iterable[Rule]) -> ToldPayload:
+def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
     """What was seen of each kind, and so what each rule can say."""
     rows = coverage(world)
     return {
@@ -112,7 +112,7 @@ def source_document(world: World, rules: Iterable[Rule]) -> ToldPayload:
     }
 
 
-def as_read(told: ToldPayload, skipped: Iterable[tuple[str, int, str]]) -> ToldPayload:
+def as_read(told: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
     """The same of a recording of which these pieces were skipped: no rule judges in full what was read in part."""
     if not partly_read(skipped):
         return told
@@ -167,7 +167,7 @@ def untold(name: str, count: int) -> tuple[str, int, str]:
 
 def assembled(
     findings: list[FindingPayload],
-    told: ToldPayload,
+    told: SourceDocumentPayload,
     name: str,
     entries: int,
     skipped: Iterable[tuple[str, int, str]],

@@ -92,7 +92,7 @@ class SourcePayload(TypedDict):
     last: str | None
 
 
-class ToldPayload(TypedDict):
+class SourceDocumentPayload(TypedDict):
     """What of a source's own part follows from all that was seen."""
 
     coverage: list[CoveragePayload]

@@ -10,7 +10,7 @@ from timeline.payloads.findings import (
     FindingPayload,
     ObjectPayload,
     SkippedPayload,
-    ToldPayload,
+    SourceDocumentPayload,
 )
 
 
@@ -148,7 +148,7 @@ class RedactedPayload(TypedDict):
     object: int  # observations of which the object was not kept at all
 
 
-class SourceCoveragePayload(ToldPayload):
+class SourceCoveragePayload(SourceDocumentPayload):
     """What a recording saw, and so what can be judged in it."""
 
     source: int

@@ -9,11 +9,19 @@ from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search, severities
-from timeline.queries.home import NewFinding, ShelfRow, fed, newest_findings, recording, recordings, shelf
+from timeline.queries.home import (
+    NewFinding,
+    RecordingCard,
+    newest_findings,
+    newest_recordings,
+    recording,
+    recording_cards,
+    recordings,
+)
 from timeline.queries.landing import address as landing_address
-from timeline.queries.landing import findings_of, landed
-from timeline.queries.live import collection, pulses, told_gaps
-from timeline.queries.lookup import LATE, Answer, Meant, Relation, Wanted, goes_on, look_up, place
+from timeline.queries.landing import findings_of, shown_life
+from timeline.queries.live import gap_count, live_health, live_state
+from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
@@ -32,59 +40,59 @@ __all__ = [
     "Candidate",
     "Deltas",
     "Grouping",
-    "Meant",
+    "LinkQuery",
+    "Match",
     "Missed",
     "NewFinding",
+    "RecordingCard",
     "Relation",
     "Revision",
-    "ShelfRow",
     "SourceRow",
     "Target",
     "Unknown",
     "View",
-    "Wanted",
     "acknowledge",
     "cluster",
     "clusters",
-    "collection",
     "coverage",
     "entries",
     "epochs",
-    "fed",
     "finding",
     "finding_columns",
     "findings",
     "findings_of",
+    "gap_count",
     "gaps",
-    "goes_on",
     "health",
-    "landed",
+    "is_live",
     "landing_address",
     "life",
     "life_columns",
     "listed_with",
+    "live_health",
+    "live_state",
     "lives",
     "look_up",
     "measure",
     "missed",
     "newest_findings",
+    "newest_recordings",
     "open_uploads",
     "overview",
     "place",
-    "pulses",
     "receiving_payload",
     "recent_sources",
     "recording",
+    "recording_cards",
     "recordings",
     "revision",
     "revision_payload",
     "revisions",
     "search",
     "severities",
-    "shelf",
+    "shown_life",
     "source",
     "steps",
-    "told_gaps",
     "track",
     "upload_payload",
     "window",

@@ -9,7 +9,7 @@ from timeline.payloads.objects import RedactedPayload, SourceCoveragePayload
 from timeline.queries.sources import extent
 
 if TYPE_CHECKING:
-    from timeline.payloads.findings import ToldPayload
+    from timeline.payloads.findings import SourceDocumentPayload
 
 
 def withheld(source_id: int) -> bool:
@@ -36,7 +36,7 @@ def coverage(source_id: int) -> SourceCoveragePayload:
     """Raises Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     first, last = extent(source)
-    stored: ToldPayload = source.told
+    stored: SourceDocumentPayload = source.told
     told = as_read(stored, [(file, line, reason) for file, line, reason in source.skips])
     return {
         "source": source_id,

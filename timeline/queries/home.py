@@ -17,10 +17,10 @@ _PLACES = 120  # of ticks over a histogram
 
 
 @dataclass(frozen=True)
-class ShelfRow:
+class RecordingCard:
     source: SourceRow
     histogram: list[int]
-    ended: str  # why nothing more comes from the cluster that fed it
+    ended: str  # why nothing more comes from the cluster that recording_cards it
     ticks: list[tuple[Severity, float]]  # at which part of the time that it covers; the worst come last
 
 
@@ -36,22 +36,22 @@ class NewFinding:
     acknowledged: bool
 
 
-def shelf(limit: int) -> list[ShelfRow]:
+def newest_recordings(limit: int) -> list[RecordingCard]:
     """The newest recordings; what clusters feed now is none of them."""
-    return _shelf(resting_sources(limit))
+    return _cards(resting_sources(limit))
 
 
-def fed(sources: list[int]) -> dict[int, ShelfRow]:
+def recording_cards(sources: list[int]) -> dict[int, RecordingCard]:
     """Of these sources, by their ids."""
-    return {row.source.id: row for row in _shelf(these_sources(sources))}
+    return {row.source.id: row for row in _cards(these_sources(sources))}
 
 
-def _shelf(rows: list[SourceRow]) -> list[ShelfRow]:
+def _cards(rows: list[SourceRow]) -> list[RecordingCard]:
     numbers = [row.id for row in rows]
     stored = Source.objects.filter(pk__in=numbers).values_list("pk", "histogram", "ended")
     more = {pk: (histogram, ended) for pk, histogram, ended in stored}
     ticks = _ticks(numbers)
-    return [ShelfRow(row, *more.get(row.id, ([], "")), ticks.get(row.id, [])) for row in rows]
+    return [RecordingCard(row, *more.get(row.id, ([], "")), ticks.get(row.id, [])) for row in rows]
 
 
 def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from timeline.core.order import SECOND
 from timeline.kinds import NOISE
 from timeline.models import Finding, Source, Track
-from timeline.queries.lookup import Meant, goes_on
+from timeline.queries.lookup import Match, is_live
 from timeline.queries.objects import lane_key, object_of
 from timeline.queries.sources import extent
 
@@ -17,10 +17,10 @@ _NEAR = 300_000_000  # µs around the moment within which a finding may be what 
 _RANKS = ("error", "warning", "info")
 
 
-def address(meant: Meant, at: int | None) -> str:
+def address(match: Match, at: int | None) -> str:
     """The object in hand within its root owner's group, the view around the moment, and its gravest finding nearby."""
-    source, row = meant.candidate.source, meant.candidate.row
-    start, end = _range(meant, at)
+    source, row = match.candidate.source, match.candidate.row
+    start, end = _range(match, at)
     anchor = end if at is None else at
     words: dict[str, int | str] = {"focus": row.root, "lane": lane_key(object_of(row)), "about": row.id}
     near = (start, end) if at is None else (min(start, at) - _NEAR, max(end, at) + _NEAR)
@@ -38,14 +38,14 @@ def address(meant: Meant, at: int | None) -> str:
     return f"/sources/{source.pk}/?{urlencode(words)}"
 
 
-def _range(meant: Meant, at: int | None) -> tuple[int, int]:
-    source, _, began, ended = meant.candidate
+def _range(match: Match, at: int | None) -> tuple[int, int]:
+    source, _, began, ended = match.candidate
     first, last = extent(source)
     if at is None:
         end = last if ended is None else ended
-        start = max(began, end - _RECENT) if goes_on(source) else began
+        start = max(began, end - _RECENT) if is_live(source) else began
         return max(first, start - _AROUND), min(last, end + _AROUND)
-    relation, apart = meant.place
+    relation, apart = match.place
     if relation == "alive":
         return max(first, at - _AROUND), min(max(last, at), at + _AROUND)
     if relation == "began":
@@ -69,7 +69,7 @@ def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[
     return min(found)[4:] if found else None
 
 
-def landed(source_id: int, track_id: int) -> tuple[Source, Track] | None:
+def shown_life(source_id: int, track_id: int) -> tuple[Source, Track] | None:
     """The life that an address names as the one that the view is about; None where there is none such."""
     row = Track.objects.filter(source=source_id, id=track_id).defer("lifeline").first()
     source = Source.objects.select_related("cluster").filter(pk=source_id).first()

@@ -15,7 +15,7 @@ from timeline.queries.clusters import without_places
 State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
 
 
-def pulses(sources: Iterable[int]) -> dict[int, HealthPayload]:
+def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
     """By source; those that are gone, and recordings, are left out."""
     wanted = list(sources)
     query = """
@@ -64,7 +64,7 @@ def _state(ended: str, current: Any, paused: bool, held: bool, state: str, error
     return ("live" if state == "live" else "connecting"), ""
 
 
-def collection(source_id: int) -> tuple[bool, str]:
+def live_state(source_id: int) -> tuple[bool, str]:
     """Whether the source goes on, and where it does not any more, why."""
     row = Source.objects.filter(pk=source_id).values_list("cluster", "ended").first()
     if row is None:
@@ -73,6 +73,6 @@ def collection(source_id: int) -> tuple[bool, str]:
     return bool(cluster) and not ended, ended
 
 
-def told_gaps(source_id: int) -> int:
+def gap_count(source_id: int) -> int:
     """How many intervals of it were not observed."""
     return Gap.objects.filter(source=source_id).count()

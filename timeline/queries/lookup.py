@@ -17,7 +17,7 @@ Relation = Literal["alive", "ended", "unseen", "began"]
 _CLASSES = {"alive": 0, "ended": 1, "unseen": 1, "began": 2}
 
 
-class Wanted(NamedTuple):
+class LinkQuery(NamedTuple):
     """The question of a link. Of several targets, the first counts of which anything is known."""
 
     targets: tuple[Target, ...]
@@ -36,7 +36,7 @@ class Place(NamedTuple):
     apart: int  # µs between the two; 0 where it stood then
 
 
-class Meant(NamedTuple):
+class Match(NamedTuple):
     """A life, how far it is from the alert, and by which target it was found."""
 
     candidate: Candidate
@@ -45,31 +45,31 @@ class Meant(NamedTuple):
 
     @property
     def live(self) -> bool:
-        return goes_on(self.candidate.source)
+        return is_live(self.candidate.source)
 
 
 class Answer(NamedTuple):
     """The life that is meant; or those to choose from, with whether none lies near the moment; or why there is none."""
 
-    meant: Meant | None = None
-    choice: Sequence[Meant] = ()
+    match: Match | None = None
+    choice: Sequence[Match] = ()
     total: int = 0  # of all that might be offered
     far: bool = False
     unknown: Unknown | None = None
 
 
-def look_up(wanted: Wanted, now: int) -> Answer:
+def look_up(wanted: LinkQuery, now: int) -> Answer:
     """`now` is the time of the question, microseconds."""
     sources = _sources(wanted)
     if not sources:
         return Answer(unknown=no_source(wanted.source, wanted.cluster))
     for target in wanted.targets:
         if found := candidates(sources, target, wanted.namespace):
-            return _chosen([Meant(each, place(each, wanted.at, now), target) for each in found], wanted)
+            return _chosen([Match(each, place(each, wanted.at, now), target) for each in found], wanted)
     return Answer(unknown=no_object(sources, wanted.targets, wanted.namespace))
 
 
-def goes_on(source: Source) -> bool:
+def is_live(source: Source) -> bool:
     """Whether a cluster feeds it."""
     return source.cluster is not None and not source.ended and source.cluster.source_id == source.pk
 
@@ -78,9 +78,9 @@ def place(candidate: Candidate, at: int | None, now: int) -> Place:
     """Where a moment lies to a life; without a moment, where `now` does, and nothing lies after that."""
     source, start, end = candidate.source, candidate.start, candidate.end
     last = microseconds(source.last) if source.last else start
-    known = last + HEARD if goes_on(source) else last
+    known = last + HEARD if is_live(source) else last
     if at is None:
-        at = min(now, known) if goes_on(source) and end is None else max(now, last)
+        at = min(now, known) if is_live(source) and end is None else max(now, last)
     if at < start:
         return Place("began", start - at)
     if end is not None:
@@ -88,7 +88,7 @@ def place(candidate: Candidate, at: int | None, now: int) -> Place:
     return Place("alive", 0) if at <= known else Place("unseen", at - last)
 
 
-def _sources(wanted: Wanted) -> list[Source]:
+def _sources(wanted: LinkQuery) -> list[Source]:
     ready = ready_sources()
     if wanted.cluster:
         ready = of_cluster(ready, wanted.cluster)
@@ -100,7 +100,7 @@ def _sources(wanted: Wanted) -> list[Source]:
     return list(ready.filter(name=asked))
 
 
-def _chosen(found: list[Meant], wanted: Wanted) -> Answer:
+def _chosen(found: list[Match], wanted: LinkQuery) -> Answer:
     found = sorted(_once(found), key=_order)
     near = [each for each in found if wanted.at is None or each.place.apart <= LATE]
     if not near:
@@ -111,24 +111,24 @@ def _chosen(found: list[Meant], wanted: Wanted) -> Answer:
     best = near[0]
     rivals = [each for each in near if _rival(each, best)]
     if not rivals:
-        return Answer(meant=best)
+        return Answer(match=best)
     if one := _of_one_group([best, *rivals]):
-        return Answer(meant=one)
+        return Answer(match=one)
     return Answer(choice=_newest([best, *rivals][:_OFFERED]), total=1 + len(rivals))
 
 
-def _order(meant: Meant) -> tuple[bool, bool, int, bool, int, float, int]:
+def _order(match: Match) -> tuple[bool, bool, int, bool, int, float, int]:
     """What a live source tells comes before recordings. Of each, what stood then comes first, and then what ended
     before; then what tells its UID, the nearest, and what was stored last. What began after the moment is the last."""
-    candidate, (relation, apart), _ = meant
+    candidate, (relation, apart), _ = match
     turn = _CLASSES[relation]
     created = candidate.source.created.timestamp()
-    return turn == 2, not meant.live, turn, anonymous(candidate.row), apart, -created, -candidate.row.id
+    return turn == 2, not match.live, turn, anonymous(candidate.row), apart, -created, -candidate.row.id
 
 
-def _once(found: Iterable[Meant]) -> list[Meant]:
+def _once(found: Iterable[Match]) -> list[Match]:
     """The same life in several sources is one, and that it ended is surer than that it was still seen."""
-    kept: dict[str, list[Meant]] = {}
+    kept: dict[str, list[Match]] = {}
     for each in sorted(found, key=lambda each: (each.place.relation != "ended", *_order(each))):
         row = each.candidate.row
         same = kept.setdefault(f"{row.source_id} {row.id}" if anonymous(row) else row.uid, [])
@@ -146,7 +146,7 @@ def _until(candidate: Candidate) -> int:
     return candidate.end if candidate.end is not None else microseconds(last) if last else candidate.start
 
 
-def _rival(other: Meant, best: Meant) -> bool:
+def _rival(other: Match, best: Match) -> bool:
     """Whether nothing but a guess would prefer the best one: they are different objects, or of different clusters, and
     not only earlier and later lives of one name."""
     one, two = other.candidate, best.candidate
@@ -160,12 +160,12 @@ def _rival(other: Meant, best: Meant) -> bool:
     return _name(other) != _name(best) or (one.source != two.source and best.place.relation == "alive")
 
 
-def _name(meant: Meant) -> tuple[str, str, str, str]:
-    row = meant.candidate.row
+def _name(match: Match) -> tuple[str, str, str, str]:
+    row = match.candidate.row
     return row.group, row.kind, row.namespace, row.name
 
 
-def _of_one_group(found: list[Meant]) -> Meant | None:
+def _of_one_group(found: list[Match]) -> Match | None:
     """Of objects of one name that stand under one root owner, the topmost: a Job before the Service that it made."""
     rows = [each.candidate.row for each in found]
     if len({(row.source_id, row.root) for row in rows}) > 1 or len({_name(each) for each in found}) < len(found):
@@ -173,5 +173,5 @@ def _of_one_group(found: list[Meant]) -> Meant | None:
     return min(found, key=lambda each: (each.candidate.row.id != each.candidate.row.root, each.candidate.row.number))
 
 
-def _newest(found: list[Meant]) -> list[Meant]:
+def _newest(found: list[Match]) -> list[Match]:
     return sorted(found, key=lambda each: (each.candidate.start, each.candidate.row.id), reverse=True)

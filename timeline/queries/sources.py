@@ -35,7 +35,7 @@ class SourceRow:
     infos: int
     judged: int  # the version of the rules that its findings are from
     given_up: bool  # it could not be judged again by the version that runs now
-    goes_on: bool  # a cluster feeds it
+    is_live: bool  # whether a cluster feeds it
     mostly_skipped: dict[str, list[int]]  # by file: lines that were skipped, and all lines, where that is most
 
     @property

@@ -7,13 +7,11 @@ goes with its source, or when all of it is too old to be kept. Within a chunk th
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, connection, transaction
-from django.utils import timezone
+from django.db import connection
 from psycopg import sql
 
 from timeline.core import masks
@@ -22,6 +20,7 @@ from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
 from timeline.models import Source
+from timeline.storage import tables
 
 ENTRIES = 128  # of a chunk at most
 _BYTES = 512 * 1024  # of its lines, unless one alone has more
@@ -29,8 +28,6 @@ WINDOW = 4096  # entries that are sorted together
 _WINDOW_BYTES = 16 * 1024**2
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
-_AGE = timedelta(days=1)  # of the table that a live source is written to, at most
-_PARTS = 10  # of what is to be kept; so much may go at a time
 _PAGE = 32  # chunks that are read at a time at most
 _PAGE_BYTES = 1024**2  # of them, as far as those before tell
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
@@ -42,165 +39,12 @@ class Stored(NamedTuple):
     entry: Entry
 
 
-def open_table(source: Source) -> None:
-    """A new table, to which all is written from now on; `attach` makes it a partition."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval('timeline_chunk_table')")
-        (source.table,) = cursor.fetchone()
-        cursor.execute(
-            sql.SQL("CREATE TABLE {} (LIKE timeline_chunk INCLUDING STORAGE, CHECK (source_id = {}))").format(
-                _table(source), sql.Literal(source.pk)
-            )
-        )
-        began = sql.Literal(timezone.now().isoformat())  # PostgreSQL does not tell how old a table is
-        cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(_table(source), began))
-
-
-def renew(source: Source, keep_bytes: int) -> None:
-    """A new table for what comes from now on, if the open one is a day old, or holds much of what is to be kept: what
-    is too old goes by tables."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT obj_description(oid, 'pg_class')::timestamptz < %s, pg_total_relation_size(oid) FROM pg_class"
-            " WHERE relname = %s",
-            [timezone.now() - _AGE, f"timeline_chunk_{source.pk}_{source.table}"],
-        )
-        old, size = cursor.fetchone()
-    if old or (keep_bytes and size > keep_bytes / _PARTS):
-        open_table(source)
-        attach(source, always=True)
-        source.save(update_fields=["table"])
-
-
-def attach(source: Source, *, always: bool = False) -> None:
-    """What was written since `open_table` is shown, and gets its indexes. Where nothing was, the table before it stays
-    the open one."""
-    table = _table(source)
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
-        first = cursor.fetchone()[0] or source.stored + 1
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relname ~ %s AND pg_get_expr(relpartbound, oid) ~ 'MAXVALUE'",
-            [_tables_of(source)],
-        )
-        if (before := cursor.fetchone()) and first > source.stored and not always:
-            cursor.execute(sql.SQL("DROP TABLE {}").format(table))
-            source.table = int(before[0].rpartition("_")[2])
-            return
-        if before:
-            _close(source, sql.Identifier(*before), first)
-        attach_between(source, table, first, sql.SQL("MAXVALUE"))
-        cursor.execute(sql.SQL("ANALYZE {}").format(table))
-
-
-def _close(source: Source, table: sql.Identifier, end: int) -> None:
-    """What comes from now on is for another table."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(table))
-        cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
-        (first,) = cursor.fetchone()
-        if first is None:
-            cursor.execute(sql.SQL("DROP TABLE {}").format(table))
-        else:
-            attach_between(source, table, first, sql.Literal(end))
-
-
-def attach_between(source: Source, table: sql.Identifier, first: int, end: sql.Composable) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("ALTER TABLE timeline_chunk ATTACH PARTITION {0} FOR VALUES FROM ({1}, {2}) TO ({1}, {3})").format(
-                table, sql.Literal(source.pk), sql.Literal(first), end
-            )
-        )
-
-
-class Table(NamedTuple):
-    """One that nothing is written to any more."""
-
-    name: str
-    first: int  # sequence of its first entry
-    end: int  # and behind its last one
-    last: datetime  # when the latest of its entries was received
-    bytes: int  # with its indexes
-
-
-def closed_tables(source: Source) -> list[Table]:
-    """In the order of their entries."""
-    found = []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relname ~ %s AND relispartition"
-            " AND relkind = 'r' AND pg_get_expr(relpartbound, oid) !~ 'MAXVALUE'",
-            [_tables_of(source)],
-        )
-        for name, size in cursor.fetchall():
-            query = sql.SQL("SELECT min(sequence), max(sequence + cardinality(keys)), max(last) FROM {}").format(
-                sql.Identifier(name)
-            )
-            cursor.execute(query)
-            first, end, last = cursor.fetchone()
-            found.append(Table(name, first, end, last, size))
-    return sorted(found, key=lambda table: table.first)
-
-
-def drop_older(source: Source, before: datetime) -> None:
-    """Of the open table, which may be open for long where little comes."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(_table(source)), [before])
-
-
-def size_of(source: Source) -> int:
-    """Bytes of all of its tables, with their indexes."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relname ~ %s"
-            " AND relkind = 'r'",
-            [_tables_of(source)],
-        )
-        (size,) = cursor.fetchone()
-        return int(size)
-
-
-def drop(source: Source) -> None:
-    """All of its tables."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [_tables_of(source)])
-        for (name,) in cursor.fetchall():
-            cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
-
-
-def drop_leftovers(source: Source, older: timedelta = timedelta()) -> None:
-    """Those of its tables that imports have left that did not come to their end. One that is at work keeps its own."""
-    query = (
-        "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND NOT relispartition"
-        " AND obj_description(oid, 'pg_class')::timestamptz <= %s"
-    )
-    before = timezone.now() - older
-    with connection.cursor() as cursor:
-        cursor.execute(query, [_tables_of(source), before])
-        for (name,) in cursor.fetchall():
-            table = sql.Identifier(name)
-            with suppress(OperationalError), transaction.atomic():  # it is in use, or has just gone
-                cursor.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(table))
-                cursor.execute(query, [f"^{name}$", before])
-                if cursor.fetchone():  # its import has not ended just now
-                    cursor.execute(sql.SQL("DROP TABLE {}").format(table))
-
-
-def _tables_of(source: Source) -> str:
-    return f"^timeline_chunk_{source.pk}_[0-9]+$"
-
-
-def _table(source: Source) -> sql.Identifier:
-    return sql.Identifier(f"timeline_chunk_{source.pk}_{source.table}")
-
-
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
     """Stream what was observed, each with its track's key, into the source's open table; count it in `source.stored`.
 
     The key of a mark is 0."""
     counts: Counter[str] = Counter()
-    source.stored = copy(source, _table(source), _told(entries, counts), source.stored + 1) - 1
+    source.stored = copy(source, tables.current(source), _told(entries, counts), source.stored + 1) - 1
     source.redacted = masks.together(source.redacted, counts)
 
 

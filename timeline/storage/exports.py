@@ -8,7 +8,7 @@ from typing_extensions import get_type_hints, is_typeddict
 from timeline.core.entries import microseconds
 from timeline.models import Finding, Source
 from timeline.payloads import documents
-from timeline.payloads.findings import DocumentPayload, FindingPayload, ToldPayload
+from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDocumentPayload
 
 
 def document(source: Source) -> DocumentPayload:
@@ -20,7 +20,7 @@ def document(source: Source) -> DocumentPayload:
     if more := source.skipped - len(skipped):
         skipped.append(documents.untold(name, more))
     first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
-    told: ToldPayload = _in_order(source.told, ToldPayload)
+    told: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
     return documents.assembled(findings, told, name, source.entries, skipped, first, last)
 
 

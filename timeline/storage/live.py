@@ -16,43 +16,42 @@ from django.db import connection, transaction
 from django.db.models import Min
 from django.db.models.functions import Now
 from django.utils import timezone
-from msgspec.structs import replace
 from psycopg import sql
 
 from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, microseconds, moment
-from timeline.history.lifelines import Key, name_of, public_uid
-from timeline.history.lifelines import Track as Life
+from timeline.history import lifelines, streams
+from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
-from timeline.history.streams import Stream as Watch
-from timeline.judge import horizons, judged, rulebook, settled
-from timeline.judging.findings import Finding as Found
-from timeline.judging.findings import Status
+from timeline.judge import horizons, judged, rulebook
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
-from timeline.models import Cluster, Delta, Finding, Memory, Source, Stream, Track
+from timeline.models import Cluster, Delta, Memory, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import chunks, notify, retention, store
+from timeline.storage import chunks, notify, retention, store, tables
+from timeline.storage.copying import upsert
+from timeline.storage.live_findings import LiveFindings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
 
+    from timeline.history.lifelines import Key
     from timeline.history.seen import GroupKind
     from timeline.history.world import World
+    from timeline.judging.findings import Finding
 
 _REMEMBER = 600.0  # seconds between two times that what is known is written down
 _PAGE = 5_000  # lines of it in a row
 KEPT = 1000  # deltas, for browsers that come back
 _EVENTS = 300_000_000  # µs that an Event is remembered when the cluster has dropped it; there are so many
-_PULSE = 1.0  # seconds between two judgements of what only time changes, at least
-_PULSE_SHARE = 40  # and of the time between them, they take at most one part in so many;
+_TIME_EVERY = 1.0  # seconds between two judgements of what only time changes, at least
+_TIME_SHARE = 40  # and of the time between them, they take at most one part in so many;
 _QUIET_SHARE = 4  # while nothing else is to be done
-_SUMS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
-_SUMS_SHARE = 20  # and of the time between them, they take at most one part in so many
+_TOTALS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
+_TOTALS_SHARE = 20  # and of the time between them, they take at most one part in so many
 
 
 class KnownObject(NamedTuple):
@@ -71,18 +70,18 @@ class Live:
         self.source = source
         self.world = world
         self._arrangement = Arrangement(world, stored)
-        self._found: dict[Key, dict[str, Found]] = {}  # by the subject that was judged, and identity
+        self._findings = LiveFindings(source, world)
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
         self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
-        self._pulsed = self._pulse_took = 0.0  # when by a monotonic clock, and how long that took; seconds
-        self._sums_due = 0.0
-        self._sums_owed = False  # something was written since
+        self._time_judged = self._time_took = 0.0  # when by a monotonic clock, and how long that took; seconds
+        self._totals_due_at = 0.0
+        self._totals_changed = False  # something was written since
         self._memory_due = time.monotonic() + _REMEMBER
 
     @property
-    def owes(self) -> bool:
-        """Whether the sums over all of it are to be written, also where nothing more comes."""
-        return self._sums_owed and time.monotonic() >= self._sums_due
+    def totals_due(self) -> bool:
+        """Whether the totals of the source are to be written now, even if nothing more comes."""
+        return self._totals_changed and time.monotonic() >= self._totals_due_at
 
     def standing(self, group: str, kind: str) -> dict[str, KnownObject]:
         """All objects of a kind that are taken to stand, by UID."""
@@ -93,26 +92,34 @@ class Live:
         }
 
     @contextmanager
-    def pulse(self, batch: Sequence[Observation]) -> Iterator[dict[str, int] | None]:
-        """Where the source ends for each rule, if what depends on that is to be judged anew: where time has passed, and
-        now and then. With an empty batch it waits for less long."""
+    def judge_passed_time(self, batch: Sequence[Observation]) -> Iterator[dict[str, int] | None]:
+        """Give the horizons if what depends on the mere passing of time is to be judged now, else None.
+
+        The horizons are where the source ends for each rule, in microseconds. Such judgements take a bounded share of
+        the time; with an empty batch they come sooner. The body is timed.
+        """
         began = time.monotonic()
-        ends = horizons(self.world)
-        share = _PULSE_SHARE if batch else _QUIET_SHARE
-        due = began >= self._pulsed + max(_PULSE if batch else 0, self._pulse_took * share)
-        if not due or not self.world.passed(ends):
+        now = horizons(self.world)
+        share = _TIME_SHARE if batch else _QUIET_SHARE
+        due = began >= self._time_judged + max(_TIME_EVERY if batch else 0, self._time_took * share)
+        if not due or not self.world.passed(now):
             yield None
             return
-        yield ends
-        self._pulsed = time.monotonic()
-        self._pulse_took = self._pulsed - began
+        yield now
+        self._time_judged = time.monotonic()
+        self._time_took = self._time_judged - began
 
-    def write(self, batch: Iterable[Observation], changed: list[Life], found: dict[Key, list[Found]]) -> None:
-        """What follows from a batch that the world has learned; `found` of the subjects that were judged anew."""
+    def write(
+        self, batch: Iterable[Observation], changed: list[lifelines.Track], judged: dict[Key, list[Finding]]
+    ) -> None:
+        """Write what follows from a batch that the world has learned.
+
+        `changed` are the tracks that it changed, and `judged` the findings of each subject that was judged anew.
+        """
         source = self.source
         source.sequence += 1
         tracks = self._write_tracks(changed)
-        findings, gone = self._write_findings(found)
+        findings, gone = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
         moved = {"tracks": tracks, "findings": findings, "gone": gone, "entries": entries, "lag": self._lag(batch)}
@@ -132,97 +139,27 @@ class Live:
         self._least = min(self._least, now - max(arrived))
         return now - min(arrived) - self._least
 
-    def _write_tracks(self, changed: Iterable[Life]) -> list[int]:
+    def _write_tracks(self, changed: Iterable[lifelines.Track]) -> list[int]:
         """The rows of all lanes that moved or changed; which tracks those were."""
         source, world, order = self.source, self.world, self._arrangement
         arranged = order.arrange(changed)
         if not arranged.lanes:
             return []
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
-            self._sums_due = 0.0  # windows show the families that the sums know
+            self._totals_due_at = 0.0  # windows show the families that the sums know
         packer = Packer(LIFELINES)
         rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
-        written = store.upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
+        written = upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
         if arranged.dissolved:
             source.strip_set.filter(place__in=arranged.dissolved).delete()
         if arranged.strips:
             strips = [store.strip_row(source, world, strip, order) for strip in arranged.strips]
-            store.upsert(sql.Identifier("timeline_strip"), store.STRIP, ("source_id", "place"), strips)
+            upsert(sql.Identifier("timeline_strip"), store.STRIP, ("source_id", "place"), strips)
         return written
 
-    def _write_findings(self, found: dict[Key, list[Found]]) -> tuple[list[str], list[str]]:
-        """What differs from what was found before; which rows of the list changed by that, and which are gone."""
-        fresh, lost = self._compare(found)
-        if not fresh and not lost:
-            return [], []
-        rows = [store.finding_row(self.source, self.world, each) for each in fresh.values()]
-        changed = store.upsert(sql.Identifier("timeline_finding"), store.FINDING, ("source_id", "identity"), rows)
-        self._withdraw(lost.values())
-        rules = {each.rule for each in (*fresh.values(), *lost.values())}
-        return store.write_occurrences(self.source, rules, set(changed))
-
-    def _compare(self, found: dict[Key, list[Found]]) -> tuple[dict[str, Found], dict[str, Found]]:
-        """What is new, or told otherwise than before; and what nobody tells any more."""
-        fresh: dict[str, Found] = {}
-        lost: dict[str, Found] = {}
-        for key, of_track in found.items():
-            before = self._found.pop(key, {})
-            now = {each.id: each for each in of_track if each.id in before or self._is_judged(each)}
-            fresh.update((id, each) for id, each in now.items() if each != before.get(id))
-            lost.update((id, each) for id, each in before.items() if id not in now)
-            if now:
-                self._found[key] = now
-        lost = {id: each for id, each in lost.items() if self._is_remembered(each)}
-        for key, known in self._found.items():
-            for id, each in known.items():
-                lost.pop(id, None)  # another subject tells it, too
-                if key not in found and each.status is Status.SUSPECTED:
-                    again = settled(each, self.world)
-                    if again != each:
-                        fresh[id] = known[id] = again
-        return fresh, lost
-
-    def _is_judged(self, found: Found) -> bool:
-        """Whether all is known that could explain it; or nothing had been forgotten when it was found."""
-        if found.occurrences[-1].last >= self.world.remembered:
-            return True
-        return Finding.objects.filter(source=self.source, identity=found.id, withdrawn=False).exists()
-
-    def _is_remembered(self, found: Found) -> bool:
-        """Whether it would still be found, had nothing been explained: what proves it is known."""
-        proofs = (proof.ref for each in found.occurrences for proof in each.proof)
-        known = all(self.world.track((name_of(ref), ref.uid)) for ref in proofs)
-        return known and found.occurrences[-1].last >= self.world.remembered
-
-    def _withdraw(self, lost: Iterable[Found]) -> None:
-        """They stay for whoever has their address, with the reason."""
-        for each in lost:
-            before = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
-            reason = f"Withdrawn{before}: what arrived up to {self._last():%H:%M:%S} UTC explains it."
-            told = replace(each, status=Status.WITHDRAWN, status_reason=reason)
-            row = Finding.objects.filter(source=self.source, identity=each.id)
-            row.update(withdrawn=True, document=documents.finding(told))
-
-    def withdraw_older(self, found: dict[Key, list[Found]]) -> None:
-        """Withdraw what an older version of the rules found and this one, which judged everything that is remembered,
-        does not."""
-        lives = {self.world.number(track) for track in self.world.tracks()}
-        told = {each.id for of_track in found.values() for each in of_track}
-        stored = Finding.objects.filter(
-            source=self.source, withdrawn=False, last__gte=moment(max(0, self.world.remembered))
-        )
-        lost = [row for row in stored.exclude(identity__in=told) if lives.issuperset(row.tracks)]
-        for row in lost:
-            row.withdrawn = True
-            row.document["status"] = Status.WITHDRAWN
-            row.document["status_reason"] = (
-                "Withdrawn: a newer version of Causeline judged it again and does not find it."
-            )
-            row.save(update_fields=["withdrawn", "document"])
-        store.write_occurrences(self.source, {row.rule for row in lost})
-
-    def _last(self) -> datetime:
-        return moment(self.world.last)
+    def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
+        """Withdraw what an older version of the rules found and this one, which judged all subjects, does not."""
+        self._findings.withdraw_older(judged)
 
     def _write_streams(self, batch: Iterable[Observation]) -> int:
         """How far each stream has come, in this very transaction; and where it was blind. How many entries came."""
@@ -240,7 +177,7 @@ class Live:
         store.write_gaps(self.source, gaps)
         rows = []
         for kind in {*self.world.streams, *counts}:  # a long list is told before the mark that ends it
-            stream = self.world.streams.get(kind) or Watch()
+            stream = self.world.streams.get(kind) or streams.Stream()
             reached = stream.reached, stream.reached_at
             if counts[kind] or kind in listed or (stream.reached and self._reached.get(kind) != reached):
                 self._reached[kind] = reached
@@ -257,15 +194,15 @@ class Live:
     def _write_source(self) -> None:
         """How far it goes; and now and then the sums over all of it."""
         source, world = self.source, self.world
-        if time.monotonic() >= self._sums_due:
+        if time.monotonic() >= self._totals_due_at:
             began = time.monotonic()
-            self._sums_owed = False
+            self._totals_changed = False
             source.census, source.tide = self._census()
             store.write_source(source, world, documents.source_document(world, rulebook()))
             took = time.monotonic() - began
-            self._sums_due = time.monotonic() + max(_SUMS_EVERY, took * _SUMS_SHARE)
+            self._totals_due_at = time.monotonic() + max(_TOTALS_EVERY, took * _TOTALS_SHARE)
         else:
-            self._sums_owed = True
+            self._totals_changed = True
             store.write_reach(source, world)
 
     def _census(self) -> tuple[list[tuple[str, str, int]], dict[str, list[int]]]:
@@ -282,11 +219,11 @@ class Live:
         over = self.world.expired(before, self.world.last - _EVENTS)
         for track in over:
             self._arrangement.forget(track)
-            self._found.pop(track.key, None)
+            self._findings.forget(track.key)
         self.world.forget(over, before)
         if self.source.cluster:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])
-            chunks.renew(self.source, retention.limit(self.source.cluster))
+            tables.renew(self.source, retention.limit(self.source.cluster))
             kept = timedelta(days=retention.days(self.source.cluster))
             self.world.begins_at(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)

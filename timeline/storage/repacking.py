@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline.models import Source
-from timeline.storage import chunks
+from timeline.storage import chunks, tables
 
 _PATIENCE = 10  # seconds that readers are waited for; it is tried again soon
 _PACKED = "packed"  # the comment of a table that is
@@ -22,7 +22,7 @@ def repack(source: Source) -> int:
     Raises OperationalError where somebody is in the way.
     """
     count = 0
-    for table in chunks.closed_tables(source):
+    for table in tables.closed_tables(source):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{_PATIENCE}s"])
             cursor.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table.name])
@@ -32,7 +32,7 @@ def repack(source: Source) -> int:
     return count
 
 
-def _repack(source: Source, table: chunks.Table) -> None:
+def _repack(source: Source, table: tables.Table) -> None:
     old, new = sql.Identifier(table.name), sql.Identifier(f"{table.name}_packed")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -47,6 +47,6 @@ def _repack(source: Source, table: chunks.Table) -> None:
         cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(old))
         cursor.execute(sql.SQL("DROP TABLE {}").format(old))
         cursor.execute(sql.SQL("ALTER TABLE {} RENAME TO {}").format(new, old))
-        chunks.attach_between(source, old, table.first, sql.Literal(table.end))
+        tables.attach_between(source, old, table.first, sql.Literal(table.end))
         cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(old, sql.Literal(_PACKED)))
         cursor.execute(sql.SQL("ANALYZE {}").format(old))

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline.models import Cluster, Finding, Gap, Occurrence, Source
-from timeline.storage import chunks, notify, store
+from timeline.storage import notify, store, tables
 
 _PATIENCE = 10  # seconds that others are waited for; it is tried again soon
 
@@ -43,18 +43,18 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
     for source in cluster.sources.order_by("-pk"):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{_PATIENCE}s"])
-            closed = chunks.closed_tables(source)
+            closed = tables.closed_tables(source)
             old = [table for table in closed if table.last < before]
             if room:
-                sizes = chunks.size_of(source)
+                sizes = tables.size_of(source)
                 for table in closed:
                     if sizes > room and table not in old:
                         old.append(table)
                     sizes -= table.bytes
-                room = max(1, room - chunks.size_of(source))
+                room = max(1, room - tables.size_of(source))
             for table in old:
                 cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table.name)))
-            chunks.drop_older(source, before)
+            tables.drop_older(source, before)
             since = max([before, *(table.last for table in old)])
             dropped.append(Dropped(len(old), *_drop_rows(source, since)))
             notify.notify(source=source.pk)

@@ -11,7 +11,7 @@ from dashboard.web.views.objects import when
 from timeline import queries
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
-from timeline.queries import Answer, Unknown, Wanted
+from timeline.queries import Answer, LinkQuery, Unknown
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -32,14 +32,14 @@ def go(request: "HttpRequest") -> "HttpResponse":
     answer = queries.look_up(wanted, microseconds(timezone.now()))
     if answer.unknown:
         return _unknown(request, wanted, answer.unknown)
-    if answer.meant and answer.meant.target == wanted.targets[0]:
-        return redirect(queries.landing_address(answer.meant, wanted.at))
+    if answer.match and answer.match.target == wanted.targets[0]:
+        return redirect(queries.landing_address(answer.match, wanted.at))
     return _choice(request, wanted, answer)
 
 
-def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResponse":
+def _choice(request: "HttpRequest", wanted: LinkQuery, answer: Answer) -> "HttpResponse":
     """Show all incarnations that the link may mean, with what is known of each."""
-    choice = [answer.meant] if answer.meant else list(answer.choice)
+    choice = [answer.match] if answer.match else list(answer.choice)
     target = choice[0].target
     others = [str(each) for each in wanted.targets[: wanted.targets.index(target)]]
     sentences = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
@@ -71,7 +71,7 @@ def _choice(request: "HttpRequest", wanted: Wanted, answer: Answer) -> "HttpResp
     )
 
 
-def _unknown(request: "HttpRequest", wanted: Wanted, unknown: Unknown) -> "HttpResponse":
+def _unknown(request: "HttpRequest", wanted: LinkQuery, unknown: Unknown) -> "HttpResponse":
     lives = [
         {**each, "when": when(each["start"], each["end"])}
         for row in unknown.alike

@@ -23,7 +23,7 @@ FINDINGS = 12
 def _live(*, places: bool) -> list[tuple[clusters.Card, overview.Recording | None]]:
     """Return each connected cluster with the recording of what was observed of it."""
     cards = [clusters.card(each) for each in queries.clusters(places=places)]
-    rows = queries.fed([each.source for each in cards if each.source is not None])
+    rows = queries.recording_cards([each.source for each in cards if each.source is not None])
     known = {number: overview.recording(row) for number, row in rows.items()}
     return [(each, known.get(each.source or 0)) for each in cards]
 
@@ -31,7 +31,7 @@ def _live(*, places: bool) -> list[tuple[clusters.Card, overview.Recording | Non
 @require_safe
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
-    rows = queries.shelf(RECORDINGS + 1)
+    rows = queries.newest_recordings(RECORDINGS + 1)
     admin = is_admin(request.user)
     context = {
         "section": "recordings",

@@ -25,7 +25,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    live, ended = queries.collection(source.id)
+    live, ended = queries.live_state(source.id)
     before, after = queries.epochs(source.id)
     context = {
         "source": source,
@@ -35,7 +35,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "ended": ended,
         "before": before,
         "after": after,
-        "gaps": queries.gaps(source.id) + queries.told_gaps(source.id),
+        "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "skeletons": figures.skeletons(),
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
@@ -46,7 +46,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
 def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
     """Return the banner for a reader whom the link of an alert has led here."""
     about, at = (_number(request, name) for name in ("about", "at"))
-    if about is None or (found := queries.landed(source_id, about)) is None:
+    if about is None or (found := queries.shown_life(source_id, about)) is None:
         return None
     return {"words": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
 

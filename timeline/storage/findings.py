@@ -1,0 +1,109 @@
+"""Findings in PostgreSQL: each is stored once, and the list of findings has a row for each occurrence."""
+
+import itertools
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from psycopg import sql
+
+from timeline import models
+from timeline.core.entries import ObjectRef, moment
+from timeline.history.lifelines import name_of
+from timeline.history.world import World
+from timeline.judging.findings import Finding
+from timeline.kinds import kind_of
+from timeline.layout import places
+from timeline.payloads import documents, occurrences
+from timeline.storage.copying import as_json, as_text, upsert
+
+FINDING = (
+    "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
+    "occurrences", "withdrawn",
+)  # fmt: skip
+_OCCURRENCE = (
+    "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
+    "findings",
+)  # fmt: skip
+
+
+def write(source: models.Source, world: World, findings: Iterable[Finding]) -> None:
+    """Store all findings of a recording in place of those that were stored before."""
+    rows = [row_of(source, world, found) for found in findings]
+    gone, _ = models.Finding.objects.filter(source=source).exclude(identity__in=[row[1] for row in rows]).delete()
+    if upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows) or gone:
+        write_occurrences(source)
+
+
+def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ...]:
+    proofs = [proof.ref for each in found.occurrences for proof in each.proof]
+    named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
+    # It is shown with its subject; where none stands (a Lease only named), with its first proof.
+    subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
+    return (
+        source.pk,
+        found.id,
+        found.rule,
+        found.severity,
+        as_text(found.subject.namespace),
+        world.id_of(subject.ref),
+        world.id_of(places.root_of(world, subject).ref),
+        sorted({number for ref in named for number in _lives(ref, world)}),
+        moment(found.occurrences[0].first),
+        moment(found.occurrences[-1].last),
+        as_json(documents.finding(found)),
+        as_json([occurrences.occurrence(found, each, world.id_of) for each in found.occurrences]),
+        False,
+    )
+
+
+def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
+    """The tracks that are meant: the very life, or all of that name where none is told."""
+    if number := world.id_of(ref):
+        return [number]
+    return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
+
+
+def write_occurrences(
+    source: models.Source, rules: Iterable[str] | None = None, changed: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Write the list of findings anew from the stored findings: of some rules, or of all.
+
+    Return the keys of its rows that changed, which are also those of the findings with a `changed` identity, and the
+    keys of those that are gone.
+    """
+    of_rules = {} if rules is None else {"rule__in": list(rules)}
+    findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_rules)
+    stored = findings.values_list("subject", "root", "document", "occurrences")
+    rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), f"/sources/{source.pk}/findings/")
+    before = models.Occurrence.objects.filter(source=source, **of_rules)
+    gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
+    before.filter(key__in=gone).delete()
+    written = upsert(
+        sql.Identifier("timeline_occurrence"),
+        _OCCURRENCE,
+        ("source_id", "key"),
+        [occurrence_row(source, row) for row in rows],
+    )
+    told_otherwise = {
+        row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])
+    }
+    return sorted({*written, *told_otherwise}), gone
+
+
+def occurrence_row(source: models.Source, row: occurrences.Row) -> tuple[Any, ...]:
+    payload, drawn = row
+    subjects = [found["subject"] for found in payload["findings"]]
+    proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
+    return (
+        source.pk,
+        payload["key"],
+        occurrences.rank(payload["severity"]),
+        payload["rule"],
+        payload["namespace"],
+        sorted({kind_of(subject["group"], subject["kind"]).family for subject in subjects}),
+        " ".join([payload["summary"], *(subject["name"] for subject in subjects)]).lower(),
+        sorted(proofs | {subject for subject, _ in drawn}),
+        moment(payload["start"]),
+        moment(payload["end"]),
+        list(dict.fromkeys(found["id"] for found in payload["findings"])),
+    )

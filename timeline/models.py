@@ -21,12 +21,12 @@ class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes none at 
 
 
 def unpacked(value: bytes) -> Any:
-    """The JSON that such a column holds."""
+    """Return the JSON that a packed column holds."""
     return orjson.loads(unpack(bytes(value)))
 
 
 class Cluster(models.Model):
-    """A cluster that is watched: how it is reached, what of it, and which worker does it now.
+    """A cluster that is watched: how it is reached, what of it is watched, and by which worker.
 
     `holder`, `epoch` and `expires_at` are the lease: whoever takes it raises the epoch, and only the latest one writes.
     """
@@ -70,32 +70,34 @@ class Cluster(models.Model):
 
 
 class Source(models.Model):
-    """Where observations come from: a recording, or a cluster as long as its revisions go on."""
+    """Where observations come from: a recording, or a cluster until its revisions go back."""
 
     name = models.CharField(max_length=253)
     ready = models.BooleanField(default=False)  # False while its first import runs; it is not shown then
     created = models.DateTimeField(auto_now_add=True)
-    inputs = models.JSONField(default=list)  # what was read, as the user calls it
-    entries = models.BigIntegerField(default=0)  # changes that were seen
+    inputs = models.JSONField(default=list)  # names of what was read, as the user gave them
+    entries = models.BigIntegerField(default=0)  # changes that were observed
     stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
     table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.storage.chunks`)
-    redacted = models.JSONField(default=dict)  # how many credentials were taken out, by why (see `timeline.core.masks`)
+    redacted = models.JSONField(default=dict)  # redacted values, counted by reason (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
     skips = models.JSONField(default=list)  # [file, line, reason], the first ones
-    told = models.JSONField(default=dict)  # what the findings document says of coverage and rules
+    told = models.JSONField(default=dict)  # SourceDocumentPayload
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
-    histogram = models.JSONField(default=list)  # entries in equal slices from first to last
-    census = models.JSONField(default=list)  # [namespace, family, lanes] of all that there are
-    own_counters = models.JSONField(default=list)  # [group, kind] that do not count revisions by the common counter
+    histogram = models.JSONField(default=list)  # changes in equal slices from first to last
+    census = models.JSONField(default=list)  # [namespace, family, number of lanes]
+    own_counters = models.JSONField(default=list)  # [group, kind] whose revisions are of a counter of their own
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
-    ended = models.TextField(default="")  # why nothing more comes from its cluster, a sentence
+    ended = models.TextField(default="")  # a sentence: why its cluster feeds it no more
     sequence = models.BigIntegerField(default=0)  # of its last commit, where it is live
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")  # who sent it
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )  # the account that sent it
     judged = models.IntegerField(default=0)  # the version of the judging that its findings are from (`judge.VERSION`)
     judging = models.IntegerField(default=0)  # the version that last tried to judge it again
-    attempts = models.IntegerField(default=0)  # how often that version has tried
+    attempts = models.IntegerField(default=0)  # how often that version has tried to judge it
     mostly_skipped = models.JSONField(default=dict)  # {file: [lines that were skipped, lines]} where that is most
 
     def __str__(self) -> str:
@@ -103,7 +105,7 @@ class Source(models.Model):
 
 
 class Stream(models.Model):
-    """The watch of one resource of a live source, and where it goes on."""
+    """The watch of one resource of a live source, and the revision from which it resumes."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -117,13 +119,15 @@ class Stream(models.Model):
     group = models.TextField()
     version = models.TextField()
     kind = models.TextField()
-    resource = models.TextField()  # the plural
+    resource = models.TextField()  # the plural name
     namespaced = models.BooleanField(default=True)
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     error = models.TextField(default="")
     error_at = models.DateTimeField(null=True)
     listed_at = models.DateTimeField(null=True)
-    watermark = models.DecimalField(max_digits=39, decimal_places=0, null=True)  # a revision
+    watermark = models.DecimalField(
+        max_digits=39, decimal_places=0, null=True
+    )  # the revision up to which the watch is complete
     watermark_at = models.DateTimeField(null=True)
     entries = models.BigIntegerField(default=0)
 
@@ -154,12 +158,14 @@ class Gap(models.Model):
 
 
 class Delta(models.Model):
-    """What one commit of a live source changed; the last ones are kept, for browsers that come back."""
+    """What one commit of a live source changed. The last ones are kept for browsers that reconnect."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     sequence = models.BigIntegerField()
     at = models.DateTimeField()
-    changed = models.JSONField()  # {"tracks": ids, "findings": keys of occurrences, "gone": such keys}
+    changed = (
+        models.JSONField()
+    )  # {"tracks": ids, "findings": keys of changed occurrences, "gone": keys of deleted ones, …}
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "sequence"], name="delta_once")]
@@ -168,16 +174,17 @@ class Delta(models.Model):
         return f"{self.source_id}: {self.sequence}"
 
 
-class Memory(models.Model):
-    """What the world of a live source remembers, so that another worker need not read all of its entries."""
+class SnapshotPart(models.Model):
+    """A part of the snapshot of a live source, so that another worker need not read all of its entries."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     number = models.IntegerField()
-    after = models.BigIntegerField()  # entries up to this place in the sequence are in it
+    after = models.BigIntegerField()  # entries up to this sequence number are in the snapshot
     lines = models.BinaryField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "number"], name="memory_once")]
+        db_table = "timeline_memory"
 
     def __str__(self) -> str:
         return f"{self.source_id} up to {self.after}"
@@ -186,21 +193,21 @@ class Memory(models.Model):
 class Track(models.Model):
     """One object's life; `id` numbers it in its source (see `World.id_of`).
 
-    Its lane is all lives of one name under one root owner. What is told of the lane as a whole stands with its first
-    life, and is null with the others. Partitioned by source, as entries are.
+    A lane is all lives of one name under one root owner. The columns that describe the whole lane are set in the row of
+    its first life, and null in the others. The table is partitioned by source, as entries are.
     """
 
     pk = models.CompositePrimaryKey("source", "id")
     source = models.ForeignKey(Source, models.DO_NOTHING)
     id = models.BigIntegerField()
-    lane = models.BigIntegerField()  # numbers the name
-    root = models.BigIntegerField()  # the id of its root owner's first life
+    lane = models.BigIntegerField()  # the number of the name
+    root = models.BigIntegerField()  # the id of the first life of its root owner
     strip = models.BigIntegerField()  # Strip.place of the strip that its lane belongs to; 0 for none
-    place = models.BigIntegerField()  # the lane's place in the order of creation (see `outline.place`)
+    place = models.BigIntegerField()  # the lane's place in the order of creation (see `layout.places`)
     number = models.IntegerField()  # creation order within the root owner's group
     span = DateTimeRangeField(null=True)  # of the lane: from its first life's beginning to its last one's end
     changed = models.DateTimeField(null=True)  # the lane's last change
-    life = DateTimeRangeField()  # upper bound null while it lives
+    life = DateTimeRangeField()  # the upper bound is null while the object lives
     family = models.TextField()
     group = models.TextField()
     version = models.TextField()
@@ -209,9 +216,9 @@ class Track(models.Model):
     name = models.TextField()
     uid = models.TextField()
     lifeline = Packed()  # see `outline.lifeline`
-    owner = models.BigIntegerField(default=0)  # Track.id of what it belongs to; 0 for none
+    owner = models.BigIntegerField(default=0)  # Track.id of its owner; 0 for none
     needs = ArrayField(models.BigIntegerField(), default=list)  # lanes of the names that it refers to
-    addresses = ArrayField(models.TextField(), default=list)  # IP addresses that were its own, see `Kind.addresses`
+    addresses = ArrayField(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
 
     class Meta:
         managed = False
@@ -222,7 +229,7 @@ class Track(models.Model):
 
 
 class Strip(models.Model):
-    """Many lanes of one owner and kind, which stand as one until it is opened."""
+    """Many lanes of one owner and kind, drawn as one row until it is opened."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     place = models.BigIntegerField()  # right before its first lane
@@ -244,12 +251,12 @@ class Strip(models.Model):
 
 
 class Chunk(models.Model):
-    """Entries that follow each other. Partitioned by import: a recording goes with its partitions."""
+    """Entries that follow each other in the sequence. The table is partitioned by import."""
 
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
     sequence = models.BigIntegerField()  # of its first entry, from 1
-    keys = ArrayField(models.IntegerField())  # of the track of each (see `World.id_of`)
+    keys = ArrayField(models.IntegerField())  # of the track of each entry (see `World.id_of`)
     low = models.IntegerField()  # the least of them
     high = models.IntegerField()
     first = models.DateTimeField()  # when the earliest was received
@@ -267,21 +274,21 @@ class Chunk(models.Model):
 
 
 class Finding(models.Model):
-    """One violation. `document` is the finding as the findings document gives it."""
+    """One violation. `document` is the finding as it is in the findings document."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)
     rule = models.TextField()
     severity = models.TextField()
     namespace = models.TextField()
-    subject = models.BigIntegerField()  # Track.id of what it is shown with
+    subject = models.BigIntegerField()  # Track.id of the life with which it is shown
     root = models.BigIntegerField()  # Track.root of that
-    tracks = ArrayField(models.BigIntegerField())  # of all that it names: subject, other, proofs, whom it affects
+    tracks = ArrayField(models.BigIntegerField())  # of all that it names: subject, other, proofs, and what it affects
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
     occurrences = models.JSONField()  # `payloads.occurrences.occurrence` of each
-    withdrawn = models.BooleanField(default=False)  # what came later explained it; it is listed no more
+    withdrawn = models.BooleanField(default=False)  # later observations explained it, so it is no longer listed
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]
@@ -291,7 +298,7 @@ class Finding(models.Model):
 
 
 class Acknowledgement(models.Model):
-    """That somebody knows of a finding; it outlives the finding's row, which every import writes anew."""
+    """A note that somebody knows of a finding. It outlives the finding's row, which every import writes anew."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)  # Finding.identity
@@ -307,7 +314,7 @@ class Acknowledgement(models.Model):
 
 
 class Occurrence(models.Model):
-    """Once that a violation happened, for all whom it befell alike: one row in the list of findings."""
+    """One occurrence of a violation, for all subjects to which it happened alike: a row of the list of findings."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     key = models.CharField(max_length=16)
@@ -315,7 +322,7 @@ class Occurrence(models.Model):
     rule = models.TextField()
     namespace = models.TextField()
     families = ArrayField(models.TextField())  # of its subjects
-    words = models.TextField()  # its sentence and the names of its subjects, in lower case
+    words = models.TextField()  # its summary and the names of its subjects, in lower case, for the search
     tracks = ArrayField(models.BigIntegerField())  # whose lanes show it
     first = models.DateTimeField()
     last = models.DateTimeField()
@@ -330,9 +337,9 @@ class Occurrence(models.Model):
 
 
 class Upload(models.Model):
-    """Files on their way to become a recording. A worker that takes it up raises `attempt`; only that one may end it.
+    """Files that are to become a recording. A worker that takes it up raises `attempt`; only the latest may end it.
 
-    `bytes_read` counts what has arrived, and then what of it was imported.
+    `bytes_read` counts the bytes that have arrived, and during the import those that were imported.
     """
 
     class State(models.TextChoices):
@@ -347,9 +354,11 @@ class Upload(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.RECEIVING)
     attempt = models.IntegerField(default=0)
     source = models.ForeignKey(Source, models.SET_NULL, null=True)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")  # who sends it
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )  # the account that sends it
     created = models.DateTimeField(auto_now_add=True)
-    seen = models.DateTimeField(auto_now_add=True)  # last sign of life of who works on it
+    seen = models.DateTimeField(auto_now_add=True)  # when the worker last reported
     bytes_total = models.BigIntegerField(default=0)
     bytes_read = models.BigIntegerField(default=0)
     entries = models.BigIntegerField(default=0)
@@ -362,7 +371,7 @@ class Upload(models.Model):
 
 
 class UploadFile(models.Model):
-    """One of the files of an upload. How much of it has arrived is its size on the disk."""
+    """A file of an upload. The number of bytes that have arrived is its size on the disk."""
 
     upload = models.ForeignKey(Upload, models.CASCADE, related_name="files")
     number = models.IntegerField()

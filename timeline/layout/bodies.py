@@ -1,4 +1,4 @@
-"""Pure: an object's body as a person reads it: YAML with sorted keys, and what one revision of it changed."""
+"""Objects as YAML with sorted keys, and the difference that a revision made. This module is pure."""
 
 import difflib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _WIDE = 100_000  # no line is broken: a broken one would differ in more than it 
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Texts of several lines stand as such."""
+    """This dumper writes texts of several lines as blocks, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -26,29 +26,29 @@ _Dumper.add_representer(str, _text)
 
 
 class Line(NamedTuple):
-    """Of a difference: added, removed, as it was; or the place where the next lines stand."""
+    """A line of a difference: added, removed, unchanged, or the path of the lines that follow ("@")."""
 
     kind: Literal["+", "-", " ", "@"]
     text: str
 
 
 def as_yaml(body: bytes, *, managed_fields: bool = False, revision: bool = True) -> str:
-    """The object; managedFields, which tell who owns which field, only where they are asked for."""
-    told = msgspec.json.decode(body)
-    if isinstance(told, dict) and isinstance(metadata := told.get("metadata"), dict):
+    """Return an object as YAML; `managed_fields` and `revision` say whether these parts of its metadata stay."""
+    decoded = msgspec.json.decode(body)
+    if isinstance(decoded, dict) and isinstance(metadata := decoded.get("metadata"), dict):
         left_out = [*([] if managed_fields else ["managedFields"]), *([] if revision else ["resourceVersion"])]
-        told["metadata"] = {key: value for key, value in metadata.items() if key not in left_out}
-    return yaml.dump(told, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_WIDE, default_flow_style=False)
+        decoded["metadata"] = {key: value for key, value in metadata.items() if key not in left_out}
+    return yaml.dump(decoded, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_WIDE, default_flow_style=False)
 
 
 def change(before: bytes, after: bytes, *, managed_fields: bool = False) -> list[Line]:
-    """What a revision changed, but for its own number."""
+    """Return the lines that a revision changed, without its own number."""
     old, new = (as_yaml(body, managed_fields=managed_fields, revision=False) for body in (before, after))
     return difference(old, new)
 
 
 def difference(before: str, after: str) -> list[Line]:
-    """What became of one YAML text, with a little around it; where in the object it stands goes before each part."""
+    """Return the difference of two YAML texts, with some context; each part begins with its path in the object."""
     old, new = before.splitlines(), after.splitlines()
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     return [line for group in matcher.get_grouped_opcodes(_CONTEXT) for line in _part(group, old, new)]
@@ -66,7 +66,7 @@ def _part(group: list[tuple[str, int, int, int, int]], old: list[str], new: list
 
 
 def _path(lines: list[str], at: int) -> str:
-    """The keys above a line: status.conditions"""
+    """Return the path of the keys above a line, such as "status.conditions"."""
     keys: list[str] = []
     column = _column(lines[at]) if at < len(lines) else 0
     for line in reversed(lines[: at + 1]):
@@ -80,6 +80,6 @@ def _path(lines: list[str], at: int) -> str:
 
 
 def _column(line: str) -> int:
-    """Where its key begins."""
+    """Return the column in which the key of a line begins."""
     bare = line.lstrip()
     return len(line) - len(bare) + (2 if bare.startswith("- ") else 0)

@@ -1,4 +1,4 @@
-"""The shapes of what is told of connected clusters. Times are whole microseconds since 1970, UTC."""
+"""The shapes of connected clusters. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class StreamPayload(TypedDict):
 
 
 class GapPayload(TypedDict):
-    """Nothing is known of a kind between two moments."""
+    """A gap: a kind was not observed between two times."""
 
     group: str
     kind: str
@@ -38,7 +38,7 @@ class GapPayload(TypedDict):
 
 
 class EpochPayload(TypedDict):
-    """The source before, or after, the cluster's revisions went back."""
+    """The source of the same cluster before or after its revisions went back."""
 
     source: int
     name: str
@@ -46,7 +46,7 @@ class EpochPayload(TypedDict):
 
 
 class SourceHealthPayload(TypedDict):
-    """How a source that a cluster feeds is doing."""
+    """The health of a source that a cluster feeds."""
 
     source: int
     name: str
@@ -70,7 +70,7 @@ class SourceHealthPayload(TypedDict):
 
 
 class ClusterPayload(TypedDict):
-    """A cluster that is connected. Nothing of its credentials is told."""
+    """A connected cluster, without its credentials."""
 
     id: int
     name: str

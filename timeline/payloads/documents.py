@@ -1,4 +1,4 @@
-"""Pure: findings as they leave Causeline: in the form of the findings document, and as rows of a list."""
+"""The findings document, and what is said in it of the source. This module is pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ from timeline.payloads.findings import (
 
 
 def timestamp(microseconds: int) -> str:
-    """ISO 8601, UTC, with all six digits."""
+    """Return a time as ISO 8601, UTC, with all six digits of microseconds."""
     return moment(microseconds).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -36,8 +36,11 @@ def object_payload(ref: ObjectRef) -> ObjectPayload:
 
 
 def proofs(each: Occurrence) -> list[tuple[Proof, int]]:
-    """The events that prove it, in commit order, each with the time to tell: none lies behind that of a later one, as
-    where nobody dates a deletion and the creation that followed tells a whole second."""
+    """Return the events that prove an occurrence, in commit order, each with the time to show, in microseconds.
+
+    No time is after that of a later event, as it could be where a deletion has no date and the creation that followed
+    has one in whole seconds.
+    """
     found: list[tuple[Proof, int]] = []
     for proof in reversed(each.proof):
         time = proof.moment.time
@@ -92,7 +95,7 @@ def finding(found: Finding) -> FindingPayload:
 
 
 def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
-    """What was seen of each kind, and so what each rule can say."""
+    """Return what was observed of each kind, and so what each rule can say."""
     rows = coverage(world)
     return {
         "coverage": [
@@ -113,7 +116,7 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
 
 
 def as_read(told: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
-    """The same of a recording of which these pieces were skipped: no rule judges in full what was read in part."""
+    """Return the same for a recording of which these pieces were skipped, so that no rule judges it in full."""
     if not partly_read(skipped):
         return told
     rules = judged_in_part(RuleCoverage(**rule) for rule in told["rules"])
@@ -130,7 +133,7 @@ def _rule(each: RuleCoverage) -> RulePayload:
 
 
 def clocks(world: World) -> list[str]:
-    """What was corrected in the times of whole files, in sentences."""
+    """Return sentences on the corrections of the times of whole files."""
     return [
         f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
         "others', as neighbouring revisions tell; its times are corrected by that."
@@ -147,13 +150,13 @@ def document(
     skipped: Iterable[tuple[str, int, str]],
     rules: Iterable[Rule],
 ) -> DocumentPayload:
-    """The findings document; `skipped` are (file, line, reason)."""
+    """Return the findings document; `skipped` are (file, line, reason)."""
     payloads = [finding(found) for found in findings]
     return assembled(payloads, source_document(world, rules), name, entries, skipped, world.first, world.last)
 
 
 def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
-    """A sentence for each file of which most lines were skipped; `most` tells how many, and how many there were."""
+    """Return a sentence for each file of which most lines were skipped; `most` has (skipped lines, lines) by file."""
     return [
         f"{file}: {count} of {lines} lines were skipped, so what was found says little of it"
         for file, (count, lines) in sorted(most.items())
@@ -161,7 +164,7 @@ def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
 
 
 def untold(name: str, count: int) -> tuple[str, int, str]:
-    """What stands in the document for lines that were skipped and are too many to be told."""
+    """Return the entry of the document for skipped lines that are too many to be listed."""
     return name, 0, f"{count} more lines were skipped that are not told one by one"
 
 
@@ -174,7 +177,7 @@ def assembled(
     first: int,
     last: int,
 ) -> DocumentPayload:
-    """The same of its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
+    """Return the findings document from its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
     skipped = sorted(skipped)
     told = as_read(told, skipped)
     return {

@@ -63,7 +63,7 @@ class SkippedPayload(TypedDict):
 
 
 class CoveragePayload(TypedDict):
-    """What was seen of one kind."""
+    """What was observed of one kind."""
 
     group: str  # "" for core
     resource: str  # "pods"
@@ -74,7 +74,7 @@ class CoveragePayload(TypedDict):
 
 
 class RulePayload(TypedDict):
-    """What one rule can say of the source."""
+    """What one rule can say about the source."""
 
     rule: str
     verdict: Literal["exact", "bounded", "inconclusive", "not"]  # at best
@@ -93,7 +93,7 @@ class SourcePayload(TypedDict):
 
 
 class SourceDocumentPayload(TypedDict):
-    """What of a source's own part follows from all that was seen."""
+    """The parts of the document that describe the source as a whole, and what follows from them."""
 
     coverage: list[CoveragePayload]
     rules: list[RulePayload]
@@ -116,7 +116,7 @@ class AcknowledgementPayload(TypedDict):
 
 
 class FindingGroupPayload(TypedDict):
-    """One occurrence, for all whom it befell alike: one row of the list, which opens."""
+    """One occurrence, for all subjects to which it happened alike: a row of the list of findings."""
 
     key: str
     summary: str  # "Service ring was away for ≈ 50 ms under 3 running Pods"

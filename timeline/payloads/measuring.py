@@ -1,4 +1,4 @@
-"""The shapes of what lies between two moments. Times are whole microseconds since 1970."""
+"""The shapes of measuring between two times. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ class MeasuredChangePayload(TypedDict):
 
 
 class MeasurePayload(TypedDict):
-    """What lies between two moments in the whole of a source, whatever is filtered, grouped or loaded on a screen."""
+    """What lies between two times in the whole of a source, whatever a screen filters, groups or has loaded."""
 
     source: int
     start: MeasuredChangePayload | None  # None where nothing was observed up to then

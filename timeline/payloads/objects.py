@@ -1,4 +1,4 @@
-"""The shapes of what is told of single objects, findings and recordings. Times in columns are whole microseconds."""
+"""The shapes of the pages of objects, findings, coverage and rules. Whole numbers of time are microseconds."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from timeline.payloads.findings import (
 
 
 class LifePayload(TypedDict):
-    """One life of an object, or a name of which none was seen."""
+    """One life of an object, or a name of which no life was observed."""
 
     track: int | None
     object: ObjectPayload
@@ -39,7 +39,7 @@ class TrackFindingPayload(TypedDict):
 
 
 class TrackPayload(TypedDict):
-    """One object's life, and what it has to do with others."""
+    """One life of an object, and its relations to others."""
 
     source: int
     track: int
@@ -128,7 +128,7 @@ class OccurrencePayload(TypedDict):
 
 
 class FindingPagePayload(FindingPayload):
-    """A finding with what the findings document leaves out."""
+    """A finding with the details that the findings document leaves out."""
 
     source: int
     url: str
@@ -139,7 +139,7 @@ class FindingPagePayload(FindingPayload):
 
 
 class RedactedPayload(TypedDict):
-    """How many credentials were taken out of what is stored, by what they were known."""
+    """The number of redacted credentials, by how they were recognised."""
 
     name: int  # the name of the field, variable or option
     form: int  # their own form
@@ -149,7 +149,7 @@ class RedactedPayload(TypedDict):
 
 
 class SourceCoveragePayload(SourceDocumentPayload):
-    """What a recording saw, and so what can be judged in it."""
+    """What was observed in a recording, and so what can be judged in it."""
 
     source: int
     name: str

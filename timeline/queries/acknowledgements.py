@@ -1,4 +1,4 @@
-"""Who has taken note of a finding."""
+"""Acknowledgements: which findings somebody has taken note of."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from timeline.payloads.findings import AcknowledgementPayload
 
 
 def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:
-    """Of those findings that somebody has acknowledged: who, when, with what note."""
+    """Return the acknowledgements of these findings, by identity, where there are any."""
     rows = Acknowledgement.objects.filter(source=source_id, identity__in=identities)
     return {row.identity: _payload(row) for row in rows}
 
@@ -24,7 +24,7 @@ def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[st
 
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
-    """Raises Finding.DoesNotExist. What was noted before is replaced."""
+    """Acknowledge a finding; this replaces an earlier note. Raises Finding.DoesNotExist."""
     Finding.objects.only("pk").get(source=source_id, identity=identity)
     row, _ = Acknowledgement.objects.update_or_create(
         source_id=source_id, identity=identity, defaults={"by": by, "note": note}
@@ -33,7 +33,7 @@ def acknowledge(source_id: int, identity: str, by: str, note: str) -> Acknowledg
 
 
 def withdraw(source_id: int, identity: str) -> bool:
-    """Whether there was anything to take back."""
+    """Remove the acknowledgement of a finding; return whether there was one."""
     count, _ = Acknowledgement.objects.filter(source=source_id, identity=identity).delete()
     return bool(count)
 

@@ -1,4 +1,4 @@
-"""The lives that an alert may mean: by name, by UID, or by IP address, each found with an index."""
+"""Finds the lives that an alert may mean by name, UID or IP address, each with an index."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -40,7 +40,10 @@ class Target(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A life that may be meant, and from when until when it was what the link names: an address may be given away."""
+    """A life that a link may mean, and the range of time in which it was what the link names.
+
+    An IP address may pass from one object to another, so the range may be shorter than the life.
+    """
 
     source: Source
     row: Track
@@ -49,7 +52,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(sources: Sequence[Source], target: Target, namespace: str) -> list[Candidate]:
-    """All lives that the target names, in no order. Objects without a namespace are found in any."""
+    """Return all lives that the target names, in no order. Objects without a namespace are found in any namespace."""
     by_key = {source.pk: source for source in sources}
     rows = Track.objects.filter(source__in=list(by_key))
     if target.uid:
@@ -66,7 +69,7 @@ def candidates(sources: Sequence[Source], target: Target, namespace: str) -> lis
 
 
 def is_kind(group: str, kind: str, asked: str) -> bool:
-    """Whether it is meant by Pod, pod, pods, po, Job.batch.volcano.sh or jobs.batch.volcano.sh."""
+    """Return whether a word of a link, such as Pod, pods, po or jobs.batch.volcano.sh, means this kind."""
     name, _, within = asked.lower().partition(".")
     names = {kind.lower(), resource_of(kind), kind_of(group, kind).short}
     names |= {short for short, long in _SHORT.items() if long == kind}
@@ -85,7 +88,7 @@ def _latest(rows: QuerySet[Track]) -> list[Track]:
 
 
 def _of_kind(rows: list[Track], kind: str) -> list[Track]:
-    """Those of a kind; where none is asked for, what is no noise before what is."""
+    """Return the rows of a kind. Without a kind, noise such as Events counts only if there is nothing else."""
     if kind:
         return [row for row in rows if is_kind(row.group, row.kind, kind)]
     return [row for row in rows if row.family not in NOISE] or rows
@@ -96,7 +99,7 @@ def _life(row: Track) -> tuple[int, int | None]:
 
 
 def _holding(source: Source, row: Track, address: str) -> Iterator[Candidate]:
-    """The stretches of a life in which an address was its own."""
+    """Yield the parts of a life in which it had an IP address."""
     kind = kind_of(row.group, row.kind)
     began: int | None = None
     for time, *_, told in row.lifeline:
@@ -113,13 +116,12 @@ def _holding(source: Source, row: Track, address: str) -> Iterator[Candidate]:
 
 
 def ready_sources() -> QuerySet[Source]:
-    """All that are shown, without what weighs much."""
+    """Return the sources that are shown, without their large columns."""
     heavy = ("told", "skips", "histogram", "census", "tide")
     return Source.objects.filter(ready=True).select_related("cluster").defer(*heavy)
 
 
 def of_cluster(sources: QuerySet[Source], name: str) -> QuerySet[Source]:
-    """Every history of a connected cluster; what is left of one that is not connected any more; and the recordings that
-    bear the cluster's name."""
+    """Return the sources of a cluster, connected now or before, and the recordings that have its name."""
     left = Q(inputs__0=name) | Q(inputs__0__startswith=f"{name}, part ")
     return sources.filter(Q(cluster__name=name) | Q(name=name) | (Q(cluster=None, sequence__gt=0) & left))

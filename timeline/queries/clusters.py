@@ -1,4 +1,4 @@
-"""Reads of connected clusters and of the sources that they feed: how each is doing."""
+"""Reads how connected clusters, and the sources that they feed, are doing."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
@@ -25,19 +25,19 @@ _RATE_OVER = timedelta(seconds=30)
 
 
 def clusters(*, places: bool = True) -> list[ClusterPayload]:
-    """All that are connected, by name. Without `places`, nothing tells where a cluster and its kubeconfig are."""
+    """Return all connected clusters by name. Without `places`, their addresses and kubeconfig paths are left out."""
     now = _now()
     told = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
     return [each if places else _without_places(each, reference) for reference, each in told]
 
 
 def cluster(cluster_id: int) -> ClusterPayload:
-    """Raises Cluster.DoesNotExist."""
+    """Return one connected cluster. Raises Cluster.DoesNotExist."""
     return _cluster(_rows().get(pk=cluster_id), _now())
 
 
 def health(source_id: int) -> SourceHealthPayload | None:
-    """None for a recording that no cluster ever fed. Raises Source.DoesNotExist."""
+    """Return how a source is doing; None for a recording that no cluster ever fed. Raises Source.DoesNotExist."""
     source = Source.objects.select_related("cluster").defer(*_HEAVY).get(pk=source_id, ready=True)
     if source.cluster is None and not source.ended:
         return None
@@ -45,13 +45,13 @@ def health(source_id: int) -> SourceHealthPayload | None:
 
 
 def epochs(source_id: int) -> tuple[EpochPayload | None, EpochPayload | None]:
-    """Of one cluster, the source before this one and the one after it: its revisions went back in between."""
+    """Return the sources of the same cluster before and after this one; its revisions went back in between."""
     source = Source.objects.only("cluster").filter(pk=source_id).first()
     return _neighbours(source) if source else (None, None)
 
 
 def without_places(text: str, reference: dict[str, str]) -> str:
-    """An error of a cluster, without its address and without the folder of its kubeconfig."""
+    """Return an error of a cluster without the cluster's address and without the path of its kubeconfig."""
     path, server = reference.get("path", ""), reference.get("server", "")
     parts = urlsplit(server)
     named = {
@@ -80,7 +80,7 @@ _HEAVY = ("told", "skips", "histogram", "census", "tide")  # of a source
 
 
 def _now() -> datetime:
-    """By the database's clock, as leases are."""
+    """Return the time by the database's clock, which leases use too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         row = cursor.fetchone()
@@ -89,7 +89,7 @@ def _now() -> datetime:
 
 
 def _state(cluster: Cluster, now: datetime) -> ClusterState:
-    """As its row says, unless that was written by a worker that holds it no more."""
+    """Return the state in a cluster's row, unless the worker that wrote it no longer holds the cluster."""
     if cluster.paused:
         return "paused"
     if cluster.expires_at is None or cluster.expires_at < now:
@@ -176,7 +176,7 @@ def _outages(source: Source) -> int:
 
 
 def _neighbours(source: Source) -> tuple[EpochPayload | None, EpochPayload | None]:
-    """Of one cluster, the source before and the one after its revisions went back."""
+    """Return the sources of the same cluster before and after this one."""
     if source.cluster_id is None:
         return None, None
     others = Source.objects.filter(cluster=source.cluster_id, ready=True)
@@ -196,7 +196,7 @@ class _Flow(NamedTuple):
 
 
 def _flow(source: Source, now: datetime) -> _Flow:
-    """Over the last half minute; where nothing came in it, as the last commit left it."""
+    """Return the flow of the last half minute, or of the last commit where nothing came since."""
     rows = Delta.objects.filter(source=source).order_by("-sequence")
     last = rows.values_list("at", "changed__lag").first()
     if last is None:

@@ -1,4 +1,4 @@
-"""What a source saw, and so what can be judged in it."""
+"""Reads what was observed of a source, and so what rules can judge in it."""
 
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def withheld(source_id: int) -> bool:
-    """Whether of some of its changes the objects were not kept."""
+    """Return whether the objects of some changes were not stored."""
     source = Source.objects.only("redacted").get(pk=source_id)
     return bool(source.redacted.get(WITHHELD))
 
 
 def redacted(source: Source) -> RedactedPayload | None:
-    """How many credentials were taken out of it; None where it was taken in before they were counted."""
+    """Return how many credentials were removed; None for sources that were stored before this was counted."""
     counts: dict[str, int] = source.redacted
     if not counts:
         return None
@@ -33,7 +33,7 @@ def redacted(source: Source) -> RedactedPayload | None:
 
 
 def coverage(source_id: int) -> SourceCoveragePayload:
-    """Raises Source.DoesNotExist."""
+    """Return the coverage of a source. Raises Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     first, last = extent(source)
     stored: SourceDocumentPayload = source.told

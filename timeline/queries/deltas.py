@@ -1,8 +1,7 @@
-"""What commits of a live source changed, as little as lets a page draw the moving edge at once.
+"""Reads what commits of a live source changed: just enough for a page to draw the moving edge at once.
 
-A life is told by its tail: from `since` on its bars are those told, and its marks are further ones. What a page knows
-of earlier times stays. A bar without an end is still going on. A first bar without a start is one whose beginning lies
-too far back to be told: it is the one that stands there.
+Of a life only the tail is sent: its bars from `since` on, and further marks. What a page has of earlier times stays. A
+bar without an end goes on. A first bar without a start began before the tail: the page has it already.
 """
 
 from collections import OrderedDict
@@ -31,7 +30,7 @@ Mark = tuple[int, str, str, str | None, Within | None]
 
 
 class Missed(Exception):
-    """The commits behind the cursor are not kept any more, or changed so much that it is not worth telling."""
+    """The commits behind the cursor are deleted, or changed so much that loading the window anew is cheaper."""
 
 
 class _Tail(NamedTuple):
@@ -41,7 +40,7 @@ class _Tail(NamedTuple):
 
 
 class Deltas:
-    """The commits of one source behind a cursor, each told once; what was told of a life is not told again."""
+    """Reads the commits of one source behind a cursor, each once, and leaves out what it returned before."""
 
     def __init__(self, source_id: int, cursor: int) -> None:
         self._source = source_id
@@ -49,7 +48,7 @@ class Deltas:
         self._told: OrderedDict[int, _Tail] = OrderedDict()
 
     def read(self) -> DeltaPayload | None:
-        """What was committed since, or None. Raises Missed, and Source.DoesNotExist."""
+        """Return what was committed since the last call, or None. Raises Missed and Source.DoesNotExist."""
         source = Source.objects.only("sequence", "first", "last").get(pk=self._source)
         if source.sequence == self.cursor:
             return None
@@ -115,7 +114,7 @@ class Deltas:
 
 
 def missed(source_id: int, cursor: int) -> DeltaPayload | None:
-    """What was committed behind a cursor, for who comes back. Raises Missed, and Source.DoesNotExist."""
+    """Return what was committed behind a cursor. Raises Missed and Source.DoesNotExist."""
     return Deltas(source_id, cursor).read()
 
 
@@ -126,7 +125,7 @@ def _ago(at: Any) -> int:
 
 
 def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, last: int) -> _Tail:
-    """The end of a life; all of it where that is short."""
+    """Return the tail of a life, or all of a short one."""
     cut = max(0, len(lifeline) - ROWS)
     rows = lifeline[cut:]
     if cut and rows[0][-1] is None:
@@ -148,7 +147,7 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
 
 
 def _news(told: _Tail | None, now: _Tail) -> _Tail | None:
-    """Of a tail what was not told yet; None where nothing is new."""
+    """Return what of a tail was not sent before; None where nothing is new."""
     if told is None or now.since is None:
         return now
     marks = [mark for mark in now.marks if mark not in told.marks]

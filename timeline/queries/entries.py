@@ -1,4 +1,4 @@
-"""Entries as they were read, a page at a time."""
+"""Reads stored entries, a page at a time."""
 
 from itertools import islice
 
@@ -23,7 +23,7 @@ def entries(
     limit: int = 100,
     bodies: bool = False,
 ) -> EntriesPayload:
-    """In the order of storing, behind the one with number `after`; by when they were received (microseconds).
+    """Return entries in the order of storing, behind number `after`, received from `start` to `end` (microseconds).
 
     Raises Source.DoesNotExist.
     """

@@ -1,4 +1,4 @@
-"""One finding with all that its page shows."""
+"""Reads one finding with all that its page shows."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _LANES = 6  # drawn
 
 
 def finding(source_id: int, identity: str) -> FindingPagePayload:
-    """Raises Source.DoesNotExist and Finding.DoesNotExist."""
+    """Return a finding. Raises Source.DoesNotExist and Finding.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     row = Finding.objects.get(source=source, identity=identity)
     document: FindingPayload = row.document
@@ -60,8 +60,10 @@ def _own(told: ObjectPayload) -> tuple[str, str, str]:
 
 
 def columns(source_id: int, told: FindingPagePayload, at: OccurrencePayload) -> tuple[Columns, int, int]:
-    """What is drawn of one occurrence, and from when until when: the lanes of its proof, and some of the others it
-    names, in the order in which they began."""
+    """Return what is drawn of one occurrence, and its range of time in microseconds.
+
+    The lanes of its proof are drawn, and some of the other objects that it names, in the order in which they began.
+    """
     start, *_, end = bounds(at["start"], at["end"], at["proof"])
     room = max((end - start) * 2 // 5, 20_000)
     start, end = start - room, end + room

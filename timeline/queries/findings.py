@@ -1,4 +1,4 @@
-"""The list of findings, page by page, and the search for objects and findings."""
+"""Reads the list of findings page by page, and searches for objects and findings."""
 
 from typing import Any
 
@@ -30,10 +30,11 @@ def findings(
     limit: int = PAGE,
     order: FindingOrder | None = None,
 ) -> FindingsPayload:
-    """Those that a view's filter lets through. Without an order, those of a cluster's source come newest first, those
-    of a recording in the order of time. `key` asks for one alone.
+    """Return a page of the findings that match a view, from `start` to `end` (microseconds), or with one `key`.
 
-    Raises Source.DoesNotExist, and ValueError for a cursor that is none, or is of another order.
+    Without an order, those of a connected cluster come newest first, and those of a recording in the order of time.
+
+    Raises Source.DoesNotExist, and ValueError for a cursor that is malformed or belongs to another order.
     """
     source = Source.objects.only("cluster").get(pk=source_id)
     order = order or ("newest" if source.cluster_id else "time")
@@ -63,13 +64,13 @@ _ORDERS: dict[FindingOrder, tuple[str, ...]] = {
 
 
 def _cursor(row: Occurrence, order: FindingOrder) -> str:
-    """It names the row in all orders, so that it can be told when it is used in another one."""
+    """Return the cursor behind a row. It names the order, so that its use with another one is noticed."""
     time = row.last if order == "newest" else row.first
     return f"{order}.{microseconds(time)}.{row.rank}.{row.key}"
 
 
 def _behind(cursor: str, order: FindingOrder) -> Q:
-    """What follows the row that a cursor names."""
+    """Return the condition for rows behind the one that a cursor names."""
     of_order, at, rank, key = cursor.split(".")
     if of_order != order:
         raise ValueError(f"This cursor is of a list in the order {of_order}, and not {order}.")
@@ -83,7 +84,7 @@ def _behind(cursor: str, order: FindingOrder) -> Q:
 
 
 def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[Severity, int]]:
-    """How many rows a view's filter lets through between two times (microseconds), by severity, the gravest first."""
+    """Count the rows that match a view between two times (microseconds), by severity, the gravest first."""
     wanted = view.occurrences(source_id).filter(first__lte=moment(end), last__gte=moment(start))
     return [
         (SEVERITIES[rank], count) for rank, count in wanted.values_list("rank").annotate(Count("pk")).order_by("rank")
@@ -91,7 +92,7 @@ def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[S
 
 
 def search(source_id: int, text: str) -> SearchPayload:
-    """Objects and findings of which each word tells: part of a name, a namespace, a kind, or a whole UID.
+    """Return objects and findings that match each word: by a part of a name, a namespace, a kind, or a whole UID.
 
     Raises Source.DoesNotExist.
     """

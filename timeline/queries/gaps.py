@@ -1,4 +1,4 @@
-"""When kinds of a source were not observed."""
+"""Reads the gaps of a source: when a kind was not observed."""
 
 from timeline.core.entries import microseconds, moment
 from timeline.layout import intervals
@@ -7,11 +7,11 @@ from timeline.models import Gap, Source
 from timeline.payloads.windows import Gaps
 from timeline.queries.clusters import without_places
 
-_MOST = 500  # told in one window, the latest ones
+_MOST = 500  # gaps in one window, the latest ones
 
 
 def gaps(source: Source, start: int, end: int, pixel: int) -> Gaps:
-    """Those between two times (microseconds)."""
+    """Return the gaps between two times; all are microseconds. Gaps closer together than `pixel` become one."""
     stored = Gap.objects.filter(source=source, since__lte=moment(end), until__gte=moment(start))
     rows = stored.order_by("-since").values_list("group", "kind", "since", "until", "reason")[:_MOST]
     reference = source.cluster.reference if rows and source.cluster else {}

@@ -1,4 +1,4 @@
-"""Reads over all recordings: what there is, and what was found in them last."""
+"""Reads the recordings and the newest findings of the home page."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,12 +37,12 @@ class NewFinding:
 
 
 def newest_recordings(limit: int) -> list[RecordingCard]:
-    """The newest recordings; what clusters feed now is none of them."""
+    """Return the newest recordings. Sources that a cluster feeds now are not among them."""
     return _cards(resting_sources(limit))
 
 
 def recording_cards(sources: list[int]) -> dict[int, RecordingCard]:
-    """Of these sources, by their ids."""
+    """Return the cards of these sources, by id."""
     return {row.source.id: row for row in _cards(these_sources(sources))}
 
 
@@ -71,7 +71,7 @@ def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:
 
 
 def newest_findings(limit: int, sources: int) -> list[NewFinding]:
-    """What went wrong last in the newest recordings: errors and warnings by the time at which they happened."""
+    """Return the latest errors and warnings of the newest sources, by the time at which they happened."""
     query = """
         SELECT found.id
         FROM (SELECT id FROM timeline_source WHERE ready ORDER BY created DESC LIMIT %(sources)s) AS source
@@ -108,14 +108,14 @@ def _new_finding(row: Occurrence, group: FindingGroupPayload) -> NewFinding:
 
 
 def recording(source_id: int) -> RecordingPayload:
-    """Raises Source.DoesNotExist."""
+    """Return one recording. Raises Source.DoesNotExist."""
     if (row := source(source_id)) is None:
         raise Source.DoesNotExist
     return _payload(row)
 
 
 def recordings(cursor: int | None, limit: int) -> RecordingsPayload:
-    """The newest first, those behind the cursor."""
+    """Return a page of recordings, the newest first, behind the cursor."""
     rows = sources_before(cursor, limit + 1)
     more = len(rows) > limit
     return {"sources": [_payload(row) for row in rows[:limit]], "next": rows[limit - 1].id if more else None}

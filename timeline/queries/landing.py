@@ -1,4 +1,4 @@
-"""The address of the timeline that shows a life at the moment of an alert, with what was found of it."""
+"""Builds the address of the timeline that shows a life at the time of an alert, with the findings nearby."""
 
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ _RANKS = ("error", "warning", "info")
 
 
 def address(match: Match, at: int | None) -> str:
-    """The object in hand within its root owner's group, the view around the moment, and its gravest finding nearby."""
+    """Return the address that shows the object in its root owner's group, around the time, with its gravest finding."""
     source, row = match.candidate.source, match.candidate.row
     start, end = _range(match, at)
     anchor = end if at is None else at
@@ -55,9 +55,11 @@ def _range(match: Match, at: int | None) -> tuple[int, int]:
 
 
 def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[str, int, int] | None:
-    """Of the occurrences in its group within a stretch of time: one that began before the moment comes before those
-    that began later, which no alert can be about; then one that names it, then the gravest, then the nearest: key,
-    first, last."""
+    """Return key, first and last time of the occurrence in a life's group that an alert is most likely about.
+
+    One that began before the alert is preferred to later ones, then one that names the life, then the gravest, then the
+    nearest.
+    """
     found = []
     rows = Finding.objects.filter(source=source, root=row.root, withdrawn=False)
     for finding in rows.only("severity", "occurrences", "tracks"):
@@ -70,14 +72,14 @@ def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[
 
 
 def shown_life(source_id: int, track_id: int) -> tuple[Source, Track] | None:
-    """The life that an address names as the one that the view is about; None where there is none such."""
+    """Return the life that an address asks to show; None where it is not stored."""
     row = Track.objects.filter(source=source_id, id=track_id).defer("lifeline").first()
     source = Source.objects.select_related("cluster").filter(pk=source_id).first()
     return (source, row) if source and row else None
 
 
 def findings_of(lives: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """How many findings name each of these lives (source, track)."""
+    """Count the findings that name each of these lives (source, track)."""
     counts: dict[tuple[int, int], int] = {}
     for source_id in {source for source, _ in lives}:
         wanted = [track for source, track in lives if source == source_id]

@@ -1,4 +1,4 @@
-"""How it stands with the collection of live sources."""
+"""Reads how the watching of live sources is doing."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -16,7 +16,7 @@ State = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
 
 
 def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
-    """By source; those that are gone, and recordings, are left out."""
+    """Return the health of live sources, by id. Deleted sources and recordings are left out."""
     wanted = list(sources)
     query = """
         SELECT source.id, source.sequence, source.entries, source.ended, cluster.source_id = source.id AS current,
@@ -65,7 +65,7 @@ def _state(ended: str, current: Any, paused: bool, held: bool, state: str, error
 
 
 def live_state(source_id: int) -> tuple[bool, str]:
-    """Whether the source goes on, and where it does not any more, why."""
+    """Return whether a cluster feeds the source, and the reason why it no longer does."""
     row = Source.objects.filter(pk=source_id).values_list("cluster", "ended").first()
     if row is None:
         return False, ""
@@ -74,5 +74,5 @@ def live_state(source_id: int) -> tuple[bool, str]:
 
 
 def gap_count(source_id: int) -> int:
-    """How many intervals of it were not observed."""
+    """Count the gaps of a source."""
     return Gap.objects.filter(source=source_id).count()

@@ -1,4 +1,4 @@
-"""From what an alert knows of an object to the life that it means: the one that stood then, or the nearest in time."""
+"""Finds the life that an alert means: the one that existed at its time, or the nearest one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -18,26 +18,28 @@ _CLASSES = {"alive": 0, "ended": 1, "unseen": 1, "began": 2}
 
 
 class LinkQuery(NamedTuple):
-    """The question of a link. Of several targets, the first counts of which anything is known."""
+    """What a link asks for. Of several targets, the first one counts of which anything is known."""
 
     targets: tuple[Target, ...]
     namespace: str = ""
     source: str = ""  # id or name
     cluster: str = ""
     at: int | None = None  # microseconds
-    choose: bool = False  # all that may be meant is to be offered
+    choose: bool = False  # whether all matches are to be offered
 
 
 class Place(NamedTuple):
-    """Where a moment lies to a life: it stood then; it ended before; it began after; or it stood when the last was
-    heard of its source, before the moment."""
+    """How a time lies to a life: the life lasted then ("alive"), had ended, or began later.
+
+    "unseen" means that it lasted at the last observation of its source, which was before the time.
+    """
 
     relation: Relation
     apart: int  # µs between the two; 0 where it stood then
 
 
 class Match(NamedTuple):
-    """A life, how far it is from the alert, and by which target it was found."""
+    """A life that a link may mean, how it lies to the time, and the target by which it was found."""
 
     candidate: Candidate
     place: Place
@@ -49,7 +51,10 @@ class Match(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The life that is meant; or those to choose from, with whether none lies near the moment; or why there is none."""
+    """The life that a link means, or the lives to choose from, or why there is none.
+
+    `far` says that none of the lives to choose from is near the time.
+    """
 
     match: Match | None = None
     choice: Sequence[Match] = ()
@@ -59,7 +64,7 @@ class Answer(NamedTuple):
 
 
 def look_up(wanted: LinkQuery, now: int) -> Answer:
-    """`now` is the time of the question, microseconds."""
+    """Answer a link; `now` is the present time in microseconds."""
     sources = _sources(wanted)
     if not sources:
         return Answer(unknown=no_source(wanted.source, wanted.cluster))
@@ -70,12 +75,12 @@ def look_up(wanted: LinkQuery, now: int) -> Answer:
 
 
 def is_live(source: Source) -> bool:
-    """Whether a cluster feeds it."""
+    """Return whether a cluster feeds the source now."""
     return source.cluster is not None and not source.ended and source.cluster.source_id == source.pk
 
 
 def place(candidate: Candidate, at: int | None, now: int) -> Place:
-    """Where a moment lies to a life; without a moment, where `now` does, and nothing lies after that."""
+    """Return how the time `at` lies to a life; without it, how `now` does. All are microseconds."""
     source, start, end = candidate.source, candidate.start, candidate.end
     last = microseconds(source.last) if source.last else start
     known = last + HEARD if is_live(source) else last
@@ -118,8 +123,8 @@ def _chosen(found: list[Match], wanted: LinkQuery) -> Answer:
 
 
 def _order(match: Match) -> tuple[bool, bool, int, bool, int, float, int]:
-    """What a live source tells comes before recordings. Of each, what stood then comes first, and then what ended
-    before; then what tells its UID, the nearest, and what was stored last. What began after the moment is the last."""
+    """Return the key that sorts matches: live sources before recordings, then lives that lasted at the time, then those
+    that had ended; then those with a UID, the nearest, and the newest. Lives that began later come last of all."""
     candidate, (relation, apart), _ = match
     turn = _CLASSES[relation]
     created = candidate.source.created.timestamp()
@@ -127,7 +132,7 @@ def _order(match: Match) -> tuple[bool, bool, int, bool, int, float, int]:
 
 
 def _once(found: Iterable[Match]) -> list[Match]:
-    """The same life in several sources is one, and that it ended is surer than that it was still seen."""
+    """Keep one match of a life that is in several sources: one that knows its end is preferred."""
     kept: dict[str, list[Match]] = {}
     for each in sorted(found, key=lambda each: (each.place.relation != "ended", *_order(each))):
         row = each.candidate.row
@@ -166,7 +171,7 @@ def _name(match: Match) -> tuple[str, str, str, str]:
 
 
 def _of_one_group(found: list[Match]) -> Match | None:
-    """Of objects of one name that stand under one root owner, the topmost: a Job before the Service that it made."""
+    """Return the topmost of objects that all have one root owner, such as a Job before the Service that it made."""
     rows = [each.candidate.row for each in found]
     if len({(row.source_id, row.root) for row in rows}) > 1 or len({_name(each) for each in found}) < len(found):
         return None

@@ -1,4 +1,4 @@
-"""What lies between two moments of a source, whatever a screen shows of it."""
+"""Measures what lies between two times of a source, whatever a screen shows of it."""
 
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Moment
@@ -17,7 +17,7 @@ _LATEST = 64  # of the changes found, those whose drawn times are looked up
 
 
 def measure(source_id: int, start: int, end: int) -> MeasurePayload:
-    """The latest change up to each of two drawn times (microseconds), and how they lie to each other.
+    """Return the latest change up to each of two drawn times (microseconds), and how the two are ordered.
 
     Both are counted by the revisions that most kinds of a source share. Raises Source.DoesNotExist.
     """
@@ -39,7 +39,7 @@ def measure(source_id: int, start: int, end: int) -> MeasurePayload:
 
 
 def steps(source_id: int, end: int) -> StepsPayload | None:
-    """`outline.steps` of what was drawn up to a time; None where there are too many. Raises Source.DoesNotExist."""
+    """Return `outline.steps` up to a time; None where there are too many. Raises Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id)
     if source.entries > outline.STEPS:
         return None
@@ -55,7 +55,7 @@ def steps(source_id: int, end: int) -> StepsPayload | None:
 
 
 def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
-    """The change with the highest revision of those that are drawn no later than a time."""
+    """Return the change with the highest revision of those that are drawn no later than a time."""
     own = _own_counters(source)
     for back in _BACK:
         since = None if back is None else max(0, until - back)
@@ -77,13 +77,13 @@ def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
 
 
 def _drawn(source: Source, entries: list[Stored]) -> dict[tuple[int, int], int]:
-    """When the timeline draws these changes, by key and revision."""
+    """Return the drawn times of these changes, by key and revision."""
     lives = Track.objects.filter(source=source, id__in={each.key for each in entries}).only("id", "lifeline")
     return {(key_of(row.id), int(revision)): time for row in lives for time, revision, *_ in row.lifeline if revision}
 
 
 def _own_counters(source: Source) -> set[tuple[str, str]]:
-    """The kinds that do not count by the counter that most share."""
+    """Return the kinds whose revisions are not of the counter that most kinds share."""
     return {(group, kind) for group, kind in source.own_counters}
 
 

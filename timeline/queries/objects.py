@@ -1,4 +1,4 @@
-"""One object: its life, those of the same name, what it belongs to and needs, and the findings that name it."""
+"""Reads one object: its life and others of its name, its owner, what it needs, and the findings that name it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def track(source_id: int, track_id: int) -> TrackPayload:
-    """Raises Source.DoesNotExist and Track.DoesNotExist."""
+    """Return a life. Raises Source.DoesNotExist and Track.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     row = Track.objects.get(source=source, id=track_id)
     all_of = Track.objects.filter(source=source)
@@ -67,7 +67,7 @@ def page(source_id: int, track_id: int) -> str:
 
 
 def timeline(source: Source, start: int, end: int | None, root: int, finding: str = "") -> str:
-    """The address of the timeline around a stretch of time, with a little room on both sides."""
+    """Return the address of the timeline around a range of time, with a little room on both sides."""
     first, last = extent(source)
     end = last if end is None else end
     room = max((end - start) // 8, 500_000)
@@ -106,7 +106,10 @@ def object_of(row: Track) -> ObjectPayload:
 
 
 def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifePayload]:
-    """What it names, each by its last life that began before this one ended; what was never seen, too."""
+    """Return the objects that a life refers to, each by its last life that began before this one ended.
+
+    Names of which no life was observed are among them.
+    """
     found = []
     for group, kind, name, role, own in sorted(references):
         namespace = row.namespace if own is None else own
@@ -136,7 +139,7 @@ def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifeP
 
 
 def _findings(source_id: int, track_id: int) -> list[TrackFindingPayload]:
-    """Those that name it, the gravest first."""
+    """Return the findings that name a life, the gravest first."""
     rows = list(Finding.objects.filter(source=source_id, tracks__contains=[track_id]).order_by("first")[:_FINDINGS])
     told = acknowledged(source_id, [row.identity for row in rows])
     found: list[TrackFindingPayload] = [
@@ -163,7 +166,7 @@ def _relation(row: Finding, track_id: int) -> Any:
 
 
 def life_columns(told: TrackPayload) -> tuple[Columns, int, int]:
-    """What is drawn of all lives of its name, and from when until when: this one's life with a little room."""
+    """Return what is drawn of all lives of a name, around one of them, and the range of time in microseconds."""
     source = Source.objects.get(pk=told["source"])
     first, last = extent(source)
     start, end = told["start"], last if told["end"] is None else told["end"]
@@ -174,5 +177,5 @@ def life_columns(told: TrackPayload) -> tuple[Columns, int, int]:
 
 
 def lane_key(ref: ObjectPayload) -> str:
-    """LanePayload.key of the lane it lies on."""
+    """Return the key of the lane of an object, as `LanePayload` has it."""
     return f"{ref['kind']}{'.' + ref['group'] if ref['group'] else ''}/{ref['namespace']}/{ref['name']}"

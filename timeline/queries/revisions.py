@@ -1,4 +1,4 @@
-"""The changes of one object in commit order."""
+"""Reads the changes of one object in commit order."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -20,14 +20,14 @@ _BEFORE = 100  # changes before a page that are looked through for a body
 
 
 class Revision(NamedTuple):
-    """One change, and the last state before it that an observation told."""
+    """One change, and the last state before it that was observed."""
 
     sequence: int
     time: int  # drawn
     entry: Entry
     before: bytes
     between: int  # changes without a body between that state and this change
-    seen: int  # how many observations told it
+    seen: int  # how many observations show it
     attribution: Attribution
 
 
@@ -54,7 +54,7 @@ class _Belonging(NamedTuple):
 
 
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
-    """A page of changes; the one that holds a drawn time, where that is asked for. Raises Track.DoesNotExist."""
+    """Return a page of changes; with `at`, the page that holds this drawn time. Raises Track.DoesNotExist."""
     row = Track.objects.get(source=source_id, id=track_id)
     belonging = _belonging(row)
     changes = _in_order(belonging.entries, _drawn(row))
@@ -80,7 +80,7 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
-    """The change that was read at this place, with its body; None where the object has none of that number.
+    """Return the change with this sequence number, with its body; None where it is not a change of the object.
 
     Raises Track.DoesNotExist.
     """
@@ -114,7 +114,7 @@ def payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> 
 
 
 def controller(actor: str, user_agent: str) -> str:
-    """The short name of the program that wrote: of its account, else of how it calls itself."""
+    """Return the short name of the program that wrote: from its account, else from its user agent."""
     parts = actor.split(":")
     if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
         return parts[3]
@@ -124,7 +124,7 @@ def controller(actor: str, user_agent: str) -> str:
 
 
 def _of_name(row: Track) -> list[Track]:
-    """All lives of its name, in the order in which they began."""
+    """Return all lives of a name, in the order in which they began."""
     return list(Track.objects.filter(source=row.source_id, lane=row.lane).order_by("life", "id"))
 
 
@@ -146,12 +146,12 @@ def _belonging(row: Track) -> _Belonging:
 
 
 def _drawn(row: Track) -> dict[str, int]:
-    """At what times the timeline draws its changes, by their revisions; "" stands for a deletion that tells none."""
+    """Return the drawn times of changes by their revisions; "" stands for a deletion without a revision."""
     return {revision or "": time for time, revision, change, *_ in row.lifeline if revision or change == "deleted"}
 
 
 def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
-    """In commit order; several observations of one revision are one change. What the timeline folds lies between."""
+    """Return changes in commit order. Several observations of one revision are one change."""
     times: dict[int, int] = {}
     numbered = sorted((each for each in entries if each.entry.resource_version is not None), key=_revision)
     latest = 0
@@ -183,7 +183,7 @@ def _revision(each: Stored) -> int:
 
 
 def _bodies(row: Track, changes: Sequence[_Change]) -> dict[int, bytes]:
-    """The bodies that these changes tell, by the place of their entry in the sequence."""
+    """Return the bodies of these changes, by the sequence number of their entries."""
     wanted = {each.sequence for change in changes for each in change.seen}
     if not wanted:
         return {}

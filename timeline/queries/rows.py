@@ -1,4 +1,4 @@
-"""Which lanes a window shows, as SQL.
+"""Finds the lanes that a window shows, with SQL.
 
 Lanes are found by walking an index in the order of their places, one walk for each family (or namespace), so that a
 page of them costs the same in a source of any size. Strips, opened strips, closed groups and the group in focus are
@@ -76,7 +76,7 @@ class Rows:
             self._values["pinned"] = [row.lane for row in self.pinned]
 
     def page(self, offset: int, limit: int) -> tuple[list[LaneRow], int, bool]:
-        """Rows from an offset on; how many there are, and whether there are more than that."""
+        """Return rows from an offset on, how many rows there are, and whether there are more than were counted."""
         query = (
             f"SELECT * FROM ({self._union()}) AS rows ORDER BY turn, heading, place LIMIT %(limit)s OFFSET %(offset)s"
         )
@@ -90,7 +90,7 @@ class Rows:
         return rows, max(min(total, COUNTED), offset + len(rows) if rows else 0), total > COUNTED
 
     def counts(self, headings: list[str]) -> dict[str, int]:
-        """How many lanes match under each heading, whenever they lived."""
+        """Count the lanes under each heading that match, whenever they lived."""
         wanted = _numbers(headings) if self.by_owner else headings
         query = f"""
             SELECT {self._heading}, count(*) FROM timeline_track
@@ -106,7 +106,7 @@ class Rows:
             return int(cursor.fetchone()[0])
 
     def _union(self, *, ordered: bool = True) -> str:
-        """turn, heading, place and the columns of LaneRow, at most `most` rows of each walk."""
+        """Return the query for turn, heading, place and the columns of LaneRow, at most `most` rows of each walk."""
         view = self._view
         tail = f"{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
         heading = "''" if self.by_owner else self._heading
@@ -137,7 +137,7 @@ class Rows:
         )
 
     def _walk(self, lanes: str, ordered: bool) -> str:
-        """The lanes in their order: by one walk of the index for each family (or namespace), or by their time."""
+        """Return the query for lanes in their order: one walk of the index for each family or namespace, or by time."""
         if self._sparse:
             heading = "" if self.by_owner else f"{self._heading}, "
             return f"{lanes}{f' ORDER BY {heading}place' if ordered else ''} LIMIT %(most)s"
@@ -146,11 +146,11 @@ class Rows:
 
     @property
     def _shut(self) -> bool:
-        """The group in focus is closed."""
+        """Whether the group in focus is closed."""
         return self.by_owner and self._view.focus in self._values["closed"]
 
     def _closed(self, focus: str) -> str:
-        """One row for each closed group of which something lived; of owners, the focus itself or the others."""
+        """Return the query for one row for each closed group of which something lived."""
         lived = f"EXISTS (SELECT 1 FROM timeline_track WHERE {self._lanes}{self._lived} AND {self._heading} = "
         if self.by_owner:
             columns = _SHUT.format(root="id", name="''")
@@ -167,7 +167,7 @@ class Rows:
         return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
 
     def _concerned(self, source: Source) -> list[int]:
-        """The lanes that findings which the filter lets through show."""
+        """Return the lanes that are shown by findings that match the filter."""
         shown = self._view.occurrences(source.pk).values_list("tracks", flat=True)
         tracks = {track for each in shown for track in each}
         with connection.cursor() as cursor:
@@ -190,7 +190,7 @@ class Rows:
 
 
 def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
-    """The place behind which nothing had begun by the end, and which part of the lanes before it lived meanwhile."""
+    """Return the place behind which nothing had begun by the end, and the share of lanes before it that lived."""
     if not source.tide:
         return LAST, 1.0
     tide = outline.Tide(**source.tide)

@@ -1,4 +1,4 @@
-"""Reads of recordings as a whole."""
+"""Reads sources as a whole."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def recent_sources(limit: int = 100) -> list[SourceRow]:
 
 
 def resting_sources(limit: int) -> list[SourceRow]:
-    """The newest ones that no cluster feeds now."""
+    """Return the newest sources that no cluster feeds now."""
     fed = "EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id)"
     return _sources(f"NOT {fed} ORDER BY source.created DESC, source.id DESC LIMIT %s", [limit])
 
@@ -59,7 +59,7 @@ def these_sources(wanted: list[int]) -> list[SourceRow]:
 
 
 def sources_before(cursor: int | None, limit: int) -> list[SourceRow]:
-    """Those that came before the one that the cursor is the id of; without one, from the newest."""
+    """Return the sources before the one whose id is the cursor; without a cursor, the newest ones."""
     return _sources("source.id < %s ORDER BY source.id DESC LIMIT %s", [2**63 - 1 if cursor is None else cursor, limit])
 
 
@@ -86,7 +86,7 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
 
 
 def overview(source_id: int) -> OverviewPayload:
-    """Raises Source.DoesNotExist."""
+    """Return the overview of a source. Raises Source.DoesNotExist."""
     shown = Source.objects.get(pk=source_id)
     first, last = extent(shown)
     families: Counter[str] = Counter()
@@ -114,13 +114,13 @@ def overview(source_id: int) -> OverviewPayload:
 
 
 def gaps(source_id: int) -> int:
-    """How many writes others prove to be missing. Raises Source.DoesNotExist."""
+    """Count the missing writes that other writes prove. Raises Source.DoesNotExist."""
     told = Source.objects.values_list("told", flat=True).get(pk=source_id)
     return sum(kind["holes"] for kind in told.get("coverage", ()))
 
 
 def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
-    """(time, rank) of the findings; what lies closer together than the minimap shows is one."""
+    """Return (time, rank) of the findings. Findings that lie too close together for the minimap become one."""
     width = max(1, (last - first) // _TICKS)
     found: dict[tuple[int, int], int] = {}
     for moment, rank in Occurrence.objects.filter(source_id=source_id).values_list("first", "rank").order_by("first"):
@@ -130,7 +130,7 @@ def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
 
 
 def extent(shown: Source) -> tuple[int, int]:
-    """What it covers, microseconds."""
+    """Return the range of time that a source covers, in microseconds."""
     if shown.first is None or shown.last is None:
         return 0, 1
     return microseconds(shown.first), microseconds(shown.last)

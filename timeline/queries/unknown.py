@@ -1,4 +1,4 @@
-"""What is said of an object, a cluster or a recording that is not known, and what is nearly it."""
+"""Explains that an object, a cluster or a recording is not known, and suggests similar names."""
 
 import difflib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Unknown(NamedTuple):
 
 
 def no_source(source: str, cluster: str) -> Unknown:
-    """Of a recording or a cluster that is not known, or of neither, where nothing is stored at all."""
+    """Explain that a recording or a cluster is not known, or that nothing is stored at all."""
     names = list(ready_sources().order_by("-created", "-id").values_list("name", flat=True).distinct()[:1000])
     if cluster:
         known = list(dict.fromkeys([*Cluster.objects.order_by("name").values_list("name", flat=True), *names]))
@@ -38,7 +38,7 @@ def no_source(source: str, cluster: str) -> Unknown:
 
 
 def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: str) -> Unknown:
-    """Of an object that no source knows: how much of the question is known, and what is not."""
+    """Explain that no source has an object, and which part of the question is known."""
     target = targets[0]
     tracks = Track.objects.filter(source__in=[source.pk for source in sources]).defer("lifeline")
     here = f"in {sources[0].name}" if len(sources) == 1 else f"in any of {len(sources)} clusters and recordings"
@@ -56,7 +56,7 @@ def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: s
 
 
 def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, namespace: str) -> list[Track]:
-    """Objects of that name elsewhere, of names that begin with it, or that are nearly it."""
+    """Return objects of that name elsewhere, or of similar names."""
     same = tracks.filter(name=target.name).exclude(family__in=NOISE)
     if found := _latest(same):
         return found[:_ALIKE]
@@ -72,14 +72,14 @@ def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, n
 
 
 def _latest(tracks: QuerySet[Track]) -> list[Track]:
-    """Of each name the last incarnation, the newest first: a Pod that restarts would fill the list alone."""
+    """Return the last incarnation of each name, the newest first, so that no name fills the list."""
     identity = ("source_id", "group", "kind", "namespace", "name")
     found = tracks.order_by(*identity, "-life").distinct(*identity)[:_NAMES]
     return sorted(found, key=lambda row: (row.life.lower, row.id), reverse=True)
 
 
 def _close(name: str, known: Sequence[str], most: int, least: float) -> list[str]:
-    """The known names that are nearly it, in upper or lower case."""
+    """Return the known names that are similar, whatever their case."""
     written = {each.casefold(): each for each in reversed(known)}
     return [written[each] for each in difflib.get_close_matches(name.casefold(), written, most, least)]
 

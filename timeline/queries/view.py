@@ -1,4 +1,4 @@
-"""What somebody wants to see of a source."""
+"""The view of a timeline: filters, grouping, and what is opened, closed or pinned."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -27,18 +27,18 @@ class View:
     active: bool = False  # only what changes in the range
     grouping: Grouping = "owner"
     focus: int | None = None  # the root whose group comes first
-    finding: str = ""  # the key of the selected one: its arrows are always told
+    finding: str = ""  # the key of the selected one: its arrows are always drawn
     opened: tuple[str, ...] = ()  # keys of strips
     closed: tuple[str, ...] = ()  # keys of groups
     pins: tuple[str, ...] = ()  # keys of lanes
 
     @property
     def searching(self) -> bool:
-        """It asks for certain objects: strips do not hide them."""
+        """Whether the view asks for certain objects, which strips must not hide."""
         return bool(self.name or self.rule or self.severity)
 
     def occurrences(self, source_id: int) -> QuerySet[Occurrence]:
-        """Those that the filter lets through."""
+        """Return the occurrences that match the filter."""
         wanted = Q(source_id=source_id)
         if self.families:
             wanted &= Q(families__overlap=list(self.families))
@@ -63,7 +63,7 @@ class View:
 
 
 def _concerned(source_id: int, track_id: int) -> list[int]:
-    """The tracks of an object's name, of its children, and where it is a root owner, of its group."""
+    """Return the tracks of an object's name and of its children, and for a root owner those of its group."""
     tracks = Track.objects.filter(source=source_id)
     lane = tracks.filter(id=track_id).values_list("lane", flat=True)
     lives = list(tracks.filter(lane__in=list(lane)).values_list("id", flat=True))
@@ -75,6 +75,6 @@ _CONCERNED = 20_000  # tracks of one group
 
 
 def like(text: str) -> str:
-    """The pattern of what contains a text."""
+    """Return the LIKE pattern for what contains a text."""
     escaped = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
     return f"%{escaped}%"

@@ -40,16 +40,17 @@ class Stored(NamedTuple):
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
-    """Stream what was observed, each with its track's key, into the source's open table; count it in `source.stored`.
+    """Stream observations, each with the key of its track, into the source's open table; count them in `source.stored`.
 
-    The key of a mark is 0."""
+    The key of a mark is 0.
+    """
     counts: Counter[str] = Counter()
     source.stored = copy(source, tables.current(source), _told(entries, counts), source.stored + 1) - 1
     source.redacted = masks.together(source.redacted, counts)
 
 
 def _told(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> Iterator[tuple[int, int, bytes]]:
-    """Each as a line, with its track's key and its time; what was taken out of them is counted."""
+    """Yield each observation as a line, with its track's key and its time; count the redacted values."""
     for key, each in entries:
         line = line_of(each)
         masks.count(line, counts)
@@ -62,7 +63,7 @@ def _told(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> I
 
 
 def copy(source: Source, table: sql.Identifier, lines: Iterable[tuple[int, int, bytes]], first: int) -> int:
-    """Pack lines, each with its track's key and its time, into a table, numbered from `first`; the next number."""
+    """Pack lines, each with its track's key and time, into a table, numbered from `first`; return the next number."""
     copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         table, sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
     )
@@ -83,7 +84,7 @@ class _Line(NamedTuple):
 
 
 def _windows(lines: Iterable[tuple[int, int, bytes]]) -> Iterator[list[_Line]]:
-    """So many at a time, those of one object together."""
+    """Yield windows of lines, in which those of one object stand together."""
     window: list[_Line] = []
     size = 0
     for each in lines:
@@ -96,7 +97,7 @@ def _windows(lines: Iterable[tuple[int, int, bytes]]) -> Iterator[list[_Line]]:
 
 
 def _together(window: list[_Line]) -> Iterator[list[_Line]]:
-    """What becomes one chunk each."""
+    """Yield the lines of each chunk."""
     held: list[_Line] = []
     size = 0
     for each in window:
@@ -125,8 +126,10 @@ def entries(
     end: int | None = None,
     bodies: bool = True,
 ) -> Iterator[Stored]:
-    """Those of certain tracks, behind a place in the sequence, received in a range of time (microseconds); all where
-    none is given."""
+    """Yield stored entries: of certain tracks, behind a sequence number, or received in a range of time (microseconds).
+
+    Without arguments all entries are yielded.
+    """
     known: Known = {}
     wanted = None if keys is None else set(keys)
     for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
@@ -139,7 +142,7 @@ def entries(
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
-    """All that was observed, marks too, without bodies, behind a place in the sequence."""
+    """Yield all observations, marks too, without bodies, behind a sequence number."""
     known: Known = {}
     for sequence, held, lines in _chunks(source_id, None, after, None, None):
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
@@ -148,7 +151,7 @@ def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
 
 
 def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """The lines of a range of the sequence, each with its track's key and its time."""
+    """Yield the lines of a range of the sequence, each with its track's key and its time."""
     known: Known = {}
     for sequence, held, packed in _chunks(source_id, None, first - 1, None, None):
         for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
@@ -160,7 +163,7 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
 
 
 def lines(source_id: int) -> Iterator[bytes]:
-    """All entries as they are written, without the ends of the lines."""
+    """Yield all observations as stored lines, without line ends."""
     for _, _, packed in _chunks(source_id, None, 0, None, None):
         yield from _lines(packed)
 
@@ -172,8 +175,7 @@ def _lines(packed: bytes) -> list[bytes]:
 def _chunks(
     source_id: int, keys: set[int] | None, after: int, start: int | None, end: int | None
 ) -> Iterator[tuple[int, list[int], bytes]]:
-    """A few at a time, so that no cursor has to stay open, and whoever reads slowly holds few of them. They come in the
-    order of their sequence."""
+    """Yield chunks in the order of their sequence. They are read a few at a time, so that no cursor stays open."""
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:

@@ -1,4 +1,4 @@
-"""What is stored of a source, in the shapes that leave Causeline."""
+"""Exports what is stored of a source, in the shapes that leave Causeline."""
 
 from functools import cache
 from typing import Any, get_args, get_origin
@@ -12,7 +12,7 @@ from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDo
 
 
 def document(source: Source) -> DocumentPayload:
-    """The findings document: the one that `causeline analyze` writes of the same files."""
+    """Return the findings document, which is the one that `causeline analyze` writes of the same files."""
     rows = Finding.objects.filter(source=source, withdrawn=False).values_list("first", "rule", "identity", "document")
     findings = [_in_order(document, FindingPayload) for *_, document in sorted(rows, key=lambda row: row[:3])]
     skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
@@ -25,7 +25,7 @@ def document(source: Source) -> DocumentPayload:
 
 
 def _in_order(value: Any, shape: Any) -> Any:
-    """A value with its fields in the order of its shape: PostgreSQL keeps none."""
+    """Return a value with its fields in the order of its shape, which jsonb does not keep."""
     for each in (shape, *get_args(shape)):
         if isinstance(value, list) and get_origin(each) is list:
             return [_in_order(item, *get_args(each)) for item in value]

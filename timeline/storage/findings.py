@@ -37,7 +37,7 @@ def write(source: models.Source, world: World, findings: Iterable[Finding]) -> N
 def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ...]:
     proofs = [proof.ref for each in found.occurrences for proof in each.proof]
     named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
-    # It is shown with its subject; where none stands (a Lease only named), with its first proof.
+    # A finding is shown with its subject, or with its first proof where only a name is known of the subject.
     subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
     return (
         source.pk,
@@ -57,7 +57,7 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
 
 
 def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
-    """The tracks that are meant: the very life, or all of that name where none is told."""
+    """Return the tracks of an object: the very life, or all lives of its name where no UID is known."""
     if number := world.id_of(ref):
         return [number]
     return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]

@@ -55,7 +55,7 @@ _FOLLOWER = "causeline follower "
 
 
 class Lost(Exception):
-    """The lease is another worker's now, or nobody's: what was not committed under it never will be."""
+    """Another worker has the lease now, or nobody; what was not committed under it never will be."""
 
 
 class Lease(NamedTuple):
@@ -64,7 +64,7 @@ class Lease(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """How a cluster's row stands; `holder` is "" where no lease is in force."""
+    """The lease of a cluster as its row has it; `holder` is "" where no lease is in force."""
 
     lease: Lease
     holder: str
@@ -73,7 +73,7 @@ class Watched(NamedTuple):
 
 
 def present(holder: str) -> None:
-    """Tell the other workers, by the name of this thread's session, that this one lives; it does as long as it asks."""
+    """Name this thread's database session after the worker, so that other workers see that it runs."""
     _name(f"{_WORKER}{holder[:NAME_LENGTH]}")
 
 
@@ -83,7 +83,7 @@ def mark(lease: Lease) -> None:
 
 
 def workers() -> set[str]:
-    """The names of all that said `present` and have asked anything within a lease's time."""
+    """Return the workers that called `present` and used their session within the time of a lease."""
     told: dict[str, str | int] = {"prefix": _WORKER, "length": len(_WORKER) + 1, "seconds": settings.LEASE_SECONDS}
     with connection.cursor() as cursor:
         cursor.execute(_WORKERS, told)
@@ -97,7 +97,7 @@ def overview() -> list[Watched]:
 
 
 def take(holder: str, most: int) -> list[Lease]:
-    """At most so many of the leases that are not in force; they are the holder's from now on."""
+    """Take at most so many of the leases that are not in force, and return them."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_END_SILENT, {"prefix": _FOLLOWER, "seconds": settings.LEASE_SECONDS})
         seconds = settings.LEASE_SECONDS
@@ -106,7 +106,7 @@ def take(holder: str, most: int) -> list[Lease]:
 
 
 def keep(leases: Iterable[Lease]) -> None:
-    """Renew all that are still held; also those under which a transaction is at work."""
+    """Renew the leases that are still held, also those under which a transaction runs."""
     held = list(leases)
     ids, epochs = [lease.cluster for lease in held], [lease.epoch for lease in held]
     with connection.cursor() as cursor:
@@ -114,7 +114,7 @@ def keep(leases: Iterable[Lease]) -> None:
 
 
 def hold(lease: Lease) -> None:
-    """Until the transaction ends nobody takes the lease, even if it runs out. Raises Lost where somebody has."""
+    """Keep others from taking the lease until the transaction ends. Raises Lost if another worker has taken it."""
     with connection.cursor() as cursor:
         cursor.execute(_HOLD, lease._asdict())
         if not cursor.rowcount:
@@ -122,7 +122,7 @@ def hold(lease: Lease) -> None:
 
 
 def release(lease: Lease) -> None:
-    """Give it back at once; the next worker has it when the transaction that may be at work under it is done."""
+    """Give a lease back. The next worker gets it when a transaction that runs under it is done."""
     with connection.cursor() as cursor:
         cursor.execute(_RELEASE, lease._asdict())
 

@@ -1,6 +1,6 @@
-"""A live source in the hands of the worker that holds it: what is known of it, and its rows in PostgreSQL.
+"""A live source as its worker holds it: its world in memory, and the rows of it in PostgreSQL.
 
-Only what changed is written: the lanes that a batch moves, the findings of the subjects that it touches.
+Only what changed is written: lanes that a batch moves, and findings of subjects that were judged anew.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
-from timeline.models import Cluster, Delta, Memory, Source, Stream, Track
+from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
 from timeline.storage import chunks, notify, retention, store, tables
 from timeline.storage.copying import upsert
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from timeline.history.world import World
     from timeline.judging.findings import Finding
 
-_REMEMBER = 600.0  # seconds between two times that what is known is written down
-_PAGE = 5_000  # lines of it in a row
-KEPT = 1000  # deltas, for browsers that come back
+_REMEMBER = 600.0  # seconds between two snapshots
+_PAGE = 5_000  # lines of a snapshot in one row
+KEPT = 1000  # deltas, for browsers that reconnect
 _EVENTS = 300_000_000  # µs that an Event is remembered when the cluster has dropped it; there are so many
 _TIME_EVERY = 1.0  # seconds between two judgements of what only time changes, at least
 _TIME_SHARE = 40  # and of the time between them, they take at most one part in so many;
@@ -55,7 +55,7 @@ _TOTALS_SHARE = 20  # and of the time between them, they take at most one part i
 
 
 class KnownObject(NamedTuple):
-    """An object as the source knows it: what a watch has to know to tell what a list shows anew, and what is gone."""
+    """An object that exists, as far as the source knows, so that a watch finds out what a new list changed."""
 
     ref: ObjectRef
     revision: int
@@ -64,7 +64,7 @@ class KnownObject(NamedTuple):
 
 
 class Live:
-    """One source, its world, and what was written of that. Void once `pipeline.follow` has raised."""
+    """One live source and its world. It must not be used any more once `pipeline.follow` has raised."""
 
     def __init__(self, source: Source, world: RecordingWorld, stored: StoredGroups) -> None:
         self.source = source
@@ -76,7 +76,7 @@ class Live:
         self._time_judged = self._time_took = 0.0  # when by a monotonic clock, and how long that took; seconds
         self._totals_due_at = 0.0
         self._totals_changed = False  # something was written since
-        self._memory_due = time.monotonic() + _REMEMBER
+        self._snapshot_due = time.monotonic() + _REMEMBER
 
     @property
     def totals_due(self) -> bool:
@@ -84,7 +84,7 @@ class Live:
         return self._totals_changed and time.monotonic() >= self._totals_due_at
 
     def standing(self, group: str, kind: str) -> dict[str, KnownObject]:
-        """All objects of a kind that are taken to stand, by UID."""
+        """Return all objects of a kind that are taken to exist, by UID."""
         return {
             uid: KnownObject(track.ref, track.last.entry.resource_version or 0, track.owner)
             for track in self.world.of_kind(group, kind)
@@ -126,12 +126,14 @@ class Live:
         Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=moved)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
-        if time.monotonic() >= self._memory_due:
+        if time.monotonic() >= self._snapshot_due:
             self._remember()
 
     def _lag(self, batch: Iterable[Observation]) -> int:
-        """How long the first entry of a batch had waited, microseconds, beyond the least that one ever waited: the
-        clocks of cluster and worker need not agree for that."""
+        """Return for how many microseconds the first entry of a batch has waited.
+
+        It is counted beyond the shortest wait of any entry, so the clocks of cluster and worker need not agree.
+        """
         arrived = [each.arrived for each in batch if isinstance(each, Entry) and each.arrived]
         if not arrived:
             return 0
@@ -140,13 +142,13 @@ class Live:
         return now - min(arrived) - self._least
 
     def _write_tracks(self, changed: Iterable[lifelines.Track]) -> list[int]:
-        """The rows of all lanes that moved or changed; which tracks those were."""
+        """Write the rows of all lanes that moved or changed; return the numbers of their tracks."""
         source, world, order = self.source, self.world, self._arrangement
         arranged = order.arrange(changed)
         if not arranged.lanes:
             return []
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
-            self._totals_due_at = 0.0  # windows show the families that the sums know
+            self._totals_due_at = 0.0  # windows show the families that the totals know
         packer = Packer(LIFELINES)
         rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
         written = upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
@@ -162,7 +164,7 @@ class Live:
         self._findings.withdraw_older(judged)
 
     def _write_streams(self, batch: Iterable[Observation]) -> int:
-        """How far each stream has come, in this very transaction; and where it was blind. How many entries came."""
+        """Write how far each stream has come, and its gaps; return the number of entries in the batch."""
         counts: Counter[GroupKind] = Counter()
         gaps = []
         listed = {}
@@ -176,7 +178,7 @@ class Live:
                 listed[each.group, each.kind] = moment(each.time)
         store.write_gaps(self.source, gaps)
         rows = []
-        for kind in {*self.world.streams, *counts}:  # a long list is told before the mark that ends it
+        for kind in {*self.world.streams, *counts}:  # a long list arrives before the mark that ends it
             stream = self.world.streams.get(kind) or streams.Stream()
             reached = stream.reached, stream.reached_at
             if counts[kind] or kind in listed or (stream.reached and self._reached.get(kind) != reached):
@@ -192,7 +194,7 @@ class Live:
         return counts.total()
 
     def _write_source(self) -> None:
-        """How far it goes; and now and then the sums over all of it."""
+        """Write the range that the source covers, and now and then its totals."""
         source, world = self.source, self.world
         if time.monotonic() >= self._totals_due_at:
             began = time.monotonic()
@@ -210,11 +212,11 @@ class Live:
         return outline.census(lanes), outline.tide(self.world, lanes)._asdict()
 
     def remember_at_once(self) -> None:
-        """With the next batch; else it is done now and then."""
-        self._memory_due = 0.0
+        """Write a snapshot with the next batch, instead of after some minutes."""
+        self._snapshot_due = 0.0
 
     def _remember(self) -> None:
-        """Forget what is long over, and write down what is known, for whoever takes the source over."""
+        """Forget what is long over, and write a snapshot for a worker that takes the source over."""
         before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
         over = self.world.expired(before, self.world.last - _EVENTS)
         for track in over:
@@ -228,16 +230,18 @@ class Live:
             self.world.begins_at(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)
         lines = list(lines_of(self.world.snapshot()))
-        Memory.objects.filter(source=self.source).delete()
+        SnapshotPart.objects.filter(source=self.source).delete()
         for number, first in enumerate(range(0, len(lines), _PAGE)):
             page = packer.pack(b"\n".join(lines[first : first + _PAGE]))
-            Memory.objects.create(source=self.source, number=number, after=self.source.stored, lines=page)
-        self._memory_due = time.monotonic() + _REMEMBER
+            SnapshotPart.objects.create(source=self.source, number=number, after=self.source.stored, lines=page)
+        self._snapshot_due = time.monotonic() + _REMEMBER
 
 
 def begin(cluster: Cluster, ended: str = "") -> Source:
-    """A new source for what is observed of a cluster from now on. The one before, if there is one, gets a name of its
-    own and the reason why it ended."""
+    """Create the source for what is observed of a cluster from now on.
+
+    The source before it, if there is one, gets a name of its own and the reason why it ended.
+    """
     with transaction.atomic():
         number = cluster.sources.count() + 1
         if before := cluster.source:
@@ -257,7 +261,7 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
 
 
 def open_again(source: Source) -> Live:
-    """Take a source over: its world as it was stored, judged. Raises store.Overtaken where it is gone."""
+    """Take a source over: read its world and judge it. Raises store.Overtaken if the source is gone."""
     source.refresh_from_db()
     world = RecordingWorld()
     after = _recall(world, source)
@@ -277,8 +281,8 @@ def open_again(source: Source) -> Live:
 
 
 def _recall(world: World, source: Source) -> int:
-    """Let the world know what was written down of it; up to which place in the sequence that is."""
-    rows = list(Memory.objects.filter(source=source).order_by("number"))
+    """Restore the world from its snapshot; return the sequence number up to which that goes."""
+    rows = list(SnapshotPart.objects.filter(source=source).order_by("number"))
     lines = (line for row in rows for line in unpack(bytes(row.lines)).split(b"\n"))
     if not rows or not (snapshot := snapshot_of(lines)):
         return 0
@@ -287,7 +291,7 @@ def _recall(world: World, source: Source) -> int:
 
 
 def _stored_groups(source: Source, world: World) -> StoredGroups:
-    """The places that groups have, and how many of them are not remembered."""
+    """Return the ranks of the stored groups, and how many members of each the world does not remember."""
     remembered = [world.number(track) for track in world.tracks()]
     groups = (
         Track.objects.filter(source=source, id__in=remembered)
@@ -299,7 +303,7 @@ def _stored_groups(source: Source, world: World) -> StoredGroups:
 
 
 def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:
-    """What the watch of a resource (group, version, kind, plural, namespaced) is at."""
+    """Store the state of the watch of a resource (group, version, kind, plural, namespaced)."""
     group, version, kind, plural, namespaced = resource
     told = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
     if error:

@@ -9,6 +9,6 @@ CHANNEL = "causeline"
 
 
 def notify(connection: BaseDatabaseWrapper | None = None, **ids: int) -> None:
-    """Sent when the transaction commits. Ids only: a payload may have 8000 bytes."""
+    """Notify with ids only, since a payload has 8000 bytes at most. It is sent when the transaction commits."""
     with (connection or connections["default"]).cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps(ids)])

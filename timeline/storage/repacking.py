@@ -1,4 +1,4 @@
-"""Tables of live sources that nothing is written to any more, packed as those of recordings are.
+"""Packs closed tables of live sources as those of recordings are packed.
 
 A live source is written to many times a second, a few entries at a time. Packed anew, a closed table takes a third of
 the space, and an object's entries stand together in it.
@@ -17,9 +17,9 @@ _PACKED = "packed"  # the comment of a table that is
 
 
 def repack(source: Source) -> int:
-    """Pack what is not packed yet; how many tables that were. The entries keep their range of the sequence.
+    """Pack the tables that are not packed yet; return how many. The entries keep their range of the sequence.
 
-    Raises OperationalError where somebody is in the way.
+    Raises OperationalError while a lock is not free.
     """
     count = 0
     for table in tables.closed_tables(source):

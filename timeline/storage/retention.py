@@ -1,4 +1,4 @@
-"""What is too old, or too much, of what live sources keep goes: tables of entries, lanes that ended, findings.
+"""Deletes what is too old or too much of live sources: tables of entries, lanes that ended, and findings.
 
 Recordings stay until somebody deletes them.
 """
@@ -17,7 +17,7 @@ _PATIENCE = 10  # seconds that others are waited for; it is tried again soon
 
 
 class Dropped(NamedTuple):
-    """What went of one source."""
+    """What was deleted of one source."""
 
     tables: int
     tracks: int
@@ -25,18 +25,17 @@ class Dropped(NamedTuple):
 
 
 def days(cluster: Cluster) -> int:
-    """How long its entries are kept. The columns of a cluster hold nothing out of range, which PostgreSQL checks."""
+    """Return for how many days entries are kept. PostgreSQL checks the range of the column."""
     return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
 
 
 def limit(cluster: Cluster) -> int:
-    """How many bytes its entries may have; 0: no limit."""
+    """Return how many bytes the entries may have; 0 means no limit."""
     return settings.KEEP_BYTES if cluster.keep_bytes is None else cluster.keep_bytes
 
 
 def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
-    """Drop of each of a cluster's sources what it is not to keep any more. Raises OperationalError where somebody is in
-    the way."""
+    """Delete what the sources of a cluster no longer keep. Raises OperationalError while a lock is not free."""
     before = now - timedelta(days=days(cluster))
     room = limit(cluster)
     dropped = []
@@ -62,7 +61,7 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
 
 
 def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
-    """Lanes of which nothing lives any more, as a whole, and findings that were over by then."""
+    """Delete whole lanes that ended before, and findings that were over by then; return how many of each."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {0} WHERE (lane, root) IN (SELECT lane, root FROM {0} WHERE upper(span) < %s)").format(

@@ -31,9 +31,9 @@ NAME_LENGTH = 253  # of a source, characters
 
 
 def open_source(name: str, owner: int | None = None) -> Source:
-    """A new source with tables of its own for its entries and tracks; not shown before its first import is done.
+    """Create a source, with tables of its own for entries and tracks. It is not shown before its first import is done.
 
-    They become partitions only then: who writes to a partition locks all others against coming and going.
+    The tables become partitions only then, since a write to a partition keeps others from being attached or dropped.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         source = Source.objects.create(name=name, owner_id=owner, judged=VERSION)
@@ -47,7 +47,7 @@ def open_source(name: str, owner: int | None = None) -> Source:
 
 
 def open_again(source: Source) -> World:
-    """Make a source that is shown ready to take in more; the world as it was stored."""
+    """Prepare a stored source for another import; return its world."""
     tables.drop_leftovers(source)
     world = World()
     for _ in world.learn(chunks.observations(source.pk)):
@@ -58,7 +58,7 @@ def open_again(source: Source) -> World:
 
 
 def close_again(source: Source) -> None:
-    """Give back the space of an import that failed, as far as the database can be reached; else the next one does."""
+    """Drop the tables of a failed import. Where the database cannot be reached, the next import does it."""
     if source.ready:
         with suppress(DatabaseError):
             tables.drop_leftovers(source)
@@ -66,7 +66,7 @@ def close_again(source: Source) -> None:
 
 
 def show_source(source: Source) -> None:
-    """An import is done."""
+    """End an import: its tables become partitions, and the source is shown."""
     with transaction.atomic(), connection.cursor() as cursor:
         tables.attach(source)
         if not source.ready:
@@ -81,9 +81,9 @@ def show_source(source: Source) -> None:
 
 
 def discard_source(source: Source, patience: int = 60) -> None:
-    """The source and all that was stored of it; its space is given back at once.
+    """Delete a source and all that was stored of it; the space is free at once.
 
-    Raises OperationalError when somebody still writes to it after `patience` seconds.
+    Raises OperationalError if somebody still writes to it after `patience` seconds.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience}s"])
@@ -97,19 +97,24 @@ def track_table(source: Source) -> sql.Identifier:
 
 
 class Overtaken(Exception):
-    """Another import has changed the source meanwhile, or somebody has deleted it."""
+    """Another import has changed the source meanwhile, or the source was deleted."""
 
 
 def hold(source: Source, stored: int) -> None:
-    """Nobody else may change the source until the transaction ends. Raises Overtaken where somebody has, since `stored`
-    entries were in it."""
+    """Keep others from changing the source until the transaction ends.
+
+    Raises Overtaken if the source no longer has `stored` entries.
+    """
     if not Source.objects.select_for_update().filter(pk=source.pk, stored=stored).exists():
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 
 def hold_again(source: Source) -> None:
-    """The same where nothing new was written before. Whoever deletes a source removes its tables first and its row
-    last, so the tables are held first here, too: else each of the two could wait for the other."""
+    """Do the same where no entries are written.
+
+    A deletion removes the tables first and the row last, so the tables are locked first here, too; otherwise each of
+    the two could wait for the other.
+    """
     with connection.cursor() as cursor:
         try:
             cursor.execute(sql.SQL("LOCK TABLE {} IN ROW EXCLUSIVE MODE").format(track_table(source)))
@@ -119,7 +124,7 @@ def hold_again(source: Source) -> None:
 
 
 def write_tracks(source: Source, world: World) -> None:
-    """All tracks: what changes one may change the creation numbers and the rank of the others."""
+    """Write all tracks of a recording, since a change of one may change the numbers and ranks of others."""
     order = Arrangement.of(world)
     lanes, strips = order.lanes(), order.strips()
     source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
@@ -175,7 +180,7 @@ def track_rows(
 
 
 def _array(values: Iterable[int] | Iterable[str]) -> str:
-    """Numbers or IP addresses as PostgreSQL reads an array of them."""
+    """Return numbers or IP addresses as a PostgreSQL array."""
     return f"{{{','.join(map(str, values))}}}"
 
 
@@ -197,7 +202,7 @@ def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangem
 
 
 def _span(tracks: list[Track]) -> tuple[str, str]:
-    """From when until when they lived, and when they changed last."""
+    """Return the range in which some lives lasted, and the time of their last change."""
     return _range(*outline.span(tracks)), moment(max(track.last.time for track in tracks)).isoformat()
 
 
@@ -206,24 +211,24 @@ def _range(start: int, end: int | None) -> str:
 
 
 def write_reach(source: Source, world: World) -> None:
-    """How much there is of it, and from when until when."""
+    """Write the number of entries of a source and the range of time that it covers."""
     source.entries = sum(seen.changes for seen in world.seen.values())
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
     source.save(update_fields=["entries", "stored", "sequence", "first", "last", "redacted"])
 
 
-def write_source(source: Source, world: World, told: SourceDocumentPayload) -> None:
-    """The same, and the sums over all of it."""
+def write_source(source: Source, world: World, document: SourceDocumentPayload) -> None:
+    """Write the same, and the totals over all of the source."""
     source.histogram = outline.histogram(world)
-    source.told = told
+    source.told = document
     source.own_counters = world.own_counters
     source.save(update_fields=["histogram", "census", "tide", "told", "own_counters", "judged"])
     write_reach(source, world)
 
 
 def write_gaps(source: Source, gaps: Iterable[Mark]) -> None:
-    """When kinds were not observed; those that are known already stay as they are."""
+    """Write gaps; those that are stored already stay as they are."""
     rows = [
         Gap(
             source=source,

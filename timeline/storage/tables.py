@@ -18,7 +18,7 @@ _PARTS = 10  # the open table of a live source holds at most one part in so many
 
 
 def open_table(source: Source) -> None:
-    """A new table, to which all is written from now on; `attach` makes it a partition."""
+    """Create a table to which all is written from now on; `attach` makes it a partition."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('timeline_chunk_table')")
         (source.table,) = cursor.fetchone()
@@ -32,8 +32,7 @@ def open_table(source: Source) -> None:
 
 
 def renew(source: Source, keep_bytes: int) -> None:
-    """A new table for what comes from now on, if the open one is a day old, or holds much of what is to be kept: what
-    is too old goes by tables."""
+    """Open a new table if the open one is a day old, or holds much of the bytes that are to be kept."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT obj_description(oid, 'pg_class')::timestamptz < %s, pg_total_relation_size(oid) FROM pg_class"
@@ -48,8 +47,10 @@ def renew(source: Source, keep_bytes: int) -> None:
 
 
 def attach(source: Source, *, always: bool = False) -> None:
-    """What was written since `open_table` is shown, and gets its indexes. Where nothing was, the table before it stays
-    the open one."""
+    """Make the open table a partition, so that it is read and gets its indexes.
+
+    Where nothing was written to it, it is dropped and the table before it stays open.
+    """
     table = current(source)
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
@@ -69,7 +70,7 @@ def attach(source: Source, *, always: bool = False) -> None:
 
 
 def _close(source: Source, table: sql.Identifier, end: int) -> None:
-    """What comes from now on is for another table."""
+    """End the range of a table: what comes from now on goes to another one."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(table))
         cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
@@ -90,7 +91,7 @@ def attach_between(source: Source, table: sql.Identifier, first: int, end: sql.C
 
 
 class Table(NamedTuple):
-    """One that nothing is written to any more."""
+    """A table that nothing is written to any more."""
 
     name: str
     first: int  # sequence of its first entry
@@ -100,7 +101,7 @@ class Table(NamedTuple):
 
 
 def closed_tables(source: Source) -> list[Table]:
-    """In the order of their entries."""
+    """Return the tables of a source that are closed, in the order of their entries."""
     found = []
     with connection.cursor() as cursor:
         cursor.execute(
@@ -119,13 +120,13 @@ def closed_tables(source: Source) -> list[Table]:
 
 
 def drop_older(source: Source, before: datetime) -> None:
-    """Of the open table, which may be open for long where little comes."""
+    """Delete the old chunks of the open table, which may stay open for long where little comes."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(current(source)), [before])
 
 
 def size_of(source: Source) -> int:
-    """Bytes of all of its tables, with their indexes."""
+    """Return the bytes of all tables of a source, with their indexes."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relname ~ %s"
@@ -137,7 +138,7 @@ def size_of(source: Source) -> int:
 
 
 def drop(source: Source) -> None:
-    """All of its tables."""
+    """Drop all tables of a source."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [_tables_of(source)])
         for (name,) in cursor.fetchall():
@@ -145,7 +146,7 @@ def drop(source: Source) -> None:
 
 
 def drop_leftovers(source: Source, older: timedelta = timedelta()) -> None:
-    """Those of its tables that imports have left that did not come to their end. One that is at work keeps its own."""
+    """Drop the tables that unfinished imports have left. A running import keeps its own."""
     query = (
         "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND NOT relispartition"
         " AND obj_description(oid, 'pg_class')::timestamptz <= %s"

@@ -115,16 +115,16 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
     }
 
 
-def as_read(told: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
+def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
     """Return the same for a recording of which these pieces were skipped, so that no rule judges it in full."""
     if not partly_read(skipped):
-        return told
-    rules = judged_in_part(RuleCoverage(**rule) for rule in told["rules"])
+        return parts
+    rules = judged_in_part(RuleCoverage(**rule) for rule in parts["rules"])
     return {
-        "coverage": [{**row, "complete": False} for row in told["coverage"]],
+        "coverage": [{**row, "complete": False} for row in parts["coverage"]],
         "rules": [_rule(each) for each in rules],
-        "changes": told["changes"],
-        "clocks": told["clocks"],
+        "changes": parts["changes"],
+        "clocks": parts["clocks"],
     }
 
 
@@ -170,7 +170,7 @@ def untold(name: str, count: int) -> tuple[str, int, str]:
 
 def assembled(
     findings: list[FindingPayload],
-    told: SourceDocumentPayload,
+    parts: SourceDocumentPayload,
     name: str,
     entries: int,
     skipped: Iterable[tuple[str, int, str]],
@@ -179,15 +179,15 @@ def assembled(
 ) -> DocumentPayload:
     """Return the findings document from its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
     skipped = sorted(skipped)
-    told = as_read(told, skipped)
+    parts = as_read(parts, skipped)
     return {
         "schema": "causeline.findings/v1",
         "source": {
             "name": name,
             "entries": entries,
             "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
-            "coverage": told["coverage"],
-            "rules": told["rules"],
+            "coverage": parts["coverage"],
+            "rules": parts["rules"],
             "first": timestamp(first) if first else None,
             "last": timestamp(last) if last else None,
         },

@@ -15,7 +15,7 @@ class ObjectPayload(TypedDict):
     kind: str
     namespace: str  # "" for cluster-scoped objects
     name: str
-    uid: str  # "" where the recording never told it
+    uid: str  # "" where no observation has it
 
 
 class ProofPayload(TypedDict):

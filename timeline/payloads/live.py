@@ -30,7 +30,7 @@ class DeltaPayload(TypedDict):
     type: Literal["delta"]
     sequence: int  # of the last of them
     at: int  # when that was committed, by the database's clock
-    behind: int  # how long after the cluster's answer arrived this is told, microseconds
+    behind: int  # how long after the cluster's answer arrived this is sent, microseconds
     first: int  # what the source covers
     last: int
     tracks: list[TailPayload]

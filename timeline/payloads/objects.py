@@ -94,7 +94,7 @@ class RevisionPayload(ChangePayload):
     """One change of the object that was asked for.
 
     `attribution` says how it is known to be of this object: "uid" by the UID, or because no observation of the object
-    told any; "time" because no other object bore the name then; "possible" where another one of that name may be meant.
+    has any; "time" because no other object bore the name then; "possible" where another one of that name may be meant.
     """
 
     attribution: Attribution

@@ -50,7 +50,7 @@ class Bars(TypedDict):
     tone: list[str]  # strong | pale | muted | ended (hatched): how far along, one colour family a lane
     open_start: list[bool]  # the life began before anything was observed: draw as unknown
     open_end: list[bool]  # still alive at the end of what was observed: fade
-    start_within: list[Within | None]  # None where the source was stored before this was told
+    start_within: list[Within | None]  # None where an older version stored the source
     end_within: list[Within | None]
     track: list[int]
 

@@ -1,4 +1,4 @@
-"""Which life a stored entry belongs to: entries without a UID share one key, however many lives their name had."""
+"""Finds the life to which a stored entry belongs. Entries of one name without UIDs share a key, whatever their life."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -14,12 +14,12 @@ _KEY = 2**40 - 1  # the bits of Track.id that entries carry (see `World.number`)
 
 
 def key_of(track_id: int) -> int:
-    """What the entries of a life carry as their key."""
+    """Return the key that the entries of a life have."""
     return track_id & _KEY
 
 
 def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Track]]:
-    """The lives that entries with these keys may belong to, in the order in which they began; without lifelines."""
+    """Return the lives to which entries with these keys may belong, in the order in which they began."""
     rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(_KEY)).defer("lifeline")
     found: dict[int, list[Track]] = {}
     for row in rows.filter(Q(id__in=keys) | Q(id__gt=_KEY), key__in=keys).order_by("life", "id"):
@@ -52,7 +52,7 @@ def unnamed_entries(row: Track, entries: Iterable[Stored], others: Sequence[Trac
 
 
 def anonymous(row: Track) -> bool:
-    """Whether no observation of this life told a UID."""
+    """Return whether no observation of this life has a UID."""
     return row.uid.startswith(ANONYMOUS)
 
 
@@ -73,6 +73,6 @@ def _may_be(entry: Entry, row: Track) -> bool:
 
 def _creation(row: Track) -> tuple[int, bool]:
     """The creationTimestamp, microseconds, or 0; and whether the creation itself was observed."""
-    facts = [told for *_, told in row.lifeline if told is not None]
-    created = next((int(told["created"]) for told in facts if told.get("created")), 0)
+    facts = [each for *_, each in row.lifeline if each is not None]
+    created = next((int(each["created"]) for each in facts if each.get("created")), 0)
     return created, bool(row.lifeline) and row.lifeline[0][2] == "created"

@@ -27,8 +27,8 @@ _RATE_OVER = timedelta(seconds=30)
 def clusters(*, places: bool = True) -> list[ClusterPayload]:
     """Return all connected clusters by name. Without `places`, their addresses and kubeconfig paths are left out."""
     now = _now()
-    told = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
-    return [each if places else _without_places(each, reference) for reference, each in told]
+    found = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
+    return [each if places else _without_places(each, reference) for reference, each in found]
 
 
 def cluster(cluster_id: int) -> ClusterPayload:
@@ -67,9 +67,9 @@ def without_places(text: str, reference: dict[str, str]) -> str:
     return text
 
 
-def _without_places(told: ClusterPayload, reference: dict[str, str]) -> ClusterPayload:
-    error = without_places(told["error"], reference)
-    return {**told, "server": "", "context": "", "path": "", "error": error}
+def _without_places(shown: ClusterPayload, reference: dict[str, str]) -> ClusterPayload:
+    error = without_places(shown["error"], reference)
+    return {**shown, "server": "", "context": "", "path": "", "error": error}
 
 
 def _rows() -> QuerySet[Cluster]:
@@ -202,10 +202,10 @@ def _flow(source: Source, now: datetime) -> _Flow:
     if last is None:
         return _Flow(0.0, None, None)
     since = now - _RATE_OVER
-    told = list(rows.filter(at__gte=since).values_list("at", "changed__entries", "changed__lag"))
-    begin = told[-1][0] if len(told) >= _DELTAS else since  # those before it are not kept
-    entries = sum(count or 0 for _, count, _ in told)
-    lag = max((each or 0 for _, _, each in told), default=last[1] or 0)
+    recent = list(rows.filter(at__gte=since).values_list("at", "changed__entries", "changed__lag"))
+    begin = recent[-1][0] if len(recent) >= _DELTAS else since  # those before it are not kept
+    entries = sum(count or 0 for _, count, _ in recent)
+    lag = max((each or 0 for _, _, each in recent), default=last[1] or 0)
     silent = max(0.0, (now - last[0]).total_seconds())
     return _Flow(entries / max(1.0, (now - begin).total_seconds()), lag / 1e6, silent)
 

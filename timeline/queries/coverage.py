@@ -37,14 +37,14 @@ def coverage(source_id: int) -> SourceCoveragePayload:
     source = Source.objects.get(pk=source_id, ready=True)
     first, last = extent(source)
     stored: SourceDocumentPayload = source.told
-    told = as_read(stored, [(file, line, reason) for file, line, reason in source.skips])
+    parts = as_read(stored, [(file, line, reason) for file, line, reason in source.skips])
     return {
         "source": source_id,
         "name": source.name,
         "entries": source.entries,
         "first": timestamp(first) if source.first else None,
         "last": timestamp(last) if source.last else None,
-        **told,
+        **parts,
         "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in source.skips],
         "skipped_total": source.skipped,
         "mostly_skipped": source.mostly_skipped,

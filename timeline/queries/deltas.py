@@ -21,9 +21,9 @@ from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
 
 ROWS = 24  # of a lifeline that are looked at, the last ones
-REMEMBERED = 10_000  # lives whose tails are known to have been told
-_FINDINGS = 50  # told at once; more of them are fetched with the list
-_TRACKS = 500  # told at once; with more, it is cheaper to fetch the window anew
+REMEMBERED = 10_000  # lives whose tails are known to have been sent
+_FINDINGS = 50  # sent at once; more of them are fetched with the list
+_TRACKS = 500  # sent at once; with more, it is cheaper to fetch the window anew
 
 Bar = tuple[int | None, int | None, str, str, Within | None, Within | None]
 Mark = tuple[int, str, str, str | None, Within | None]
@@ -45,7 +45,7 @@ class Deltas:
     def __init__(self, source_id: int, cursor: int) -> None:
         self._source = source_id
         self.cursor = cursor
-        self._told: OrderedDict[int, _Tail] = OrderedDict()
+        self._sent: OrderedDict[int, _Tail] = OrderedDict()
 
     def read(self) -> DeltaPayload | None:
         """Return what was committed since the last call, or None. Raises Missed and Source.DoesNotExist."""
@@ -62,7 +62,7 @@ class Deltas:
         changes = [changed for _, _, changed in rows]
         tracks = {track for changed in changes for track in changed.get("tracks", ())}
         if not whole or len(tracks) > _TRACKS:
-            self._told.clear()
+            self._sent.clear()
             raise Missed
         found: dict[str, bool] = {}  # whether it holds; the last word counts
         for changed in changes:
@@ -93,8 +93,8 @@ class Deltas:
         for track, number, until, group, kind, namespace, name, family, packed in rows:
             lifeline = unpacked(packed)
             tail = _tail(group, kind, lifeline, until and microseconds(until), last)
-            news = _news(self._told.pop(track, None), tail)
-            self._told[track] = tail
+            news = _news(self._sent.pop(track, None), tail)
+            self._sent[track] = tail
             if news is None:
                 continue
             first = lifeline[0]
@@ -109,8 +109,8 @@ class Deltas:
                 "bars": news.bars,
                 "marks": news.marks,
             }
-        while len(self._told) > REMEMBERED:
-            self._told.popitem(last=False)
+        while len(self._sent) > REMEMBERED:
+            self._sent.popitem(last=False)
 
 
 def missed(source_id: int, cursor: int) -> DeltaPayload | None:
@@ -146,12 +146,12 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
     return _Tail(rows[0][0] if cut else 0, bars, [(each.time, *each[1:]) for each in events])
 
 
-def _news(told: _Tail | None, now: _Tail) -> _Tail | None:
+def _news(sent: _Tail | None, now: _Tail) -> _Tail | None:
     """Return what of a tail was not sent before; None where nothing is new."""
-    if told is None or now.since is None:
+    if sent is None or now.since is None:
         return now
-    marks = [mark for mark in now.marks if mark not in told.marks]
-    changed = [bar for bar in {*told.bars, *now.bars} if (bar in told.bars) != (bar in now.bars)]
+    marks = [mark for mark in now.marks if mark not in sent.marks]
+    changed = [bar for bar in {*sent.bars, *now.bars} if (bar in sent.bars) != (bar in now.bars)]
     starts = [bar[0] or 0 for bar in changed if bar[1] is None or bar[1] >= now.since]
     if not starts:
         return _Tail(None, [], marks) if marks else None

@@ -41,5 +41,5 @@ def entries(
 
 
 def _entry(each: Stored, life: Track | None, bodies: bool) -> EntryPayload:
-    told = payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
-    return {**told, "track": life.id if life else None, "object": object_payload(each.entry.ref)}
+    change = payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
+    return {**change, "track": life.id if life else None, "object": object_payload(each.entry.ref)}

@@ -87,11 +87,11 @@ def newest_findings(limit: int, sources: int) -> list[NewFinding]:
         found = [row[0] for row in cursor]
     rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("source__histogram")
     ordered = list(rows.order_by("-first", "rank", "key"))
-    told: dict[tuple[int, str], FindingGroupPayload] = {}
+    groups: dict[tuple[int, str], FindingGroupPayload] = {}
     for source_id in {row.source_id for row in ordered}:
         of_it = [row for row in ordered if row.source_id == source_id]
-        told |= {(source_id, group["key"]): group for group in payloads(source_id, of_it)}
-    return [_new_finding(row, told[row.source_id, row.key]) for row in ordered]
+        groups |= {(source_id, group["key"]): group for group in payloads(source_id, of_it)}
+    return [_new_finding(row, groups[row.source_id, row.key]) for row in ordered]
 
 
 def _new_finding(row: Occurrence, group: FindingGroupPayload) -> NewFinding:

@@ -49,8 +49,8 @@ class _Belonging(NamedTuple):
     by_time: dict[int, bool]
 
     def attribution(self, change: _Change) -> Attribution:
-        told = [self.by_time.get(each.sequence) for each in change.seen]
-        return "uid" if None in told else "time" if all(told) else "possible"
+        known = [self.by_time.get(each.sequence) for each in change.seen]
+        return "uid" if None in known else "time" if all(known) else "possible"
 
 
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
@@ -131,7 +131,7 @@ def _of_name(row: Track) -> list[Track]:
 def _belonging(row: Track) -> _Belonging:
     """The entries of a life: those with its UID, and those without any that may be of it.
 
-    Where no observation of the life told a UID, the entries of its key that stood in no other such life.
+    Where no observation of the life has a UID, these are the entries of its key that belong to no other such life.
     """
     lives = _of_name(row)
     unnamed = [each for each in lives if anonymous(each)]

@@ -17,7 +17,7 @@ _KNOWN = 20  # clusters or recordings that are listed
 
 
 class Unknown(NamedTuple):
-    told: str  # sentences
+    message: str  # sentences
     alike: Sequence[Track] = ()  # objects that may be meant instead
     clusters: Sequence[str] = ()  # names of clusters that may be meant instead
 
@@ -27,11 +27,11 @@ def no_source(source: str, cluster: str) -> Unknown:
     names = list(ready_sources().order_by("-created", "-id").values_list("name", flat=True).distinct()[:1000])
     if cluster:
         known = list(dict.fromkeys([*Cluster.objects.order_by("name").values_list("name", flat=True), *names]))
-        told = f"No connected cluster and no recording is called {cluster}."
+        message = f"No connected cluster and no recording is called {cluster}."
         if source and cluster in known:
-            told = f"The recording {source} does not belong to the cluster {cluster}."
+            message = f"The recording {source} does not belong to the cluster {cluster}."
         close = _close(cluster, known, 3, 0.5)
-        return Unknown(f"{told} {_listed('Known are', known)}".strip(), clusters=close)
+        return Unknown(f"{message} {_listed('Known are', known)}".strip(), clusters=close)
     if source:
         return Unknown(f"There is no recording {source}. {_listed('Known are', list(dict.fromkeys(names)))}".strip())
     return Unknown("There are no recordings yet, and no cluster is connected.")
@@ -43,16 +43,16 @@ def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: s
     tracks = Track.objects.filter(source__in=[source.pk for source in sources]).defer("lifeline")
     here = f"in {sources[0].name}" if len(sources) == 1 else f"in any of {len(sources)} clusters and recordings"
     where = f" in namespace {namespace}" if namespace and not target.uid else ""
-    told = f"No {target} was ever seen{where} {here}."
+    message = f"No {target} was ever seen{where} {here}."
     if target.uid or target.address:
-        return Unknown(told)
+        return Unknown(message)
     outlines = Source.objects.filter(pk__in=[source.pk for source in sources]).values_list("census", "told__coverage")
     kinds = {(row["resource"], row["group"]) for _, coverage in outlines for row in coverage or ()}
     if namespace and not any(namespace == each for census, _ in outlines for each, _, _ in census):
-        told = f"Nothing of namespace {namespace} was seen {here}."
+        message = f"Nothing of namespace {namespace} was seen {here}."
     elif target.kind and not any(is_resource(group, resource, target.kind) for resource, group in kinds):
-        told = f"No object of kind {target.kind} was seen {here}."
-    return Unknown(told, _alike(sources, tracks, target, namespace))
+        message = f"No object of kind {target.kind} was seen {here}."
+    return Unknown(message, _alike(sources, tracks, target, namespace))
 
 
 def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, namespace: str) -> list[Track]:

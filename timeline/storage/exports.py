@@ -20,8 +20,8 @@ def document(source: Source) -> DocumentPayload:
     if more := source.skipped - len(skipped):
         skipped.append(documents.untold(name, more))
     first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
-    told: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
-    return documents.assembled(findings, told, name, source.entries, skipped, first, last)
+    parts: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
+    return documents.assembled(findings, parts, name, source.entries, skipped, first, last)
 
 
 def _in_order(value: Any, shape: Any) -> Any:

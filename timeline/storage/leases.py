@@ -84,16 +84,16 @@ def mark(lease: Lease) -> None:
 
 def workers() -> set[str]:
     """Return the workers that called `present` and used their session within the time of a lease."""
-    told: dict[str, str | int] = {"prefix": _WORKER, "length": len(_WORKER) + 1, "seconds": settings.LEASE_SECONDS}
+    values: dict[str, str | int] = {"prefix": _WORKER, "length": len(_WORKER) + 1, "seconds": settings.LEASE_SECONDS}
     with connection.cursor() as cursor:
-        cursor.execute(_WORKERS, told)
+        cursor.execute(_WORKERS, values)
         return {name for (name,) in cursor}
 
 
 def overview() -> list[Watched]:
     with connection.cursor() as cursor:
         cursor.execute(_OVERVIEW)
-        return [Watched(Lease(pk, epoch), *told) for pk, epoch, *told in cursor]
+        return [Watched(Lease(pk, epoch), *others) for pk, epoch, *others in cursor]
 
 
 def take(holder: str, most: int) -> list[Lease]:

@@ -305,10 +305,10 @@ def _stored_groups(source: Source, world: World) -> StoredGroups:
 def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:
     """Store the state of the watch of a resource (group, version, kind, plural, namespaced)."""
     group, version, kind, plural, namespaced = resource
-    told = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
+    values = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
     if error:
-        told["error_at"] = timezone.now()
+        values["error_at"] = timezone.now()
     with transaction.atomic():
-        Stream.objects.update_or_create(source=source, group=group, resource=plural, defaults=told)
+        Stream.objects.update_or_create(source=source, group=group, resource=plural, defaults=values)
         if source.cluster_id:
             notify.notify(cluster=source.cluster_id)

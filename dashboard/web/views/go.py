@@ -83,7 +83,7 @@ def _unknown(request: "HttpRequest", wanted: LinkQuery, unknown: Unknown) -> "Ht
         query["cluster"] = name
         clusters.append({"name": name, "url": f"?{query.urlencode()}"})
     choose = "Objects with this name or a similar one"
-    return _page(request, "Not known", unknown.told, status=404, lives=lives, choose=choose, clusters=clusters)
+    return _page(request, "Not known", unknown.message, status=404, lives=lives, choose=choose, clusters=clusters)
 
 
 def _page(

@@ -46,7 +46,7 @@ def orphaned(piece: Track, service: Name, allowed: int, world: World) -> Iterato
     for since, deleted, back in _without_service(piece, service, world):
         gone = since.moment
         ends = (back.time if back else world.last, world.last if left is None else left)
-        first = max(gone.time, gone.entry.undated, piece.first.time)  # when the deletion was told, it was long gone
+        first = max(gone.time, gone.entry.undated, piece.first.time)  # an undated deletion came before it was received
         orphan = Orphan(since, deleted, back, first, min(ends), first + allowed)
         if orphan.last <= orphan.overdue or namespace_ended(piece, gone, orphan.overdue, world):
             continue

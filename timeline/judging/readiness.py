@@ -23,10 +23,10 @@ def spans(track: Track, end: int, holds: Callable[[Any], bool]) -> Iterator[Span
     for moment in track.moments:
         if moment.time > end:
             break
-        held = moment.change is not Change.DELETED and holds(moment.facts)
-        if held and not since:
+        met = moment.change is not Change.DELETED and holds(moment.facts)
+        if met and not since:
             since = moment
-        elif since and not held:
+        elif since and not met:
             yield Span(track, since, moment.time)
             since = None
     if since:
@@ -58,12 +58,12 @@ def ready(pieces: list[Track], end: int) -> list[Span]:
 
 def ready_on_same_nodes(pieces: list[Track], end: int) -> list[Span]:
     """Return since when the ready endpoints were on the nodes on which they are at a drawn time; at most one span."""
-    held = []
+    latest = []
     for piece in pieces:
         facts = piece.facts_at(end)
         found = list(spans(piece, end, partial(_on_nodes, facts.placement if facts else 0)))
-        held += [span for span in found[-1:] if span.until == end]
-    return [max(held, key=lambda span: span.since.at)] if held else []
+        latest += [span for span in found[-1:] if span.until == end]
+    return [max(latest, key=lambda span: span.since.at)] if latest else []
 
 
 def _on_nodes(nodes: int, facts: Any) -> bool:

@@ -19,6 +19,7 @@ import pytest
 import redis
 
 from dashboard.services.launcher import PERIODIC
+from dashboard.services.program import guarded
 from tests.patience import patient
 from tests.services import VALKEY_DATABASES, WORKER
 
@@ -65,8 +66,7 @@ class Running:
     def start(self, part: str) -> None:
         with self.log(part).open("ab") as log:
             self.processes[part] = subprocess.Popen(
-                [sys.executable, "-m", *self._commands[part]],
-                cwd=ROOT,
+                guarded([sys.executable, "-m", *self._commands[part]], ROOT, None),  # it ends however the tests end
                 env=self._environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

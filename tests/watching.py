@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from dashboard.environment import database
+from dashboard.services.program import guarded
 from tests import services
 from tests.patience import patient
 from tests.test_services import descendants, processes
@@ -46,7 +47,10 @@ class Workers:
         ]
         with self.log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(
-                [sys.executable, "-m", *celery], cwd=ROOT, env=self._environment, stdout=log, stderr=subprocess.STDOUT
+                guarded([sys.executable, "-m", *celery], ROOT, None),
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
 
     def log(self, name: str) -> Path:

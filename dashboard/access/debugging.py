@@ -1,4 +1,4 @@
-"""What Django's error page leaves out where CAUSELINE_DEBUG is on: addresses can have passwords in them."""
+"""This module keeps addresses, which may have passwords, out of Django's error page where CAUSELINE_DEBUG is on."""
 
 import re
 

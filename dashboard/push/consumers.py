@@ -1,4 +1,4 @@
-"""WebSockets: check permission, subscribe, forward. Nothing else happens here."""
+"""The WebSockets check permission, subscribe to the hub and forward its messages."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ FAILED = 1011
 
 
 class _Forwarding(AsyncWebsocketConsumer):
-    """Forwards a queue of the hub as text frames of JSON, as long as who listens may."""
+    """This consumer forwards a queue of the hub as text frames of JSON while the listener has the right to."""
 
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
@@ -59,14 +59,14 @@ class _Forwarding(AsyncWebsocketConsumer):
 
 
 class UploadsConsumer(_Forwarding):
-    """Every change of every upload."""
+    """This socket sends every change of every upload."""
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("uploads")
 
 
 class SourceConsumer(_Forwarding):
-    """What is committed to one source, from `cursor` on, the sequence of the last commit that the browser knows."""
+    """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows."""
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]

@@ -1,4 +1,4 @@
-"""What is told of one live source: its commits, read once for all browsers and at most ten times a second."""
+"""This module reads the commits of a live source once for all browsers, at most ten times a second."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ GONE = b'{"type":"gone"}'  # the source was deleted
 
 
 class Feed:
-    """Reads behind its own cursor whenever it is woken, and hands each message to `send`."""
+    """A feed reads what was committed after its cursor when it is woken, and hands each message to `send`."""
 
     def __init__(self, source_id: int, send: Callable[[bytes], None]) -> None:
         self._source = source_id
@@ -36,7 +36,7 @@ class Feed:
         return self._deltas.cursor if self._deltas else 0
 
     async def started(self) -> None:
-        """From here on every commit is told."""
+        """Wait until the feed has its cursor; every later commit is sent."""
         await self._started.wait()
 
     async def greeting(self, cursor: int | None) -> list[bytes]:
@@ -50,7 +50,7 @@ class Feed:
         return await asyncio.shield(self._greetings[known])
 
     def wake(self) -> None:
-        """Something was committed, or may have been."""
+        """Let the feed read, because something was committed or may have been."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class Feed:
 
 
 def refetch(sequence: int) -> bytes:
-    """Tells a browser that it has to fetch anew."""
+    """Return the message that tells a browser to fetch the window again."""
     return orjson.dumps({"type": "refetch", "sequence": sequence})
 
 
@@ -116,7 +116,7 @@ def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
 
 @sync_to_async
 def pulses(sources: Iterable[int]) -> dict[int, bytes]:
-    """How it stands with each of these sources."""
+    """Return the health of each of these sources as a message."""
     close_old_connections()
     return {source: orjson.dumps(pulse) for source, pulse in queries.live_health(sources).items()}
 

@@ -1,4 +1,4 @@
-"""One listener a process: what PostgreSQL announces is read once, serialised once, and handed to every consumer."""
+"""This module reads what PostgreSQL announces once for each process, and hands it to every consumer."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ Queue = asyncio.Queue[bytes]
 
 
 class Hub:
-    """Consumers subscribe to "uploads", or follow a source, and get bytes. It listens as long as anybody does."""
+    """Consumers subscribe to "uploads" or follow a source, and get bytes. The hub listens while there are consumers."""
 
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}
@@ -54,7 +54,7 @@ class Hub:
 
     @asynccontextmanager
     async def follow(self, source_id: int, cursor: int | None) -> AsyncIterator[Queue]:
-        """How it stands with a source, and what is committed to it behind the cursor (else from now on)."""
+        """Queue the health of a source, and what is committed to it after the cursor; without one, from now on."""
         topic = _topic(source_id)
         async with self.subscribe(topic) as queue:
             if source_id not in self._feeds:

@@ -1,7 +1,7 @@
-"""Starts programs, starts the died ones again, and stops all of them; all from the main thread, without threads.
+"""This module starts programs, restarts those that die, and stops all of them, all from the main thread.
 
 Each program has its own session, so that Ctrl-C in a terminal reaches only the supervisor and the order of stopping
-stays its own. PR_SET_PDEATHSIG is bound to the thread that forked, hence the main thread.
+stays its own. PR_SET_PDEATHSIG is bound to the thread that forked, so everything is done in the main thread.
 
 A program that must never run twice names a lock file. It inherits the locked descriptor, and so do all processes it
 forks: the lock is free exactly when the last of them is gone. No pid file has to be believed, a zombie holds nothing,
@@ -11,7 +11,6 @@ and a reused pid cannot be taken for a server.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import signal
@@ -19,9 +18,10 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from dashboard.services.errors import ServiceError, Stopped, tail
+from dashboard.services.locks import kill_holders, open_lock, still_held, try_lock
 from dashboard.services.program import Program, guarded
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Run:
 
 
 class Supervisor:
-    """Use as a context: it catches the signals that ask it to end, and stops every program on the way out."""
+    """This context manager catches the signals that ask it to end, and stops every program when it is left."""
 
     def __init__(self, say: Callable[[str], None], signals: Sequence[signal.Signals] = ENDING) -> None:
         self._say = say
@@ -62,7 +62,7 @@ class Supervisor:
 
     def __enter__(self) -> Supervisor:
         for number in self._ending:
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup stays nohup
+            if signal.getsignal(number) != signal.SIG_IGN:  # a program under nohup goes on ignoring them
                 self._signals[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -75,24 +75,24 @@ class Supervisor:
         self._asked_to_stop = True
 
     def start(self, *programs: Program) -> None:
-        """Start a group; groups are stopped in the reverse order, the programs of one group together."""
+        """Start a group of programs. Groups are stopped in reverse order, the programs of one group together."""
         runs = [_Run(program) for program in programs]
         self._groups.append(runs)
         for run in runs:
-            otherwise = _still_held(run.program.name, run.program.lock)
+            otherwise = still_held(run.program.name, run.program.lock)
             self.wait(lambda run=run: self._spawn(run), LOCK_SECONDS, otherwise)  # type: ignore[misc]
 
     @contextlib.contextmanager
     def locked(self, name: str, lock: Path, leftovers: Sequence[Path]) -> Iterator[None]:
         """Hold a program's lock for the time of the context, to work on its files while it does not run."""
-        with _open_lock(lock) as file:
-            self.wait(lambda: _try_lock(file), LOCK_SECONDS, _still_held(name, lock))
+        with open_lock(lock) as file:
+            self.wait(lambda: try_lock(file), LOCK_SECONDS, still_held(name, lock))
             for leftover in leftovers:
                 leftover.unlink(missing_ok=True)
             yield
 
     def wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:
-        """Look after the programs until `done`; the one place where a supervisor waits.
+        """Look after the programs until `done`. This is the only place where a supervisor waits.
 
         Raises Stopped when a signal came, and ServiceError with the text `otherwise` after `seconds`.
         """
@@ -113,14 +113,14 @@ class Supervisor:
             self.wait(lambda: False, math.inf, "")
 
     def refuse_deaths(self) -> None:
-        """While starting, one death is a reason to give up, and the end of the log says why."""
+        """Raise ServiceError with the end of the log if a program died while everything starts."""
         for run in self._runs():
             if run.deaths:
                 log = run.program.log
                 raise ServiceError(f"{run.program.name} ended while starting; its log is {log}:{tail(log)}")
 
     def stop(self) -> None:
-        """Ask, wait as long as each program may take, then kill. Returns with nothing left running."""
+        """Ask every program to end, wait as long as it may take, then kill it. Nothing is left running."""
         while self._groups:
             group = self._groups.pop()
             alive = [run for run in group if run.process]
@@ -149,7 +149,7 @@ class Supervisor:
             elif not run.process and now >= run.retry:
                 try:
                     if not self._spawn(run) and run.program.lock and now >= run.retry + SURVIVOR_SECONDS:
-                        _kill_holders(run.program.lock)
+                        kill_holders(run.program.lock)
                 except OSError as error:  # no memory, no disk: it may pass, and the others go on
                     self._say(f"{run.program.name} cannot be started: {error}")
                     run.retry = now + LONGEST_PAUSE_SECONDS
@@ -162,7 +162,7 @@ class Supervisor:
             self._reap_orphans()
 
     def _reap_orphans(self) -> None:
-        """As a container's first process we inherit orphans; what we started ourselves is waited for elsewhere."""
+        """Wait for the orphans that the first process of a container inherits, not for our own programs."""
         ours = {run.process.pid for run in self._runs() if run.process}
         with contextlib.suppress(ChildProcessError):
             while dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
@@ -183,7 +183,7 @@ class Supervisor:
         self._bury(run)
 
     def _bury(self, run: _Run) -> None:
-        """Nothing of the group may survive its leader, or the next run would meet it."""
+        """Kill what is left of the group of a program that ended, or the next run would meet it."""
         assert run.process
         _signal_group(run.process.pid, signal.SIGKILL)
         with contextlib.suppress(BrokenPipeError):
@@ -197,8 +197,8 @@ class Supervisor:
         with contextlib.ExitStack() as opened:
             inherited = []
             if program.lock:
-                lock = opened.enter_context(_open_lock(program.lock))
-                if not _try_lock(lock):
+                lock = opened.enter_context(open_lock(program.lock))
+                if not try_lock(lock):
                     return False
                 inherited.append(lock.fileno())
             for leftover in program.leftovers:
@@ -222,41 +222,6 @@ class Supervisor:
             run.started = time.monotonic()
             run.retry = math.inf
         return True
-
-
-def _open_lock(path: Path) -> BinaryIO:
-    """Only its owner can open it: whoever can read a file can lock it, too."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    os.fchmod(descriptor, 0o600)  # an earlier version let everybody read it
-    return os.fdopen(descriptor, "ab")
-
-
-def _try_lock(file: BinaryIO) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _kill_holders(lock: Path) -> None:
-    """End the processes that a dead program has left behind; its lock was ours, so nobody else can hold it.
-
-    A process of PostgreSQL has a session of its own, and can wait for a killed neighbour for ever. Linux only.
-    """
-    locked = lock.stat()
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        pid = int(descriptor.parts[2])
-        with contextlib.suppress(OSError):
-            if pid != os.getpid() and os.path.samestat(descriptor.stat(), locked):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _still_held(name: str, lock: Path | None) -> str:
-    return (
-        f"A process of an earlier {name} is still running and holds {lock}. "
-        f"End it (see `fuser {lock}`), then start again."
-    )
 
 
 def _signal_process(run: _Run, number: signal.Signals) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from collectors.formats.stream import Intake, Limits, Line, Skipped, open_all
+from collectors.formats.stream import Limits, Line, Skipped, Usage, open_all
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _UID = re.compile(rb"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)")
@@ -14,7 +14,7 @@ _REVISION = re.compile(rb'("resourceVersion":")(\d+)')
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    for recording in open_all([(path, path.name)], Intake(Limits())):
+    for recording in open_all([(path, path.name)], Usage(Limits())):
         if not isinstance(recording, Skipped):
             yield from (line.data for line in recording.lines() if isinstance(line, Line))
 

@@ -20,7 +20,7 @@ from timeline.payloads.findings import DocumentPayload
 
 Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
 _EVERY = 2_000  # entries between two reports
-TOLD = 10_000  # skipped lines that are kept, of all that there may be
+SKIPS_KEPT = 10_000  # skipped lines that are kept, of all that there may be
 
 
 class Analysis(NamedTuple):
@@ -56,7 +56,7 @@ class Analysis(NamedTuple):
         )
 
 
-def alike(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
+def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
     """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""
     found: dict[tuple[str, str], list[Skipped]] = {}
     for each in sorted(skipped, key=lambda each: (each.line > 0, each)):
@@ -74,62 +74,62 @@ def analyse(
     inputs = named(inputs)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        reading = read(inputs, bodies=counts, limits=limits, processes=processors())
+        reading = read(inputs, bodies=counts, limits=limits, processes=available_processors())
         world = World(matters)
         skipped, redacted = Skips(), Counter[str]()
         for _, new in world.learn(_entries(reading, skipped, report)):
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
-        if not world.seen and skipped.told:
-            raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.told[0]}.")
+        if not world.seen and skipped.kept:
+            raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.kept[0]}.")
         if conflict := world.two_clusters():
-            raise NotARecording(two_clusters(*conflict))
+            raise NotARecording(two_clusters_message(*conflict))
         world.settle()
         findings = judge(world, world.tracks())
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
-    nothing = "" if world.seen else nothing_in(name, reading)
-    most = tuple(documents.mostly_skipped(skipped.most()))
-    return Analysis(name, world, findings, skipped.told, skipped.count, entries, nothing, most, redacted)
+    nothing = "" if world.seen else nothing_to_judge(name, reading)
+    mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
+    return Analysis(name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted)
 
 
 class Skips:
     """What was skipped, within bounds: every line of a file may be broken."""
 
     def __init__(self) -> None:
-        self.told: list[Skipped] = []
+        self.kept: list[Skipped] = []
         self.count = 0
-        self._of_files: Counter[str] = Counter()  # lines that were skipped
-        self._used: Counter[str] = Counter()  # changes that were not
-        self._lines: dict[str, int] = {}  # the last line that told anything, or was skipped
+        self._skipped_lines: Counter[str] = Counter()  # lines that were skipped
+        self._used_lines: Counter[str] = Counter()  # changes that were not
+        self._last_line: dict[str, int] = {}  # the last line that told anything, or was skipped
 
     def add(self, skipped: Skipped) -> None:
         self.count += 1
         if skipped.line:
-            self._of_files[skipped.file] += 1
-            self._lines[skipped.file] = max(skipped.line, self._lines.get(skipped.file, 0))
-        if not skipped.line or len(self.told) < TOLD:
-            self.told.append(skipped)
+            self._skipped_lines[skipped.file] += 1
+            self._last_line[skipped.file] = max(skipped.line, self._last_line.get(skipped.file, 0))
+        if not skipped.line or len(self.kept) < SKIPS_KEPT:
+            self.kept.append(skipped)
 
     def use(self, item: Observation) -> None:
         place = item.place if isinstance(item, Entry) else None
         if place:
-            self._used[place.file] += 1
-            self._lines[place.file] = max(place.line, self._lines.get(place.file, 0))
+            self._used_lines[place.file] += 1
+            self._last_line[place.file] = max(place.line, self._last_line.get(place.file, 0))
 
-    def most(self) -> dict[str, list[int]]:
+    def mostly_skipped(self) -> dict[str, list[int]]:
         """The files of which more than half of the lines was skipped, as far as these are known: how many were, and
         how many lines there were."""
         return {
             file: [count, lines]
-            for file, count in sorted(self._of_files.items())
-            if 2 * count > (lines := max(self._lines[file], self._used[file] + count))
+            for file, count in sorted(self._skipped_lines.items())
+            if 2 * count > (lines := max(self._last_line[file], self._used_lines[file] + count))
         }
 
 
-def processors() -> int:
+def available_processors() -> int:
     """How many of them this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
@@ -159,7 +159,7 @@ def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[s
     ]
 
 
-def nothing_in(name: str, reading: Reading) -> str:
+def nothing_to_judge(name: str, reading: Reading) -> str:
     """Why there is nothing to judge in what was read without an error."""
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):
@@ -167,9 +167,11 @@ def nothing_in(name: str, reading: Reading) -> str:
     return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
 
 
-def two_clusters(one: Entry, other: Entry) -> str:
+def two_clusters_message(one: Entry, other: Entry) -> str:
     """Why two entries cannot be of one cluster."""
     places = " and ".join(f"{each.place.file} line {each.place.line}" for each in (one, other) if each.place)
-    same = one.ref.kind == "Namespace" == other.ref.kind and one.ref.name == other.ref.name
-    how = f"tell of two namespaces {one.ref.name}" if same else "tell of one revision with two contents"
-    return f"The input holds recordings of two clusters: {places} {how}. Analyse each by itself."
+    same_namespace = one.ref.kind == "Namespace" == other.ref.kind and one.ref.name == other.ref.name
+    what_differs = (
+        f"tell of two namespaces {one.ref.name}" if same_namespace else "tell of one revision with two contents"
+    )
+    return f"The input holds recordings of two clusters: {places} {what_differs}. Analyse each by itself."

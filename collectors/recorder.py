@@ -5,22 +5,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from collectors.watch.api import Api
-from collectors.watch.completion import complete
-from collectors.watch.discovery import Discovery, Sight
+from collectors.watch.completion import bookmark_by_list
+from collectors.watch.discovery import Discovery, DiscoveryResult
 from collectors.watch.failures import ApiError
 from collectors.watch.output import RecordingFile
 from collectors.watch.reflector import Reflector
-from collectors.watch.resources import Missing, Resource, appeared
+from collectors.watch.resources import Missing, Resource, new_resources
 from collectors.watch.stream import Stopped
 from timeline.core.entries import Mark, MarkType, Observation
 from timeline.kinds import qualified
 
 _FLUSH = 1.0  # seconds
-_CLOSING = 4.0  # seconds in which the watches may still tell what happened up to the end
-_SETTLE = 0.3  # seconds that a watch may be behind a list
+_COMPLETION_SECONDS = 4.0  # seconds in which the watches may still tell what happened up to the end
+_BEHIND_SECONDS = 0.3  # seconds that a watch may be behind a list
 _AT_ONCE = 8  # requests
 
 
@@ -35,17 +34,17 @@ class Recorder:
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         namespace: str = "",
-        closing: float = _CLOSING,
+        completion_seconds: float = _COMPLETION_SECONDS,
     ) -> None:
         self._api, self._output = api, output
-        self._namespace, self._closing = namespace, closing
+        self._namespace, self._completion_seconds = namespace, completion_seconds
         self._halt = threading.Event()
         self._lock = threading.Lock()
         self._reflectors: list[Reflector] = []
         self._threads: list[threading.Thread] = []
-        self._looked = threading.Event()  # for resources; `_trouble` says why that failed
-        self._trouble = ""
-        self._scout = Discovery(api, (list(include), list(exclude)), self._sighted, self._halt, namespace)
+        self._first_discovery_done = threading.Event()  # for resources; `_trouble` says why that failed
+        self._error = ""
+        self._discovery = Discovery(api, (list(include), list(exclude)), self._on_discovery, self._halt, namespace)
         self.began = time.monotonic()
         self.entries: Counter[str] = Counter()  # by kind
         self.marks = 0
@@ -53,49 +52,56 @@ class Recorder:
         self.missing: list[Missing] = []
         self.states: dict[Resource, tuple[str, str]] = {}  # of each resource, and why
         self.ended = ""  # why it ended by itself, a sentence
-        self.whole: set[Resource] = set()  # of which all up to the end was told
+        self.complete: set[Resource] = set()  # of which all up to the end was told
 
     def run(self, stop: threading.Event, report: Callable[["Recorder"], None] = lambda recorder: None) -> None:
         """Record until `stop` is set, or it has to end: see `ended`. Raises ApiError where it cannot begin."""
         try:
-            self._scout.start()
-            while not (self._looked.wait(_SETTLE) or stop.is_set()):
+            self._discovery.start()
+            while not (self._first_discovery_done.wait(_BEHIND_SECONDS) or stop.is_set()):
                 pass
-            if self._trouble:
-                raise ApiError(self._trouble)
+            if self._error:
+                raise ApiError(self._error)
             while not (stop.wait(_FLUSH) or self._halt.is_set()):
-                self._done(self._output.flush)
+                self._try_write(self._output.flush)
                 report(self)
             if not self._halt.is_set():
-                self._close()
+                self._await_completion()
         finally:
             self._halt.set()
             for thread in self._threads:
                 thread.join(2 * _FLUSH)
-            self._done(self._output.close)
+            self._try_write(self._output.close)
 
     @property
     def resources(self) -> list[Resource]:
         return [each.resource for each in self._reflectors]
 
-    def _follow(self, found: Sequence[Resource]) -> None:
+    def _start_watching(self, found: Sequence[Resource]) -> None:
         for each in found:
             namespace = self._namespace if each.namespaced else ""
-            told: dict[str, Any] = {"standing": {}, "resume": None, "tell": self._told, "namespace": namespace}
-            reflector = Reflector(self._api, each, self._take, **told)
+            reflector = Reflector(
+                self._api,
+                each,
+                self._deliver,
+                known_objects={},
+                resume_from=None,
+                report_state=self._on_state,
+                namespace=namespace,
+            )
             thread = threading.Thread(target=reflector.run, args=[self._halt], name=each.name, daemon=True)
             self._reflectors.append(reflector)
             self._threads.append(thread)
             thread.start()
 
-    def _take(self, observations: list[Observation]) -> None:
+    def _deliver(self, observations: list[Observation]) -> None:
         """Raises Stopped, which ends the stream that tells it, where the file takes no more."""
-        if not self._wrote(observations):
+        if not self._write(observations):
             raise Stopped
 
-    def _wrote(self, observations: list[Observation]) -> bool:
+    def _write(self, observations: list[Observation]) -> bool:
         """Whether they could be written down."""
-        if not self._done(lambda: self._output.write(observations)):
+        if not self._try_write(lambda: self._output.write(observations)):
             return False
         with self._lock:
             for each in observations:
@@ -107,7 +113,7 @@ class Recorder:
                     self.entries[qualified(each.ref.group, each.ref.kind)] += 1
         return True
 
-    def _told(self, resource: Resource, state: str, why: str) -> None:
+    def _on_state(self, resource: Resource, state: str, why: str) -> None:
         self.states[resource] = state, why
         if state == "restored":
             self._end(f"{why} What comes next is another history: record it into another file.")
@@ -116,7 +122,7 @@ class Recorder:
         self.ended = self.ended or why
         self._halt.set()
 
-    def _done(self, act: Callable[[], None]) -> bool:
+    def _try_write(self, act: Callable[[], None]) -> bool:
         """Whether it could be done; a disk that is full ends the recording."""
         try:
             act()
@@ -125,36 +131,40 @@ class Recorder:
             return False
         return True
 
-    def _sighted(self, news: Sequence[Mark | Sight]) -> None:
+    def _on_discovery(self, results: Sequence[Mark | DiscoveryResult]) -> None:
         """What the scout has seen."""
         marks: list[Observation] = []
-        for each in news:
+        for each in results:
             if isinstance(each, Mark):
                 marks.append(each)
                 continue
-            if not each.trouble:
+            if not each.error:
                 self.missing = each.missing
-                self._follow(appeared(self.resources, each.resources))
-            elif not self._looked.is_set():  # else the watches tell that the server is away
-                self._trouble = each.trouble
-            self._looked.set()
-        self._wrote(marks)
+                self._start_watching(new_resources(self.resources, each.resources))
+            elif not self._first_discovery_done.is_set():  # else the watches tell that the server is away
+                self._error = each.error
+            self._first_discovery_done.set()
+        self._write(marks)
 
     @property
     def _watching(self) -> list[Reflector]:
         return [each for each in self._reflectors if self.states.get(each.resource, ("",))[0] == "watching"]
 
-    def _close(self) -> None:
+    def _await_completion(self) -> None:
         """Wait until the watches have told all that happened up to the end, as far as they do in time."""
-        ends = time.monotonic() + self._closing
-        while self._scout.unsure and time.monotonic() < ends - self._closing / 2 and not self._halt.is_set():
-            self._scout.compare()
-        waiting = self._watching
+        ends = time.monotonic() + self._completion_seconds
+        while (
+            self._discovery.comparison_due
+            and time.monotonic() < ends - self._completion_seconds / 2
+            and not self._halt.is_set()
+        ):
+            self._discovery.compare()
+        incomplete = self._watching
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            while waiting and time.monotonic() < ends and not self._halt.is_set():
-                marks = list(pool.map(lambda each: complete(self._api, each), waiting))
-                self._halt.wait(_SETTLE)
-                with_marks = list(zip(waiting, marks, strict=True))
-                self._wrote([mark for mark in marks if mark])
-                self.whole |= {each.resource for each, mark in with_marks if mark}
-                waiting = [each for each, mark in with_marks if not mark]
+            while incomplete and time.monotonic() < ends and not self._halt.is_set():
+                marks = list(pool.map(lambda each: bookmark_by_list(self._api, each), incomplete))
+                self._halt.wait(_BEHIND_SECONDS)
+                with_marks = list(zip(incomplete, marks, strict=True))
+                self._write([mark for mark in marks if mark])
+                self.complete |= {each.resource for each, mark in with_marks if mark}
+                incomplete = [each for each, mark in with_marks if not mark]

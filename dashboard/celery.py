@@ -17,7 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])
-app.steps["worker"].add("collectors.watch.worker_step:Watching")
+app.steps["worker"].add("collectors.watch.worker_step:WatchStep")
 if os.geteuid():
     # Celery takes any group without a name for root's group, and the account that root becomes has no name.
     warnings.filterwarnings("ignore", category=SecurityWarning)

@@ -41,9 +41,9 @@ class Watching:
             api,
             resource,
             options.pop("deliver", self.batches.append),
-            standing=standing,
-            resume=resume,
-            tell=lambda resource, state, why: self.states.append((state, why)),
+            known_objects=standing,
+            resume_from=resume,
+            report_state=lambda resource, state, why: self.states.append((state, why)),
             **{"again": 0.3, **options},
         )
         self.thread = threading.Thread(target=self.reflector.run, args=(self.stop,), daemon=True)

@@ -182,7 +182,7 @@ def test_lines_that_are_skipped_for_one_reason_are_told_together_and_losses_firs
 
 
 def test_what_is_told_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis, "TOLD", 5)
+    monkeypatch.setattr(analysis, "SKIPS_KEPT", 5)
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"noise\n" * 50 + QUIET.read_bytes())
     told = analysis.analyse([(path, "log.jsonl")], Limits())

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from collectors.formats.stream import Intake, Limits, NotARecording, Recording, open_all
+from collectors.formats.stream import Limits, NotARecording, Recording, Usage, open_all
 from tests.recordings import ROOT
 
 Pack = Callable[[bytes], bytes]
@@ -75,11 +75,11 @@ def opened(*inputs: tuple[Path, str], limits: Limits | None = None) -> tuple[Fil
     """What the recordings hold, by name, and what was skipped."""
     files: Files = {}
     skipped: list[str] = []
-    for each in open_all(inputs, Intake(limits or Limits())):
+    for each in open_all(inputs, Usage(limits or Limits())):
         if isinstance(each, Recording):
             assert each.name not in files
             files[each.name] = b"".join(each.chunks())
-            skipped += map(str, each.loss())
+            skipped += map(str, each.report_error())
         else:
             skipped.append(str(each))
     return files, skipped
@@ -414,11 +414,11 @@ def test_what_is_not_there_is_refused_before_anything_is_read(tmp_path: Path) ->
 ECHO = """
 import sys
 from pathlib import Path
-from collectors.formats.stream import Intake, Limits, open_all
-intake = Intake(Limits())
-for recording in open_all([(Path("-"), "-")], intake):
+from collectors.formats.stream import Limits, Usage, open_all
+usage = Usage(Limits())
+for recording in open_all([(Path("-"), "-")], usage):
     print(recording.name, sum(map(len, recording.chunks())))
-print(intake.bytes_read, intake.bytes_total)
+print(usage.bytes_read, usage.bytes_total)
 """
 
 

@@ -257,7 +257,7 @@ def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
         follower.start()
         eventually(lambda: "list pods" in replay.status()["requests"])
         replay.control(play=True)
-        last = {commit.uid: commit.revision for commit in (*tape.standing, *tape.commits)}
+        last = {commit.uid: commit.revision for commit in (*tape.existing, *tape.commits)}
         eventually(lambda: bool(replay.status()["ended"]), 30)
         eventually(lambda: stored_last() == last)
         assert max(changes_of(current()).values()) == 1

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from collectors.watch.access import Checked
+from collectors.watch.access import AccessReport
 from dashboard.presentation import access_checks, clusters
 from tests import stored
 from tests.recordings import SAMPLE
@@ -255,5 +255,5 @@ def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFix
     ("server", "said"), [("http://10.0.0.1", True), ("http://127.0.0.1:1", False), ("https://a", False)]
 )
 def test_an_address_without_tls_is_told(server: str, said: bool) -> None:
-    answered = access_checks.sentences(Checked("v1.34.1", "It does not answer."), {"server": server})
+    answered = access_checks.sentences(AccessReport("v1.34.1", "It does not answer."), {"server": server})
     assert any("http://" in each for each in answered) == said

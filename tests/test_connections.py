@@ -27,8 +27,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.watch import connections, credentials, rbac
-from collectors.watch.access import blind
-from collectors.watch.connections import Refused, Wanted
+from collectors.watch.access import affected_rules
+from collectors.watch.connections import Refused, WatchOptions
 from collectors.watch.failures import Unusable
 from collectors.watch.kubeconfig import Kubeconfig
 from dashboard import environment
@@ -128,8 +128,8 @@ def config(server: str, user: dict[str, Any] | None = None) -> str:
 
 
 def connected(server: str = "https://10.0.0.1:6443", name: str = "prod") -> Cluster:
-    way = connections.stored(Kubeconfig(config(server).encode()))
-    return connections.connect(name, way, Wanted())
+    way = connections.with_kubeconfig(Kubeconfig(config(server).encode()))
+    return connections.connect(name, way, WatchOptions())
 
 
 def form(server: str, act: str = "check", **fields: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def test_keys_are_rotated(settings: Settings) -> None:
     cluster = connected()
     settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
     credentials.api_of(cluster)
-    assert connections.renew_secrets() == 1
+    assert connections.reencrypt_secrets() == 1
     settings.CREDENTIALS_KEYS = [KEY]
     credentials.api_of(Cluster.objects.get(pk=cluster.pk))
     with pytest.raises(Unusable, match="a key that is not in CAUSELINE_CREDENTIALS_KEY"):
@@ -180,14 +180,16 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     program = {"apiVersion": credential["apiVersion"], "command": "sh", "args": ["-c", script]}
     file = tmp_path / "kubeconfig"
     file.write_text(config("https://127.0.0.1:1"))
-    refused = connections.connect("page", connections.by_path(file), Wanted())
+    refused = connections.connect("page", connections.with_kubeconfig_path(file), WatchOptions())
     file.write_text(config("https://127.0.0.1:1", {"exec": program}))
     with pytest.raises(Unusable, match="come from a program"):
-        connections.by_path(file)
+        connections.with_kubeconfig_path(file)
     with pytest.raises(Unusable, match="come from a program"):
         credentials.api_of(refused)
     assert not ran.exists()
-    allowed = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
+    allowed = connections.connect(
+        "terminal", connections.with_kubeconfig_path(file, programs_for="terminal"), WatchOptions()
+    )
     credentials.api_of(allowed)
     assert ran.exists()
     ran.unlink()
@@ -211,18 +213,24 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     assert not ran.exists()
 
     Cluster.objects.filter(pk=allowed.pk).update(reference={**signed, "programs": True}, keep_days=3)
-    again = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
+    again = connections.connect(
+        "terminal", connections.with_kubeconfig_path(file, programs_for="terminal"), WatchOptions()
+    )
     assert (again.pk, again.keep_days, again.reference) == (allowed.pk, 3, signed)
     with pytest.raises(Refused):
-        connections.connect("terminal", connections.by_path(other, programs_for="terminal"), Wanted())
+        connections.connect(
+            "terminal", connections.with_kubeconfig_path(other, programs_for="terminal"), WatchOptions()
+        )
     settings.CREDENTIALS_KEYS = ["n" * 32]
     with pytest.raises(Unusable, match="not valid"):
         credentials.api_of(again)
     settings.CREDENTIALS_KEYS = [KEY, OLD_KEY]
     settings.SECRET_KEY = "another"
-    again = connections.connect("terminal", connections.by_path(file, programs_for="terminal"), Wanted())
+    again = connections.connect(
+        "terminal", connections.with_kubeconfig_path(file, programs_for="terminal"), WatchOptions()
+    )
     settings.CREDENTIALS_KEYS = [OLD_KEY, KEY]
-    connections.renew_secrets()
+    connections.reencrypt_secrets()
     settings.CREDENTIALS_KEYS = [OLD_KEY]
     credentials.api_of(Cluster.objects.get(pk=again.pk))
     assert ran.exists()
@@ -247,7 +255,7 @@ def test_a_file_that_somebody_uploaded_is_no_kubeconfig(
     real = tmp_path / "real" / "uploads" / "0"
     for path in (file, tmp_path / "link", real, tmp_path / "data" / ".." / "data" / "uploads" / "0", outside):
         with pytest.raises(Unusable, match="among the uploads"):
-            connections.by_path(path)
+            connections.with_kubeconfig_path(path)
         assert ran("connect", "--name=prod", "--unchecked", f"--kubeconfig={path}")[0] == 2
         assert "among the uploads" in capsys.readouterr().err
     assert not Cluster.objects.exists()
@@ -263,7 +271,7 @@ def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator
     assert ran("connect", "--name=prod", "--by-path", "--unchecked", f"--kubeconfig={outside}")[0] == 2
     assert "CAUSELINE_KUBECONFIG_DIRS" in capsys.readouterr().err
     inside.write_text(config("https://127.0.0.1:1"))
-    cluster = connections.connect("prod", connections.by_path(inside), Wanted())
+    cluster = connections.connect("prod", connections.with_kubeconfig_path(inside), WatchOptions())
     credentials.api_of(cluster).close()
     (tmp_path / "token").write_text(SECRET)
     inside.write_text(config("https://127.0.0.1:1", {"tokenFile": "../token"}))
@@ -275,7 +283,7 @@ def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator
         credentials.api_of(Cluster.objects.get())
     for path in ("/dev/zero", "/proc/self/environ", f"{tmp_path}/allowed", f"{tmp_path}/allowed/none"):
         with pytest.raises(Unusable):
-            connections.by_path(Path(path))
+            connections.with_kubeconfig_path(Path(path))
 
 
 def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, server: Server) -> None:
@@ -289,7 +297,7 @@ def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, ser
     harmless = Path(f"{tmp_path}/a:{harmful}")
     harmless.parent.mkdir(parents=True)
     harmless.write_text(config(server.url))
-    api = credentials.api_of(connections.connect("prod", connections.by_path(harmless), Wanted()))
+    api = credentials.api_of(connections.connect("prod", connections.with_kubeconfig_path(harmless), WatchOptions()))
     assert json.loads(api.get("/version"))["gitVersion"] == "v1.34.1" and not ran_it.exists()
     assert ran("connect", "--name=stored", f"--kubeconfig={harmless}")[0] == 0 and not ran_it.exists()
 
@@ -297,11 +305,11 @@ def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, ser
 def test_a_file_is_checked_on_every_load(
     tmp_path: Path, settings: Settings, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.watch.api._AGAIN", 0.0)
+    monkeypatch.setattr("collectors.watch.api._RELOAD_SECONDS", 0.0)
     settings.KUBECONFIG_DIRS = (tmp_path,)
     file, ran_it = tmp_path / "kubeconfig", tmp_path / "ran"
     file.write_text(config(server.url))
-    api = credentials.api_of(connections.connect("prod", connections.by_path(file), Wanted()))
+    api = credentials.api_of(connections.connect("prod", connections.with_kubeconfig_path(file), WatchOptions()))
     api.get("/version")
     program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(ran_it)]}
     outside = tmp_path.parent / f"{tmp_path.name}-secret"
@@ -573,6 +581,6 @@ def test_the_manifest_is_printed_without_servers(capsys: pytest.CaptureFixture[s
 
 
 def test_rules_say_what_they_lack() -> None:
-    told = {each.rule: each for each in blind({"Pod"})}
+    told = {each.rule: each for each in affected_rules({"Pod"})}
     assert told["pod-before-service"].wholly and not told["missing-reference"].wholly
     assert "lease-stolen" not in told

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from collectors.formats import NotARecording, Skipped, read
-from collectors.formats.stream import Intake, Limits, Recording, open_all
+from collectors.formats.stream import Limits, Recording, Usage, open_all
 from tests.events import real
 from tests.properties import examples
 from tests.test_archives import Files, piped_zip, tar, zipped
@@ -61,10 +61,10 @@ def held(content: bytes) -> Files:
         file.write(content)
         file.flush()
         found: Files = {}
-        for each in open_all([(Path(file.name), "dump")], Intake(LIMITS)):
+        for each in open_all([(Path(file.name), "dump")], Usage(LIMITS)):
             if isinstance(each, Recording):
                 found[each.name] = b"".join(each.chunks())
-                list(each.loss())
+                list(each.report_error())
         return found
 
 

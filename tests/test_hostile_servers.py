@@ -266,7 +266,7 @@ def test_a_watch_is_not_unpacked(server: Server) -> None:
 
 def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collectors.watch.reflector.PAGE_BYTES", 20_000)
-    pods = [orjson.loads(commit.body) | {"x": "y" * 300} for commit in busy(100, 0).standing]
+    pods = [orjson.loads(commit.body) | {"x": "y" * 300} for commit in busy(100, 0).existing]
 
     def answer(line: bytes, send: Send) -> None:
         if b"watch=" in line:
@@ -363,7 +363,7 @@ def test_what_a_cluster_says_of_itself_is_short_and_plain(server: Server) -> Non
     server.answer = lambda line, send: send(whole(reviews)) if line.startswith(b"POST") else listing(line, send)
     told = check(api_of(server), [], [])
     assert len(told.version) <= 300 and told.version.isprintable()
-    assert told.refused and all(len(each.why) <= 300 and each.why.isprintable() for each in told.refused)
+    assert told.refused and all(len(each.reason) <= 300 and each.reason.isprintable() for each in told.refused)
     server.answer = discovering({"groups": []}, LISTED)
     broken = [b"[]", b"null", b"[" * 60_000, b"\xff", b'"x"']
     server.answer = lambda line, send: send(whole(b'{"gitVersion":{"a":1}}'))

@@ -10,7 +10,7 @@ import yaml
 
 from collectors.watch.failures import Unusable
 from collectors.watch.files import Allowed
-from collectors.watch.kubeconfig import Kubeconfig, own, usual_paths
+from collectors.watch.kubeconfig import Kubeconfig, default_paths, own
 
 SECRET = "pl4nted"
 
@@ -227,7 +227,7 @@ def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatc
         config(contexts=[more], users=theirs).replace(b"current-context: prod", b"current-context: more")
     )
     monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'none'}:{second}:")
-    told = own(usual_paths(), Allowed(None))
+    told = own(default_paths(), Allowed(None))
     tokens = [told.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]
     assert tokens == ["first", "second", "of another"]
 

@@ -36,7 +36,7 @@ class Idle(threading.Thread):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     settings.LEASE_SECONDS = 3
-    monkeypatch.setattr("collectors.watch.lease_manager.EVERY", 0.1)
+    monkeypatch.setattr("collectors.watch.lease_manager.BALANCE_SECONDS", 0.1)
     Idle.running = set()
 
 

@@ -16,7 +16,7 @@ from timeline.core.entries import Entry, Mark
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "ALONE", 0)
+    monkeypatch.setattr(parallel, "READ_ALONE", 0)
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
@@ -27,8 +27,8 @@ def test_both_read_the_same() -> None:
     helpers = []
 
     class Spied(parallel._Helper):
-        def takes(self, block: Block) -> bool:
-            helpers.append(super().takes(block))
+        def offer(self, block: Block) -> bool:
+            helpers.append(super().offer(block))
             return helpers[-1]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -64,11 +64,11 @@ def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyP
     class Mortal(parallel._Helper):
         blocks = 0
 
-        def takes(self, block: Block) -> bool:
+        def offer(self, block: Block) -> bool:
             Mortal.blocks += 1
             if Mortal.blocks == 2:
                 os.kill(self._process.pid, signal.SIGKILL)
-            return super().takes(block)
+            return super().offer(block)
 
     monkeypatch.setattr(parallel, "_Helper", Mortal)
     assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)

@@ -40,7 +40,9 @@ class Recording:
     def __init__(self, replay: Replay, path: Path, **options: Any) -> None:
         self.path = path
         self.stop = threading.Event()
-        self.recorder = Recorder(api_of(replay, read=10.0), RecordingFile(path), **{"closing": 10.0, **options})
+        self.recorder = Recorder(
+            api_of(replay, read=10.0), RecordingFile(path), **{"completion_seconds": 10.0, **options}
+        )
         self.thread = threading.Thread(target=self.recorder.run, args=(self.stop,), daemon=True)
         self.thread.start()
 
@@ -94,7 +96,7 @@ def test_each_watch_tells_how_far_it_is_whole(replay: Replay, tmp_path: Path) ->
     assert len(listed) == len(reached) == ALL
     assert reached["Pod"] == int(replay.status()["revisions"]["pods"])
     assert [each for each in marks if each.what in (MarkType.TOGETHER, MarkType.APART) and each.kind == "Lease"]
-    assert len(recording.recorder.whole) == ALL
+    assert len(recording.recorder.complete) == ALL
 
 
 def test_a_gap_and_what_may_not_be_read_are_told(replay: Replay, tmp_path: Path) -> None:

@@ -150,6 +150,9 @@ def test_half_a_request_is_not_waited_for(sent: bytes, monkeypatch: pytest.Monke
         assert asked(replay, "/version")[0] == 200
 
 
+CHUNKED = b"POST /replay/control HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -158,7 +161,11 @@ def test_half_a_request_is_not_waited_for(sent: bytes, monkeypatch: pytest.Monke
         (b"POST /replay/control HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"GET http://[ HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
         (b"GET /version HTTP/1.1\r\nHost: [\r\n\r\n", b"403"),
-        (b"GET /version HTTP/1.1\r\n\r\n", b"403"),
+        (b"GET /version HTTP/1.1\r\n\r\n", b"400"),  # HTTP/1.1 requires a Host
+        (b"GET /version HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", b"431"),
+        (b"GET /version HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
+        (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", b"400"),
+        (CHUNKED + b"200000\r\n" + b"x" * 0x200000, b"413"),
         (b"GET /api/v1/pods?limit=" + b"9" * 5000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
     ],
 )

@@ -53,7 +53,7 @@ def at(second: float, audit_id: str, **changes: Any) -> dict[str, Any]:
 
 def test_what_stood_before_is_there_at_the_beginning(taped: Taped) -> None:
     recording = taped(watch(("ADDED", made("a", 5)), ("ADDED", made("b", 3)), ("MODIFIED", changed("a", 9))))
-    assert [(each.name, each.change, each.revision) for each in recording.standing] == [
+    assert [(each.name, each.change, each.revision) for each in recording.existing] == [
         ("a", "ADDED", 5),
         ("b", "ADDED", 3),
     ]
@@ -63,14 +63,14 @@ def test_what_stood_before_is_there_at_the_beginning(taped: Taped) -> None:
 
 def test_what_was_changed_first_stood_as_it_was_then(taped: Taped) -> None:
     recording = taped(at(3, "a1", verb="update", responseObject=pod(resourceVersion="120")))
-    assert [(each.name, each.revision) for each in recording.standing] == [("p", 120)]
+    assert [(each.name, each.revision) for each in recording.existing] == [("p", 120)]
     assert told(recording) == [("p", "MODIFIED", 120)]
 
 
 def test_a_list_alone_stands_still(taped: Taped) -> None:
     recording = taped(listed(made("a", 5), made("b", 7)))
     assert not recording.commits
-    assert [each.revision for each in recording.standing] == [5, 7]
+    assert [each.revision for each in recording.existing] == [5, 7]
 
 
 def test_a_list_of_the_end_adds_nothing_to_what_a_watch_told(taped: Taped) -> None:
@@ -175,7 +175,7 @@ def test_an_event_of_the_newer_group_is_one_of_v1_too(taped: Taped) -> None:
         ("events.k8s.io", "MODIFIED", 6),
         ("", "MODIFIED", 6),
     ]
-    told = json.loads(next(each for each in recording.standing if each.resource.name == "events").body)
+    told = json.loads(next(each for each in recording.existing if each.resource.name == "events").body)
     assert (told["apiVersion"], told["message"], told["involvedObject"]["name"]) == ("v1", "Assigned to node-7", "p")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
-from collectors.replay.loop import Laps
+from collectors.replay.loop import Loop
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import microseconds, moment
 from timeline.kinds import seconds
@@ -96,7 +96,7 @@ def test_a_lap_raises_what_the_recording_raises(sample: Tape, tmp_path: Path) ->
         world = world_of(entry for file in sorted(tmp_path.iterdir()) for entry in entries_of(file))
         return sorted((finding.rule, finding.subject.name) for finding in findings_of(world))
 
-    laps, now = Laps(sample), microseconds(moment(sample.ends)) + HOUR
+    laps, now = Loop(sample), microseconds(moment(sample.ends)) + HOUR
     first, second = laps.lap(0, now), laps.lap(1, now + HOUR)
     one = found(first.take(0, len(first.times)))
     assert one

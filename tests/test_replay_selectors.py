@@ -8,7 +8,7 @@ import pytest
 from collectors.replay.commits import Commit
 from collectors.replay.resources import Resource
 from collectors.replay.selectors import Selection
-from collectors.replay.tables import _since
+from collectors.replay.table_columns import _age_text
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 POD = {
@@ -30,7 +30,7 @@ EVENT = {
 
 def takes(labels: str = "", fields: str = "", body: dict[str, Any] = POD, kind: str = "Pod") -> bool:
     commit = Commit(PODS, "a", "ring-0", "u", "ADDED", 5, 0, json.dumps(body).encode())
-    return Selection("", kind, labels, fields).takes(commit)
+    return Selection("", kind, labels, fields).selects(commit)
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_what_is_no_selector_is_refused(labels: str, fields: str) -> None:
 )
 def test_ages_are_told_as_kubectl_tells_them(seconds: int, text: str) -> None:
     born = 1_795_250_000
-    assert _since("2026-11-21T08:33:20Z", (born + seconds) * 1_000_000) == text
-    assert _since(None, 0) == "<unknown>"
+    assert _age_text("2026-11-21T08:33:20Z", (born + seconds) * 1_000_000) == text
+    assert _age_text(None, 0) == "<unknown>"

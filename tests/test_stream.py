@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from collectors.formats import read
-from collectors.formats.stream import Intake, Limits, Line, Recording, Skipped, open_all
+from collectors.formats.stream import Limits, Line, Recording, Skipped, Usage, open_all
 from tests.events import event
 from tests.objects import refusal
 
@@ -28,13 +28,13 @@ def opened(tmp_path: Path, content: bytes, limits: Limits = LIMITS) -> Iterator[
     """The one recording of a file named audit.log that holds this."""
     path = tmp_path / "7"
     path.write_bytes(content)
-    for recording in open_all([(path, "audit.log")], Intake(limits)):
+    for recording in open_all([(path, "audit.log")], Usage(limits)):
         assert isinstance(recording, Recording)
         yield recording
 
 
 def items_of(tmp_path: Path, content: bytes, limits: Limits = LIMITS) -> list[Line | Skipped]:
-    (items,) = ([*each.lines(), *each.loss()] for each in opened(tmp_path, content, limits))
+    (items,) = ([*each.lines(), *each.report_error()] for each in opened(tmp_path, content, limits))
     return items
 
 
@@ -184,15 +184,15 @@ def test_progress_counts_the_bytes_taken_from_the_disk(tmp_path: Path) -> None:
     content = b'{"x":"' + b"x" * 90 + b'"}\n'
     path = tmp_path / "7"
     path.write_bytes(content * 50_000)
-    intake = Intake(LIMITS)
-    for recording in open_all([(path, "audit.log")], intake):
+    usage = Usage(LIMITS)
+    for recording in open_all([(path, "audit.log")], usage):
         assert isinstance(recording, Recording)
-        assert intake.bytes_total == len(content) * 50_000
+        assert usage.bytes_total == len(content) * 50_000
         assert recording.head()
-        assert intake.bytes_read == 1 << 20
-        seen = {intake.bytes_read for _ in recording.lines()}
+        assert usage.bytes_read == 1 << 20
+        seen = {usage.bytes_read for _ in recording.lines()}
         assert len(seen) == 5
-    assert intake.bytes_read == intake.bytes_total
+    assert usage.bytes_read == usage.bytes_total
 
 
 def test_a_reader_that_stops_early_leaves_no_open_file(tmp_path: Path) -> None:

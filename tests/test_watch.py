@@ -13,7 +13,7 @@ import pytest
 from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
 from collectors.watch import api as module
-from collectors.watch.decoding import Reading
+from collectors.watch.decoding import ObjectDecoder
 from collectors.watch.resources import Resource
 from tests.patience import patient
 from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until
@@ -187,7 +187,7 @@ def test_a_gap_is_told_before_what_is_listed_after_it(replay: Replay, pods: Begi
     assert vanished
     for each in vanished:
         assert (each.resource_version, each.received, each.staged) == (None, gap.since, gap.time)
-    assert watched.reflector.reading.living.keys() == {
+    assert watched.reflector.decoder.live_objects.keys() == {
         each.ref.uid for each in again if isinstance(each, Entry) and each.change is Change.OBSERVED
     }
 
@@ -242,8 +242,8 @@ class Stood(NamedTuple):
 
 def left(watched: Watching) -> dict[str, Any]:
     """What somebody who takes over knows: who lives, and up to where and when everything was told."""
-    living = watched.reflector.reading.living
-    standing = {uid: Stood(each.ref, each.revision, each.owner) for uid, each in living.items()}
+    live_objects = watched.reflector.decoder.live_objects
+    standing = {uid: Stood(each.ref, each.revision, each.owner) for uid, each in live_objects.items()}
     return {"standing": standing, "resume": watched.reflector.revision, "heard": 1_000_000}
 
 
@@ -313,7 +313,7 @@ def test_a_token_that_was_exchanged_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calm: set[tuple[Any, ...]]
 ) -> None:
 
-    monkeypatch.setattr(module, "_AGAIN", 0.0)
+    monkeypatch.setattr(module, "_RELOAD_SECONDS", 0.0)
     token = tmp_path / "token"
     token.write_text("one\n")
     with replayed([WATCH], token="one", token_file=token) as replay:
@@ -374,7 +374,7 @@ def test_odd_objects_of_a_watch_end_no_watch(kind: str, replay: Replay, pods: Be
     play(replay, watched)
     assert replay.status()["faults"]["struck"] == {kind: 3}
     assert watched.thread.is_alive() and not watched.reflector.failures
-    assert watched.reflector.reading.unusable == 3
+    assert watched.reflector.decoder.unusable == 3
     until(lambda: "3 objects could not be used" in watched.states[-1][1])
 
 
@@ -387,15 +387,15 @@ def test_an_error_of_our_own_ends_no_watch_and_is_told(
     replay: Replay, pods: Begin, calm: set[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = pods()
-    before = Reading.event
+    before = ObjectDecoder.event
     failing: list[Exception] = [KeyError("a bug"), MemoryError(), RecursionError()]
 
-    def event(self: Reading, *args: Any) -> Any:
+    def event(self: ObjectDecoder, *args: Any) -> Any:
         if failing:
             raise failing.pop()
         return before(self, *args)
 
-    monkeypatch.setattr(Reading, "event", event)
+    monkeypatch.setattr(ObjectDecoder, "event", event)
     for times in ("once", "2 times", "3 times"):
         replay.control(step=30)
         until(partial(goes_on, watched, f"failed within Causeline {times} and was begun anew"))
@@ -404,7 +404,7 @@ def test_an_error_of_our_own_ends_no_watch_and_is_told(
     assert "failing" in [state for state, _ in watched.states]
     assert "failed within Causeline 3 times and was begun anew (KeyError)" in watched.states[-1][1]
     assert watched.marks(MarkType.GAP) and "within Causeline" in watched.marks(MarkType.GAP)[0].reason
-    living = {each.ref.uid: each.revision for each in watched.reflector.reading.living.values()}
+    live_objects = {each.ref.uid: each.revision for each in watched.reflector.decoder.live_objects.values()}
     with Watching(api_of(replay), watched.reflector.resource) as anew:
         until(lambda: anew.state == "watching")
-        assert living == {each.ref.uid: each.revision for each in anew.reflector.reading.living.values()}
+        assert live_objects == {each.ref.uid: each.revision for each in anew.reflector.decoder.live_objects.values()}

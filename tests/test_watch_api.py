@@ -143,7 +143,7 @@ def test_a_token(server: Server) -> None:
 def test_a_program_is_run_again_when_its_token_has_been_exchanged(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_AGAIN", 0.0)
+    monkeypatch.setattr(module, "_RELOAD_SECONDS", 0.0)
     script = tmp_path / "script"
     script.write_text(gives("first"))
     api = api_to(server.kubeconfig({"exec": program(f". {script}")}))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.watch.decoding import Bookmark, Malformed, Reading, key_in, key_of, page_of
+from collectors.watch.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
 from collectors.watch.resources import Resource
 from tests.properties import examples
@@ -38,14 +38,14 @@ def pod(revision: int, *writes: str, uid: str = "u1", **more: Any) -> dict[str, 
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **more}
 
 
-def told(reading: Reading, change: str, body: Any, reached: int = 0, arrived: int = AT) -> Entry:
+def told(reading: ObjectDecoder, change: str, body: Any, reached: int = 0, arrived: int = AT) -> Entry:
     found = reading.event(orjson.dumps({"type": change, "object": body}), arrived, reached)
     assert isinstance(found, Entry)
     return found
 
 
 def test_an_event_is_what_an_uploaded_watch_gives_and_when_it_arrived() -> None:
-    entry = told(Reading(PODS, {}), "ADDED", pod(7, "kubelet 00"))
+    entry = told(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubelet 00"))
     assert (entry.change, entry.resource_version, entry.clock, entry.staged) == (
         Change.CREATED,
         7,
@@ -58,58 +58,58 @@ def test_an_event_is_what_an_uploaded_watch_gives_and_when_it_arrived() -> None:
 
 
 def test_the_items_of_a_list_have_its_kind_and_were_observed() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     bare = {name: value for name, value in pod(7).items() if name not in ("apiVersion", "kind")}
     entry = reading.listed(msgspec.Raw(orjson.dumps(bare)), AT)
     assert entry is not None
     assert (entry.change, entry.ref.kind, entry.arrived) == (Change.OBSERVED, "Pod", AT)
-    assert reading.living["u1"].revision == 7
+    assert reading.live_objects["u1"].revision == 7
 
 
 def test_a_change_that_left_no_sign_has_no_writer() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     told(reading, "ADDED", pod(7, "kubectl 00"))
     assert told(reading, "MODIFIED", pod(8, "kubectl 00")).user_agent == ""  # a binding
     assert told(reading, "MODIFIED", pod(9, "kubectl 00", "kubelet 03")).user_agent == "kubelet"
 
 
 def test_every_write_of_a_lease_has_its_writer() -> None:
-    reading = Reading(LEASES, {})
+    reading = ObjectDecoder(LEASES, {})
     lease = {**pod(7, "volcano 10"), "apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
     told(reading, "ADDED", lease)
     assert told(reading, "MODIFIED", lease).user_agent == "volcano"
 
 
 def test_of_one_that_was_not_seen_here_only_a_fresh_sign_names_the_writer() -> None:
-    known = told(Reading(PODS, {}), "ADDED", pod(7, "kubectl 00"))
+    known = told(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubectl 00"))
 
     class Stood:
         ref, revision, owner = known.ref, 7, None
 
-    late = told(Reading(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 00"))
-    fresh = told(Reading(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 58"))
+    late = told(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 00"))
+    fresh = told(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 58"))
     assert (late.user_agent, fresh.user_agent) == ("", "kubectl")
 
 
 def test_what_was_told_before_changes_nothing() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     told(reading, "ADDED", pod(7))
     deleted = told(reading, "DELETED", pod(9))
     again = told(reading, "MODIFIED", pod(8), reached=9)
     assert (deleted.change, again.resource_version) == (Change.DELETED, 8)
-    assert not reading.living
+    assert not reading.live_objects
     told(reading, "ADDED", pod(10, uid="u2"), reached=9)
     assert reading.event(orjson.dumps({"type": "ADDED", "object": pod(10, uid="u2")}), AT, 10) is None
 
 
 def test_what_a_list_no_longer_shows_went_somewhere_in_the_gap() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     told(reading, "ADDED", pod(7))
     told(reading, "ADDED", pod(8, uid="u2"))
     (gone,) = reading.vanished({"u2"}, AT, AT + 5_000_000)
     assert (gone.ref.uid, gone.change, gone.resource_version) == ("u1", Change.DELETED, None)
     assert (gone.received, gone.staged, gone.arrived) == (AT, AT + 5_000_000, AT + 5_000_000)
-    assert list(reading.living) == ["u2"]
+    assert list(reading.live_objects) == ["u2"]
 
 
 def test_the_data_of_a_config_map_are_left_out() -> None:
@@ -117,13 +117,13 @@ def test_the_data_of_a_config_map_are_left_out() -> None:
     full = {**pod(7), "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "private"}, "binaryData": {"b": "eA=="}}
     bare = {**pod(7), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
     for body in (full, bare):
-        entry = told(Reading(MAPS, {}), "ADDED", body)
+        entry = told(ObjectDecoder(MAPS, {}), "ADDED", body)
         assert (entry.ref.kind, entry.ref.version) == ("ConfigMap", "v1")
         assert orjson.loads(entry.body).keys() == {"apiVersion", "kind", "metadata"}
 
 
 def test_an_object_that_cannot_be_used_is_counted_and_the_others_go_on() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     nameless = {"apiVersion": "v1", "kind": "Pod", "metadata": {"creationTimestamp": "2026-11-21T07:59:00Z"}}
     assert reading.event(orjson.dumps({"type": "ADDED", "object": nameless}), AT, 0) is None
     assert (reading.unusable, reading.why) == (1, "the object has no name")
@@ -135,11 +135,11 @@ def test_an_object_that_cannot_be_used_is_counted_and_the_others_go_on() -> None
 )
 def test_a_line_that_is_no_event_is_malformed(line: bytes) -> None:
     with pytest.raises(Malformed):
-        Reading(PODS, {}).event(line, AT, 0)
+        ObjectDecoder(PODS, {}).event(line, AT, 0)
 
 
 def test_bookmarks_and_errors() -> None:
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     mark = {"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "12"}}}
     assert reading.event(orjson.dumps(mark), AT, 0) == Bookmark(12)
     error = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
@@ -148,7 +148,7 @@ def test_bookmarks_and_errors() -> None:
 
 def test_pages() -> None:
     page = page_of(b'{"metadata":{"resourceVersion":"12","continue":"c"},"items":[{},{}]}')
-    assert (page.revision, page.following, len(page.items)) == (12, "c", 2)
+    assert (page.revision, page.continue_token, len(page.items)) == (12, "c", 2)
     assert page_of(b'{"metadata":{"resourceVersion":"12"},"items":null}').items == []
     for body in (b"", b"<html>", b'{"metadata":{"resourceVersion":""}}', b"[]"):
         with pytest.raises(Malformed):
@@ -167,7 +167,7 @@ def test_what_a_server_says_of_an_error_is_listed_without_credentials() -> None:
 
 def test_an_object_that_cannot_be_used_still_stands() -> None:
     odd = msgspec.Raw(b'{"metadata":{"name":"a","namespace":"n","uid":"u1","finalizers":"odd"}}')
-    reading = Reading(PODS, {})
+    reading = ObjectDecoder(PODS, {})
     told(reading, "ADDED", pod(7))
     assert reading.listed(odd, AT) is None
     assert not list(reading.vanished({key_in(odd)}, AT, AT))
@@ -202,7 +202,7 @@ HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERRO
 @examples(40)
 @given(st.lists(st.tuples(HOW, damaged()), max_size=8))
 def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(told: list[tuple[str, dict[str, Any]]]) -> None:
-    reading, reached = Reading(PODS, {}), 0
+    reading, reached = ObjectDecoder(PODS, {}), 0
     found: object
     for how, body in told:
         raw, before = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), reading.unusable
@@ -217,6 +217,6 @@ def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(told: list[tup
             continue
         if isinstance(found, Entry):
             assert found.resource_version
-            assert how != "list" or reading.living[key_of(found)].revision >= found.resource_version
+            assert how != "list" or reading.live_objects[key_of(found)].revision >= found.resource_version
             reached = max(reached, found.resource_version) if how != "list" else reached
         key_in(msgspec.Raw(raw))

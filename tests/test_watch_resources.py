@@ -8,7 +8,7 @@ import pytest
 from collectors.watch.api import Api
 from collectors.watch.calibration import calibrate
 from collectors.watch.failures import ApiError, Forbidden, Refused
-from collectors.watch.resources import Resource, appeared, resources
+from collectors.watch.resources import Resource, new_resources, resources
 from timeline.core.entries import Mark, MarkType
 from timeline.judge import rulebook
 from timeline.kinds import qualified
@@ -180,9 +180,9 @@ def test_groups_that_nobody_wants_are_not_asked() -> None:
 def test_what_appears_later_is_the_difference() -> None:
     before = resources(Server({name: BUILT_IN[name] for name in ("v1", "batch/v1")}).api, ["*.example.com"], [])[0]
     after = resources(Server().api, ["*.example.com"], [])[0]
-    assert {each.name for each in appeared(before, after)} > {"tabs.example.com", "jobs.batch.volcano.sh"}
-    assert not appeared(after, after)
-    assert not appeared(after, [each._replace(version="v2") for each in after])
+    assert {each.name for each in new_resources(before, after)} > {"tabs.example.com", "jobs.batch.volcano.sh"}
+    assert not new_resources(after, after)
+    assert not new_resources(after, [each._replace(version="v2") for each in after])
 
 
 def test_what_is_no_api_server_is_said() -> None:

@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.formats.depth import is_deeper
-from collectors.formats.rejections import KUBECONFIG, is_kubeconfig, is_kubeconfig_name, looks_like, refusal, surely
-from collectors.formats.stream import TOO_DEEP, Intake, Limits, Line, NotARecording, Recording, Skipped, open_all
+from collectors.formats.rejections import (
+    KUBECONFIG,
+    certain_rejection,
+    is_kubeconfig,
+    is_kubeconfig_name,
+    looks_like,
+    rejection_message,
+)
+from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
 from collectors.redaction.entries import without_credentials
 from timeline.core.entries import Mark, Observation
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
-_STRANGE = "is not a recording that Causeline knows: "
+_UNKNOWN = "is not a recording that Causeline knows: "
 
 
 class Format(NamedTuple):
@@ -30,16 +37,16 @@ def formats() -> tuple[Format, ...]:
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
 
 
-def refused(name: str, head: bytes = b"") -> str:
+def rejection_reason(name: str, head: bytes = b"") -> str:
     """What a file is that is never a recording, known by its name or by its first bytes; empty where it may be one."""
     if is_kubeconfig_name(name) or is_kubeconfig(head):
         return KUBECONFIG
-    return "" if any(format.sniff(head) for format in formats()) else surely(head)
+    return "" if any(format.sniff(head) for format in formats()) else certain_rejection(head)
 
 
-def refuse(name: str, words: str) -> NotARecording:
+def rejected_file(name: str, words: str) -> NotARecording:
     """What to raise for a file of which these words are true."""
-    return NotARecording(refusal([Skipped(name, 0, f"{_STRANGE}{words}")]))
+    return NotARecording(rejection_message([Skipped(name, 0, f"{_UNKNOWN}{words}")]))
 
 
 def read(
@@ -69,33 +76,33 @@ class Reading:
         self.files: dict[str, str] = {}  # what was read so far, and the name of its format
         self._bodies = bodies
         self._processes = processes
-        self._intake = Intake(limits)
-        self._opened = open_all(inputs, self._intake)
-        self._refused: list[Skipped] = []
+        self._usage = Usage(limits)
+        self._opened = open_all(inputs, self._usage)
+        self._rejected: list[Skipped] = []
         for recording in self._opened:
             known = _known(recording)
             if not isinstance(known, Skipped):
                 self._first = known
                 return
-            self._refused.append(known)
-        raise NotARecording(refusal(self._refused))
+            self._rejected.append(known)
+        raise NotARecording(rejection_message(self._rejected))
 
     @property
     def bytes_total(self) -> int:
         """Of all inputs, as they lie on the disk; what comes through a pipe is not known before."""
-        return self._intake.bytes_total
+        return self._usage.bytes_total
 
     @property
     def bytes_read(self) -> int:
-        return self._intake.bytes_read
+        return self._usage.bytes_read
 
     def close(self) -> None:
         """Let go of a reading that is not iterated to its end."""
         self._opened.close()
 
     def __iter__(self) -> Iterator[Observation | Skipped]:
-        yield from self._refused
-        limits = self._intake.limits
+        yield from self._rejected
+        limits = self._usage.limits
         objects: set[object] = set()
         for known in chain([self._first], map(_known, self._opened)):
             if isinstance(known, Skipped):
@@ -124,7 +131,7 @@ class Reading:
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:
                     yield item
-            yield from recording.loss()
+            yield from recording.report_error()
 
 
 def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:
@@ -133,8 +140,8 @@ def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped
         return recording
     head = recording.head()
     if not head:
-        return Skipped(recording.name, 0, recording.nothing())
+        return Skipped(recording.name, 0, recording.why_empty())
     for format in formats():
         if format.sniff(head):
             return recording, format
-    return Skipped(recording.name, 0, _STRANGE + looks_like(head))
+    return Skipped(recording.name, 0, _UNKNOWN + looks_like(head))

@@ -11,7 +11,7 @@ from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
-from collectors.normalise.interning import Shared
+from collectors.normalise.interning import Interner
 from timeline.core.entries import Entry, Place
 
 _event = msgspec.json.Decoder(AuditEvent)
@@ -27,18 +27,18 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)
         return
-    from collectors.formats.parallel import read_together
+    from collectors.formats.parallel import read_in_parallel
 
     events = _Events(bodies)
-    yield from read_together(recording, events)
-    yield from events.rest()
+    yield from read_in_parallel(recording, events)
+    yield from events.unnamed_entries()
 
 
 def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
     """The changes that audit events tell, one event a line, wherever the lines were taken from."""
     events = _Events(bodies)
     yield from events.read(lines)
-    yield from events.rest()
+    yield from events.unnamed_entries()
 
 
 Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Entry]]]
@@ -49,11 +49,11 @@ class _Events:
 
     def __init__(self, bodies: bool) -> None:
         self._bodies = bodies
-        self._shared = Shared()
+        self._interner = Interner()
         self._unnamed: list[tuple[str, Entry]] = []  # of resources whose kind an other line may tell
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]:
-        shared, bodies = self._shared, self._bodies
+        interner, bodies = self._interner, self._bodies
         for line in lines:
             if isinstance(line, Skipped):
                 yield line
@@ -62,7 +62,7 @@ class _Events:
                 event = _event.decode(line.data)
                 if not event.auditID:
                     raise ValueError("it is not an audit event: it has no auditID")
-                entries = entries_of(event, Place(line.file, line.number), bodies=bodies, shared=shared)
+                entries = entries_of(event, Place(line.file, line.number), bodies=bodies, interner=interner)
             except (ValueError, RecursionError) as error:
                 yield Skipped(line.file, line.number, reason_of(error))
                 continue
@@ -70,23 +70,23 @@ class _Events:
                 resource = event.objectRef.resource if event.objectRef else ""
                 if entry.ref.kind != resource:
                     yield entry
-                elif (entry.ref.group, resource) in shared.named:
-                    yield _named(entry, resource, shared.named)
+                elif (entry.ref.group, resource) in interner.kind_names:
+                    yield _with_kind(entry, resource, interner.kind_names)
                 else:
                     self._unnamed.append((resource, entry))
 
     def learned(self) -> Learned:
         unnamed, self._unnamed = self._unnamed, []
-        return self._shared.named, unnamed
+        return self._interner.kind_names, unnamed
 
-    def take(self, learned: Learned) -> None:
-        named, unnamed = learned
-        self._shared.named.update(named)
+    def merge(self, learned: Learned) -> None:
+        kind_names, unnamed = learned
+        self._interner.kind_names.update(kind_names)
         self._unnamed += unnamed
 
-    def rest(self) -> Iterator[Entry]:
+    def unnamed_entries(self) -> Iterator[Entry]:
         for resource, entry in sorted(self._unnamed, key=_line):
-            yield _named(entry, resource, self._shared.named)
+            yield _with_kind(entry, resource, self._interner.kind_names)
 
 
 def _line(unnamed: tuple[str, Entry]) -> int:
@@ -94,7 +94,7 @@ def _line(unnamed: tuple[str, Entry]) -> int:
     return place.line if place else 0
 
 
-def _named(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:
+def _with_kind(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:
     """The entry of a resource that is not built in, whose own answer told no kind."""
     kind = kinds.get((entry.ref.group, resource), resource)
     return replace(entry, ref=replace(entry.ref, kind=kind))

@@ -7,8 +7,8 @@ import msgspec
 
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Skipped, too_long
-from collectors.normalise import told
-from collectors.normalise.initial_events import Replay
+from collectors.normalise import is_present
+from collectors.normalise.initial_events import InitialEvents
 from collectors.normalise.objects import failure, observed_object
 from timeline.core.entries import Change, Entry, Place, revision
 
@@ -30,7 +30,7 @@ class Header(msgspec.Struct, gc=False):
     kind: str | None = None
 
     @property
-    def of(self) -> tuple[str, str]:
+    def item_type(self) -> tuple[str, str]:
         """The version and the kind of items that do not tell their own; "" where neither does the list."""
         kind = (self.kind or "").removesuffix("List")
         return (self.apiVersion or "", kind) if kind else ("", "")
@@ -63,7 +63,7 @@ class Listing:
         yield from map(self._named, self._waiting)
 
     def _named(self, piece: Piece) -> Piece:
-        version, kind = self._header.of
+        version, kind = self._header.item_type
         return piece._replace(listed=True, api_version=version, kind=kind)
 
 
@@ -75,7 +75,7 @@ class _Document(msgspec.Struct, gc=False):
     items: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
-class _Bookmarked(msgspec.Struct, gc=False):
+class _BookmarkMetadata(msgspec.Struct, gc=False):
     resourceVersion: str | None = None
     annotations: dict[str, str] | None = None
 
@@ -83,7 +83,7 @@ class _Bookmarked(msgspec.Struct, gc=False):
 class _Bookmark(msgspec.Struct, gc=False):
     apiVersion: str = ""
     kind: str = ""
-    metadata: _Bookmarked = msgspec.field(default_factory=_Bookmarked)
+    metadata: _BookmarkMetadata = msgspec.field(default_factory=_BookmarkMetadata)
 
 
 _header = msgspec.json.Decoder(Header)
@@ -105,30 +105,30 @@ def entries_of(pieces: Iterator[Piece | Skipped], file: str, bodies: bool) -> It
             yield from reading.entries(piece)
         except (ValueError, RecursionError) as error:
             yield Skipped(file, piece.line, reason_of(error))
-    yield from reading.replay.rest()
+    yield from reading.initial_events.remaining()
 
 
 class _Reading:
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file
         self._bodies = bodies
-        self.replay = Replay()
+        self.initial_events = InitialEvents()
 
     def entries(self, piece: Piece) -> Iterator[Entry | Skipped]:
         if piece.listed:
             yield self._listed(piece)
             return
         document = _document.decode(piece.data)
-        if told(document.object) and isinstance(document.type, str):
+        if is_present(document.object) and isinstance(document.type, str):
             yield from self._event(document.type, bytes(document.object), piece.line)
         elif bytes(document.items):
-            version, kind = _header.decode(piece.data).of
+            version, kind = _header.decode(piece.data).item_type
             for item in _items.decode(document.items) or ():
                 yield self._listed(Piece(piece.line, bytes(item), True, version, kind))
         else:
-            seen = observed_object(piece.data, Change.OBSERVED, Place(self._file, piece.line), bodies=self._bodies)
-            own = b'"%d"' % (seen.entry.resource_version or 0)
-            yield from self.replay.shown(seen, hash(piece.data.replace(own, b"")))
+            observed = observed_object(piece.data, Change.OBSERVED, Place(self._file, piece.line), bodies=self._bodies)
+            own_version = b'"%d"' % (observed.entry.resource_version or 0)
+            yield from self.initial_events.plain_object(observed, hash(piece.data.replace(own_version, b"")))
 
     def _listed(self, piece: Piece) -> Entry | Skipped:
         place = Place(self._file, piece.line)
@@ -143,16 +143,20 @@ class _Reading:
     def _event(self, type: str, data: bytes, line: int) -> Iterator[Entry | Skipped]:
         """One event of a watch."""
         if type == "ERROR":
-            yield from self.replay.broken()
-            words = "the watch ended here, and what happened before the next one is not in it"
-            yield Skipped(self._file, line, f"{words}: {failure(data)}")
+            yield from self.initial_events.interrupted()
+            reason = "the watch ended here, and what happened before the next one is not in it"
+            yield Skipped(self._file, line, f"{reason}: {failure(data)}")
         elif type == "BOOKMARK":
             mark = _bookmark.decode(data)
             group = mark.apiVersion.rpartition("/")[0]
             ends_replay = (mark.metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
-            yield from self.replay.bookmark(group, mark.kind, revision(mark.metadata.resourceVersion), ends_replay)
+            yield from self.initial_events.bookmark(
+                group, mark.kind, revision(mark.metadata.resourceVersion), ends_replay
+            )
         elif change := _CHANGES.get(type):
-            yield from self.replay.told(observed_object(data, change, Place(self._file, line), bodies=self._bodies))
+            yield from self.initial_events.watch_event(
+                observed_object(data, change, Place(self._file, line), bodies=self._bodies)
+            )
         else:
             raise ValueError(f"it is no event of a watch: its type is none of {', '.join(WATCH_TYPES)}")
 

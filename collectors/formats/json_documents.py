@@ -12,7 +12,7 @@ import msgspec
 from collectors.formats import Format, watch
 from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of, header_of
 from collectors.formats.json_items import outline
-from collectors.formats.json_stream import Damaged, Text
+from collectors.formats.json_stream import JsonStream, MalformedJson
 from collectors.formats.stream import Recording, Skipped, too_long
 from timeline.core.entries import Entry
 
@@ -25,7 +25,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
     return entries_of(_Documents(recording).pieces(), recording.name, bodies)
 
 
-class _Left(Exception):
+class _ArrayLost(Exception):
     """The rest of an array is lost, which was told; what stands next is another document."""
 
 
@@ -33,48 +33,48 @@ class _Documents:
     def __init__(self, recording: Recording) -> None:
         self._file = recording.name
         self._limit = recording.limits.line_bytes
-        self._text = Text(recording.chunks(), self._limit)
+        self._stream = JsonStream(recording.chunks(), self._limit)
 
     def pieces(self) -> Iterator[Piece | Skipped]:
-        while first := self._text.peek():
+        while first_character := self._stream.peek():
             try:
-                if first == b"{":
+                if first_character == b"{":
                     yield from self._document()
-                elif first == b"[":
+                elif first_character == b"[":
                     yield from self._items()
-                elif first != b"=":
-                    raise Damaged("it is neither JSON nor the log of a container")
-                elif not self._text.seek(_LOG_ENDS):
-                    raise Damaged("the log of a container has no end: the dump was cut")
-            except Damaged as error:
+                elif first_character != b"=":
+                    raise MalformedJson("it is neither JSON nor the log of a container")
+                elif not self._stream.seek(_LOG_ENDS):
+                    raise MalformedJson("the log of a container has no end: the dump was cut")
+            except MalformedJson as error:
                 yield self._skipped(error)
-                self._text.seek(_NEXT)
-            except _Left:
+                self._stream.seek(_NEXT)
+            except _ArrayLost:
                 continue
 
     def _document(self) -> Iterator[Piece | Skipped]:
         """An object, whole; or the items of a list. Raises Damaged where it holds nothing that can be used."""
-        line = self._text.line
+        line = self._stream.line
         fields: list[bytes] = []
         size = 0
         listing: Listing | None = None
         try:
-            for key in self._text.members():
-                if key == "items" and self._text.peek() == b"[":
+            for key in self._stream.members():
+                if key == "items" and self._stream.peek() == b"[":
                     listing = Listing(self._file, header_of(_object(fields)), self._limit)
                     for piece in self._items():
                         yield from (piece,) if isinstance(piece, Skipped) else listing.item(piece)
                     continue
-                fields.append(b"%s:%s" % (msgspec.json.encode(key), self._text.value()))
+                fields.append(b"%s:%s" % (msgspec.json.encode(key), self._stream.value()))
                 size += len(fields[-1])
                 if size > self._limit:
-                    raise Damaged(too_long(self._limit))
-        except Damaged as error:
+                    raise MalformedJson(too_long(self._limit))
+        except MalformedJson as error:
             if listing is None:
                 raise
             yield self._skipped(error)
-            self._text.seek(_NEXT)
-        except _Left:
+            self._stream.seek(_NEXT)
+        except _ArrayLost:
             pass
         if listing is None:
             yield Piece(line, _object(fields))
@@ -83,26 +83,28 @@ class _Documents:
 
     def _items(self) -> Iterator[Piece | Skipped]:
         """The items of the array that comes next, also those behind a damaged one. Raises _Left."""
-        self._text.expect(b"[")
-        while self._text.peek() != b"]":
+        self._stream.expect(b"[")
+        while self._stream.peek() != b"]":
             try:
-                self._text.begin(())
-                item = self._text.item()
+                self._stream.begin(())
+                item = self._stream.item()
                 yield Piece(item.line, item.data)
-                if self._text.expect(b",]") == b"]":
+                if self._stream.expect(b",]") == b"]":
                     return
-            except Damaged as error:
+            except MalformedJson as error:
                 # The next one begins as this one did, before another document or a log does.
-                again = re.compile(rb"(?=,\s*%s)|(?=%s)" % (re.escape(self._text.begun.data), _NEXT.pattern))
+                next_item_pattern = re.compile(
+                    rb"(?=,\s*%s)|(?=%s)" % (re.escape(self._stream.current_item.data), _NEXT.pattern)
+                )
                 yield self._skipped(error)
-                if not self._text.seek(again) or self._text.peek() != b",":
-                    raise _Left from None
-                self._text.expect(b",")
-        self._text.expect(b"]")
+                if not self._stream.seek(next_item_pattern) or self._stream.peek() != b",":
+                    raise _ArrayLost from None
+                self._stream.expect(b",")
+        self._stream.expect(b"]")
 
-    def _skipped(self, error: Damaged) -> Skipped:
-        line = self._text.begun.line if self._text.inside else self._text.line
-        self._text.inside = False
+    def _skipped(self, error: MalformedJson) -> Skipped:
+        line = self._stream.current_item.line if self._stream.item_is_open else self._stream.line
+        self._stream.item_is_open = False
         return Skipped(self._file, line, str(error))
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from collectors.formats.json_stream import Damaged, Item, Text
+from collectors.formats.json_stream import Item, JsonStream, MalformedJson
 from collectors.formats.stream import Recording, Skipped
 
 Pattern = tuple[str, ...]
@@ -19,18 +19,18 @@ _DOCUMENT = re.compile(rb"\n(?=[{\[])")
 
 def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
     """Every value that one of the patterns leads to; what is damaged is told, and what follows it is still found."""
-    text = Text(recording.chunks(), recording.limits.line_bytes)
-    while text.peek():
+    stream = JsonStream(recording.chunks(), recording.limits.line_bytes)
+    while stream.peek():
         try:
-            if text.peek() not in b"{[":
-                raise Damaged("it is not JSON")
-            yield from _found(text, patterns, ())
-        except Damaged as error:
-            yield _told(recording, text, error)
-            if text.begun.path:
-                yield from _salvaged(recording, text)
+            if stream.peek() not in b"{[":
+                raise MalformedJson("it is not JSON")
+            yield from _matching_values(stream, patterns, ())
+        except MalformedJson as error:
+            yield _skipped(recording, stream, error)
+            if stream.current_item.path:
+                yield from _salvage(recording, stream)
             else:
-                text.seek(_DOCUMENT)
+                stream.seek(_DOCUMENT)
 
 
 @lru_cache(1)
@@ -39,74 +39,74 @@ def outline(head: bytes, depth: int = 7) -> dict[Pattern, bytes]:
 
     Of a value that is cut off there is as much as the head has; of objects and arrays that are looked into, nothing.
     """
-    text = Text(iter([head]), len(head))
+    stream = JsonStream(iter([head]), len(head))
     found: dict[Pattern, bytes] = {}
-    while first := text.peek():
+    while first_character := stream.peek():
         try:
-            if first in b"{[":
-                _outlined(text, (), depth, found)
+            if first_character in b"{[":
+                _collect_outline(stream, (), depth, found)
             else:
-                text.seek(_DOCUMENT)
-        except Damaged:
-            text.seek(_DOCUMENT)
+                stream.seek(_DOCUMENT)
+        except MalformedJson:
+            stream.seek(_DOCUMENT)
     return found
 
 
-def _found(text: Text, patterns: tuple[Pattern, ...], path: tuple[str | int, ...]) -> Iterator[Item]:
+def _matching_values(stream: JsonStream, patterns: tuple[Pattern, ...], path: tuple[str | int, ...]) -> Iterator[Item]:
     if () in patterns:
-        text.begin(path)
-        yield text.item()
+        stream.begin(path)
+        yield stream.item()
         return
-    first = text.peek() if patterns else b""
-    if first == b"{":
-        for key in text.members():
-            yield from _found(text, _behind(patterns, key), (*path, key))
-    elif first == b"[":
-        inside = _behind(patterns, "*")
-        for number in text.elements():
-            yield from _found(text, inside, (*path, number))
+    first_character = stream.peek() if patterns else b""
+    if first_character == b"{":
+        for key in stream.members():
+            yield from _matching_values(stream, _remaining_patterns(patterns, key), (*path, key))
+    elif first_character == b"[":
+        inner_patterns = _remaining_patterns(patterns, "*")
+        for number in stream.elements():
+            yield from _matching_values(stream, inner_patterns, (*path, number))
     else:
-        text.value()
+        stream.value()
 
 
-def _behind(patterns: tuple[Pattern, ...], step: str) -> tuple[Pattern, ...]:
+def _remaining_patterns(patterns: tuple[Pattern, ...], step: str) -> tuple[Pattern, ...]:
     return tuple(pattern[1:] for pattern in patterns if pattern[0] == step)
 
 
-def _salvaged(recording: Recording, text: Text) -> Iterator[Item | Skipped]:
+def _salvage(recording: Recording, stream: JsonStream) -> Iterator[Item | Skipped]:
     """The items behind a damaged one: whatever begins as it did."""
-    *parents, number = text.begun.path
-    again = re.compile(rb"[,\[]\s*(?=" + re.escape(text.begun.data) + rb")")
-    while text.seek(again):
+    *parents, number = stream.current_item.path
+    next_item_pattern = re.compile(rb"[,\[]\s*(?=" + re.escape(stream.current_item.data) + rb")")
+    while stream.seek(next_item_pattern):
         number = number + 1 if isinstance(number, int) else number
-        text.begin((*parents, number))
+        stream.begin((*parents, number))
         try:
-            yield text.item()
-        except Damaged as error:
-            yield _told(recording, text, error)
+            yield stream.item()
+        except MalformedJson as error:
+            yield _skipped(recording, stream, error)
 
 
-def _told(recording: Recording, text: Text, error: Damaged) -> Skipped:
-    if not text.inside:
-        return Skipped(recording.name, text.line, str(error))
-    where = f"{text.begun}: " if text.begun.path else ""
-    return Skipped(recording.name, text.begun.line, f"{where}{error}")
+def _skipped(recording: Recording, stream: JsonStream, error: MalformedJson) -> Skipped:
+    if not stream.item_is_open:
+        return Skipped(recording.name, stream.line, str(error))
+    where = f"{stream.current_item}: " if stream.current_item.path else ""
+    return Skipped(recording.name, stream.current_item.line, f"{where}{error}")
 
 
-def _outlined(text: Text, path: Pattern, depth: int, found: dict[Pattern, bytes]) -> None:
-    first = text.peek()
-    if first == b"{" and len(path) < depth:
+def _collect_outline(stream: JsonStream, path: Pattern, depth: int, found: dict[Pattern, bytes]) -> None:
+    first_character = stream.peek()
+    if first_character == b"{" and len(path) < depth:
         found.setdefault(path, b"")
-        for key in text.members():
-            _outlined(text, (*path, key), depth, found)
-    elif first == b"[" and len(path) < depth:
+        for key in stream.members():
+            _collect_outline(stream, (*path, key), depth, found)
+    elif first_character == b"[" and len(path) < depth:
         found.setdefault(path, b"")
-        for _ in text.elements():
-            _outlined(text, (*path, "*"), depth, found)
+        for _ in stream.elements():
+            _collect_outline(stream, (*path, "*"), depth, found)
     else:
-        held = found.get(path, b"")
+        previous_value = found.get(path, b"")
         try:
-            found[path] = held + text.value()
-        except Damaged:
-            found[path] = held + text.rest()
+            found[path] = previous_value + stream.value()
+        except MalformedJson:
+            found[path] = previous_value + stream.rest()
             raise

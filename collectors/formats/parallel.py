@@ -22,11 +22,11 @@ from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
 from timeline.core.entries import Entry
 
-ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
-_ENOUGH = 200  # lines that are handed over at a time
-_SPACE = 4 * 1024**2  # bytes that they may have
-_AHEAD = 4  # blocks that the helper has before it must have answered
-_HELD = 16  # blocks that wait for an earlier one before that is waited for
+READ_ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
+_BLOCK_LINES = 200  # lines that are handed over at a time
+_BLOCK_BYTES = 4 * 1024**2  # bytes that they may have
+_BLOCKS_AHEAD = 4  # blocks that the helper has before it must have answered
+_BLOCKS_WAITING = 16  # blocks that wait for an earlier one before that is waited for
 
 
 class Reader(Protocol):
@@ -37,55 +37,55 @@ class Reader(Protocol):
     def learned(self) -> Any:
         """What it learned since it was last asked, as far as a reader of other lines has to know it."""
 
-    def take(self, learned: Any) -> None:
+    def merge(self, learned: Any) -> None:
         """What a reader of other lines has learned."""
 
 
-def read_together(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
+def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
     """What a recording tells, in the order of its lines."""
     blocks = recording.blocks()
-    alone = 0
+    bytes_read = 0
     for block in blocks:
         yield from reader.read(block.lines(recording.limits))
-        alone += sum(map(len, block.data))
-        if alone > ALONE:
+        bytes_read += sum(map(len, block.data))
+        if bytes_read > READ_ALONE:
             break
     else:
         return
     helper = _Helper(reader, recording)
-    order: deque[int] = deque()  # of the blocks that are not told yet, by their first lines
+    pending_numbers: deque[int] = deque()  # of the blocks that are not told yet, by their first lines
     read: dict[int, Iterable[Entry | Skipped]] = {}  # what those tell that have been read
     try:
-        for block in _larger(blocks):
-            order.append(block.number)
-            if not helper.takes(block):
+        for block in _larger_blocks(blocks):
+            pending_numbers.append(block.number)
+            if not helper.offer(block):
                 items = reader.read(block.lines(recording.limits))
-                read[block.number] = items if len(order) == 1 else list(items)
-            read.update(helper.answers(wait=len(order) > _HELD))
-            while order and order[0] in read:
-                yield from read.pop(order.popleft())
-        read.update(helper.answers(wait=True))
-        for number in order:
+                read[block.number] = items if len(pending_numbers) == 1 else list(items)
+            read.update(helper.results(wait=len(pending_numbers) > _BLOCKS_WAITING))
+            while pending_numbers and pending_numbers[0] in read:
+                yield from read.pop(pending_numbers.popleft())
+        read.update(helper.results(wait=True))
+        for number in pending_numbers:
             yield from read[number]
     finally:
         helper.close()
 
 
-def _larger(blocks: Iterator[Block]) -> Iterator[Block]:
+def _larger_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
     """The same lines, and more at a time where it were few: handing over has its price."""
-    held: list[Block] = []
+    blocks_held: list[Block] = []
     lines = 0
     for block in blocks:
-        held.append(block)
+        blocks_held.append(block)
         lines += len(block.data)
-        if lines >= _ENOUGH:
-            yield _joined(held)
-            held, lines = [], 0
-    if held:
-        yield _joined(held)
+        if lines >= _BLOCK_LINES:
+            yield _join(blocks_held)
+            blocks_held, lines = [], 0
+    if blocks_held:
+        yield _join(blocks_held)
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _join(blocks: list[Block]) -> Block:
     return Block(blocks[0].file, blocks[0].number, [line for block in blocks for line in block.data])
 
 
@@ -95,60 +95,60 @@ class _Helper:
     def __init__(self, reader: Reader, recording: Recording) -> None:
         self._reader = reader
         self._limits = recording.limits
-        shared = os.memfd_create("causeline")
-        os.ftruncate(shared, _AHEAD * _SPACE)
-        self._memory = mmap(shared, 0)  # blocks lie in it: a pipe would hold up both for most of the time
-        self._free = list(range(_AHEAD))
-        self._given: deque[tuple[int, Block]] = deque()
-        self._ended = False
-        self._pipe, theirs = Pipe()
+        shared_memory = os.memfd_create("causeline")
+        os.ftruncate(shared_memory, _BLOCKS_AHEAD * _BLOCK_BYTES)
+        self._memory = mmap(shared_memory, 0)  # blocks lie in it: a pipe would hold up both for most of the time
+        self._free_slots = list(range(_BLOCKS_AHEAD))
+        self._pending: deque[tuple[int, Block]] = deque()
+        self._dead = False
+        self._pipe, child_end = Pipe()
         self._process = subprocess.Popen(  # not a fork: other threads may hold locks
-            [sys.executable, "-P", "-c", _HELP, str(theirs.fileno()), str(shared)],
+            [sys.executable, "-P", "-c", _HELPER_CODE, str(child_end.fileno()), str(shared_memory)],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(), shared),
+            pass_fds=(child_end.fileno(), shared_memory),
             process_group=0,  # Ctrl-C is for this process, which ends both
         )
-        theirs.close()
-        os.close(shared)
+        child_end.close()
+        os.close(shared_memory)
         self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
 
-    def takes(self, block: Block) -> bool:
+    def offer(self, block: Block) -> bool:
         """Whether it has taken the block upon itself."""
-        if self._ended or not self._free:
+        if self._dead or not self._free_slots:
             return False
         data = b"\n".join(block.data)
-        if len(data) > _SPACE:
+        if len(data) > _BLOCK_BYTES:
             return False
-        start = self._free[-1] * _SPACE
+        start = self._free_slots[-1] * _BLOCK_BYTES
         self._memory[start : start + len(data)] = data
         try:
             self._pipe.send((block.number, start, start + len(data)))
         except OSError:
-            self._ended = True
+            self._dead = True
             return False
-        self._given.append((self._free.pop(), block))
+        self._pending.append((self._free_slots.pop(), block))
         return True
 
-    def answers(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Skipped]]]:
+    def results(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Skipped]]]:
         """The blocks it has read since, by their first lines; all it was given, if it shall be waited for."""
-        while self._given and (wait or self._ended or self._pipe.poll()):
-            place, block = self._given.popleft()
+        while self._pending and (wait or self._dead or self._pipe.poll()):
+            slot, block = self._pending.popleft()
             try:
-                if self._ended:
+                if self._dead:
                     raise EOFError
-                items, learned = pickle.loads(self._answer(place * _SPACE))
+                items, learned = pickle.loads(self._read_result(slot * _BLOCK_BYTES))
             except (EOFError, OSError):
-                self._ended = True
+                self._dead = True
                 yield block.number, self._reader.read(block.lines(self._limits))
             else:
-                self._free.append(place)
-                self._reader.take(learned)
+                self._free_slots.append(slot)
+                self._reader.merge(learned)
                 yield block.number, items
 
-    def _answer(self, start: int) -> bytes:
+    def _read_result(self, start: int) -> bytes:
         length = self._pipe.recv()
-        return self._pipe.recv_bytes() if length > _SPACE else self._memory[start : start + length]
+        return self._pipe.recv_bytes() if length > _BLOCK_BYTES else self._memory[start : start + length]
 
     def close(self) -> None:
         self._pipe.close()
@@ -156,13 +156,13 @@ class _Helper:
         self._process.wait()
 
 
-_HELP = "from collectors.formats.parallel import help_to_read; help_to_read()"
+_HELPER_CODE = "from collectors.formats.parallel import run_helper; run_helper()"
 
 
-def help_to_read() -> None:
+def run_helper() -> None:
     """Answer until the other process closes its end."""
-    pipe, shared = Connection(int(sys.argv[1])), int(sys.argv[2])
-    memory = mmap(shared, 0)
+    pipe, shared_memory = Connection(int(sys.argv[1])), int(sys.argv[2])
+    memory = mmap(shared_memory, 0)
     gc.disable()
     with suppress(EOFError, OSError):
         policy, reader, name, limits = pipe.recv()
@@ -173,8 +173,10 @@ def help_to_read() -> None:
             block = Block(name, number, memory[start:end].split(b"\n"))
             items = list(reader.read(block.lines(limits)))
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
-            if len(answer) <= _SPACE:  # it takes the place of the block: who is to read it may be busy for a while
+            if (
+                len(answer) <= _BLOCK_BYTES
+            ):  # it takes the place of the block: who is to read it may be busy for a while
                 memory[start : start + len(answer)] = answer
             pipe.send(len(answer))
-            if len(answer) > _SPACE:
+            if len(answer) > _BLOCK_BYTES:
                 pipe.send_bytes(answer)

@@ -35,7 +35,7 @@ _KUBECONFIG_NAME = re.compile(
 _YAML = re.compile(rb"(\s*#[^\n]*\n|\s*\n)*(---|[\w.-]+:(\s|$))")
 
 
-def refusal(refused: Sequence[Skipped]) -> str:
+def rejection_message(refused: Sequence[Skipped]) -> str:
     """Why none of these files is a recording, and what would be one."""
     told = [f"{each.file} {each.reason}." for each in refused[:_TOLD]]
     if len(refused) > _TOLD:
@@ -58,7 +58,7 @@ def is_kubeconfig(head: bytes) -> bool:
     return bool(_CLUSTERS.search(head) and _KEYS.search(head))
 
 
-def surely(head: bytes) -> str:
+def certain_rejection(head: bytes) -> str:
     """What a file is whose first bytes leave no doubt, whatever follows; empty where they do."""
     for magic, words in _LOOKS.items():
         if head.startswith(magic):
@@ -70,7 +70,7 @@ def surely(head: bytes) -> str:
 
 def looks_like(head: bytes) -> str:
     """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
-    if words := surely(head):
+    if words := certain_rejection(head):
         return words
     if not head.strip():
         return "it begins with nothing but blank lines"

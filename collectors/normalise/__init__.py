@@ -17,17 +17,17 @@ def decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
     return _shapes[kind.shape]
 
 
-def outcome(change: Change, metadata: Metadata, held: bool = False) -> tuple[Change, int | None]:
+def outcome(change: Change, metadata: Metadata, held_creations: bool = False) -> tuple[Change, int | None]:
     """What the change did to the object, and the change's own revision."""
-    own = revision(metadata.resourceVersion)
+    own_version = revision(metadata.resourceVersion)
     if metadata.deletionTimestamp is None:
-        return change, own
-    held = held or bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
-    if change is Change.DELETED and held:
-        return Change.MODIFIED, own  # the deletion was asked for; the object stays for now
-    if change is Change.MODIFIED and not held:
+        return change, own_version
+    held_creations = held_creations or bool(metadata.finalizers) or bool(metadata.deletionGracePeriodSeconds)
+    if change is Change.DELETED and held_creations:
+        return Change.MODIFIED, own_version  # the deletion was asked for; the object stays for now
+    if change is Change.MODIFIED and not held_creations:
         return Change.DELETED, None  # the last finalizer went: the answer repeats the old revision
-    return change, own
+    return change, own_version
 
 
 def owner(metadata: Metadata) -> Owner | None:
@@ -39,8 +39,8 @@ def owner(metadata: Metadata) -> Owner | None:
     return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
 
 
-def told(body: msgspec.Raw) -> bool:
-    return len(body) > 4 or body not in _NOTHING
+def is_present(body: msgspec.Raw) -> bool:
+    return len(body) > 4 or body not in _ABSENT
 
 
-_NOTHING = (msgspec.Raw(b""), msgspec.Raw(b"null"))
+_ABSENT = (msgspec.Raw(b""), msgspec.Raw(b"null"))

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from collectors.normalise import told
+from collectors.normalise import is_present
 from timeline.kinds import Metadata, seconds
 
 
@@ -55,11 +55,15 @@ _fraction = re.compile(r"\.(\d{1,6})")
 def date(event: AuditEvent) -> None:
     """Give an event of Kubernetes before 1.9 its two times, in whole seconds: of the request, and of the stage, which
     is the event's own creation. Raises ValueError where they are not told."""
-    if not event.requestReceivedTimestamp and told(event.timestamp):
+    if not event.requestReceivedTimestamp and is_present(event.timestamp):
         event.requestReceivedTimestamp = _text.decode(event.timestamp)
-    if not event.stageTimestamp and told(event.metadata) and (stage := _stamp.decode(event.metadata).creationTimestamp):
+    if (
+        not event.stageTimestamp
+        and is_present(event.metadata)
+        and (stage := _stamp.decode(event.metadata).creationTimestamp)
+    ):
         event.stageTimestamp = stage.removesuffix("Z") + ".999999Z"
-    if not event.requestReceivedTimestamp or not (event.stageTimestamp or told(event.timestamp)):
+    if not event.requestReceivedTimestamp or not (event.stageTimestamp or is_present(event.timestamp)):
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
 
 

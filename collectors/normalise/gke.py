@@ -76,13 +76,15 @@ def event_in(record: bytes) -> bytes | None:
     if payload is None or payload.serviceName != "k8s.io":
         return None
     verb = payload.methodName.rpartition(".")[2]
-    answered, asked = (bytes(body) != b"null" for body in (payload.response, payload.request))
+    has_response, requested = (bytes(body) != b"null" for body in (payload.response, payload.request))
     dry_run = "?dryRun=All" if entry.labels.get("command.gke.io/dryRun") else ""
     failure = payload.status.code and _HTTP.get(payload.status.code, 500)
-    created = verb == "create" or (verb == "patch" and answered and _applied_first(payload.response, entry.timestamp))
+    created = verb == "create" or (
+        verb == "patch" and has_response and _applied_first(payload.response, entry.timestamp)
+    )
     return msgspec.json.encode(
         {
-            "level": "RequestResponse" if answered else "Request" if asked else "Metadata",
+            "level": "RequestResponse" if has_response else "Request" if requested else "Metadata",
             "auditID": entry.insertId,
             "stage": "ResponseComplete",
             "requestURI": f"/{payload.resourceName}{dry_run}",
@@ -103,38 +105,38 @@ def _applied_first(response: msgspec.Raw, timestamp: str) -> bool:
     """Whether an apply created its object, which no status tells: it alone wrote it, in the second it was asked."""
     try:
         metadata = _object.decode(response).metadata
-        later = seconds(metadata.creationTimestamp) - seconds(timestamp)
+        delay = seconds(metadata.creationTimestamp) - seconds(timestamp)
     except ValueError:
         return False
     writers = [(each.operation, each.time) for each in metadata.managedFields]
-    alone = writers == [("Apply", metadata.creationTimestamp)] and metadata.generation <= 1
-    return alone and -SECOND < later < 2 * SECOND
+    only_writer = writers == [("Apply", metadata.creationTimestamp)] and metadata.generation <= 1
+    return only_writer and -SECOND < delay < 2 * SECOND
 
 
 def _reference(method: str, name: str) -> dict[str, str] | None:
     """What the request was about, such as (io.k8s.core.v1.pods.status.patch, core/v1/namespaces/n/pods/p/status)."""
-    words = method.split(".")[:-1]
-    versions = [place for place, word in enumerate(words) if _VERSION.fullmatch(word)]
-    if not versions or versions[-1] == len(words) - 1:
+    parts = method.split(".")[:-1]
+    versions = [place for place, word in enumerate(parts) if _VERSION.fullmatch(word)]
+    if not versions or versions[-1] == len(parts) - 1:
         return None  # a request for no resource, such as io.k8s.get
-    version, (resource, *subresource) = words[versions[-1]], words[versions[-1] + 1 :]
+    version, (resource, *subresource) = parts[versions[-1]], parts[versions[-1] + 1 :]
     path = name.split("/")
     if len(path) > 2 and _VERSION.fullmatch(path[1]):
         group = "" if path[0] == "core" else path[0]
         version, path = path[1], path[2:]
     else:
-        group = ".".join(reversed(words[: versions[-1]]))
+        group = ".".join(reversed(parts[: versions[-1]]))
         group = _SHORT_GROUPS.get(group.removesuffix(".k8s.io"), group)
     namespace = ""
     if resource != "namespaces" and "namespaces" in path[:-1]:
         place = path.index("namespaces")
         namespace, path = path[place + 1], path[place + 2 :]
-    named = path[path.index(resource) + 1 :] if resource in path else []
+    kind_names = path[path.index(resource) + 1 :] if resource in path else []
     return {
         "apiGroup": group,
         "apiVersion": version,
         "resource": resource,
         "subresource": "/".join(subresource),
         "namespace": namespace,
-        "name": named[0] if named else "",
+        "name": kind_names[0] if kind_names else "",
     }

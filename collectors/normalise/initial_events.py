@@ -32,79 +32,79 @@ class _Stream:
         self.listing = True  # what is added may still have stood before
         self.last = ""  # the name that came last in the order of names
         self.highest = 0  # resource version
-        self.held: list[Entry] = []  # creations, unless the watch turns out to have begun anew
-        self.living: dict[str, _Trace] = {}
+        self.held_creations: list[Entry] = []  # creations, unless the watch turns out to have begun anew
+        self.live: dict[str, _Trace] = {}
 
     def added(self, entry: Entry, created: bool, trace: _Trace) -> Iterator[Entry]:
-        own, name, key = entry.resource_version, _name(entry), _key(entry)
-        again = own is None or own <= self.highest or key in self.living
-        if again:
-            yield from self.settled(Change.OBSERVED)
+        own_version, name, key = entry.resource_version, _name(entry), _key(entry)
+        repeated = own_version is None or own_version <= self.highest or key in self.live
+        if repeated:
+            yield from self.release(Change.OBSERVED)
             self.listing = True
-        if again or (self.listing and name > self.last):
+        if repeated or (self.listing and name > self.last):
             self.last = name
             created = False
         else:
             self.listing = False
-        self.living[key] = trace
-        self.highest = max(self.highest, own or 0)
+        self.live[key] = trace
+        self.highest = max(self.highest, own_version or 0)
         if created:
-            self.held.append(entry)
+            self.held_creations.append(entry)
         else:
             yield replace(entry, change=Change.OBSERVED)
 
     def changed(self, entry: Entry, trace: _Trace) -> Iterator[Entry]:
-        yield from self.over(entry.resource_version)
+        yield from self.initial_events_ended(entry.resource_version)
         key = _key(entry)
-        before = self.living.pop(key, None)
+        previous_version = self.live.pop(key, None)
         if entry.change is not Change.DELETED:
-            self.living[key] = trace
-            if before and before.managers == trace.managers and entry.ref.kind not in _SIGNED:
+            self.live[key] = trace
+            if previous_version and previous_version.managers == trace.managers and entry.ref.kind not in _SIGNED:
                 entry = replace(entry, user_agent="")  # as a binding does, it left no sign of who made it, and when
         yield entry
 
-    def over(self, resource_version: int | None) -> Iterator[Entry]:
+    def initial_events_ended(self, resource_version: int | None) -> Iterator[Entry]:
         """Something else than an addition was told: everything that stood had been told before."""
         self.listing = False
         self.highest = max(self.highest, resource_version or 0)
-        yield from self.settled(Change.CREATED)
+        yield from self.release(Change.CREATED)
 
-    def settled(self, change: Change) -> Iterator[Entry]:
-        held, self.held = self.held, []
-        for entry in held:
+    def release(self, change: Change) -> Iterator[Entry]:
+        held_creations, self.held_creations = self.held_creations, []
+        for entry in held_creations:
             yield replace(entry, change=change)
 
 
-class Replay:
+class InitialEvents:
     """The sightings of one recording, in the order in which it tells them."""
 
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str], _Stream] = defaultdict(_Stream)
 
-    def told(self, sighting: ObservedObject) -> Iterator[Entry]:
+    def watch_event(self, observed: ObservedObject) -> Iterator[Entry]:
         """An entry whose change the watch told: CREATED stands for ADDED."""
-        entry = sighting.entry
-        trace = _Trace(hash(sighting.managers), 0)
+        entry = observed.entry
+        trace = _Trace(hash(observed.managers), 0)
         if entry.change is Change.CREATED:
-            yield from self._stream(entry).added(entry, sighting.pristine, trace)
+            yield from self._stream(entry).added(entry, observed.pristine, trace)
         else:
             yield from self._stream(entry).changed(entry, trace)
 
-    def shown(self, sighting: ObservedObject, content: int) -> Iterator[Entry]:
+    def plain_object(self, observed: ObservedObject, content: int) -> Iterator[Entry]:
         """An object without a word about what happened to it; `content` is a hash of all but its revision.
 
         A deletion shows the old object under a new revision; any other change leaves its mark, if only in its
         managedFields. Where these are not shown nothing is sure but what was seen.
         """
-        entry = sighting.entry
-        if not sighting.managers:
+        entry = observed.entry
+        if not observed.managers:
             yield entry
             return
-        stream, trace = self._stream(entry), _Trace(hash(sighting.managers), content)
-        before = stream.living.get(_key(entry))
-        if before is None or entry.resource_version is None or entry.resource_version <= stream.highest:
-            yield from stream.added(entry, sighting.pristine, trace)
-        elif trace == before:
+        stream, trace = self._stream(entry), _Trace(hash(observed.managers), content)
+        previous_version = stream.live.get(_key(entry))
+        if previous_version is None or entry.resource_version is None or entry.resource_version <= stream.highest:
+            yield from stream.added(entry, observed.pristine, trace)
+        elif trace == previous_version:
             yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""), trace)
         else:
             yield from stream.changed(replace(entry, change=Change.MODIFIED), trace)
@@ -113,19 +113,19 @@ class Replay:
         """Everything up to a revision was told."""
         stream = self._streams[group, kind]
         if ends_replay:
-            yield from stream.settled(Change.OBSERVED)
-        yield from stream.over(resource_version)
+            yield from stream.release(Change.OBSERVED)
+        yield from stream.initial_events_ended(resource_version)
 
-    def broken(self) -> Iterator[Entry]:
+    def interrupted(self) -> Iterator[Entry]:
         """The watch ended: what follows, if anything, begins anew."""
-        yield from self.rest()
+        yield from self.remaining()
         for stream in self._streams.values():
             stream.listing, stream.last = True, ""
 
-    def rest(self) -> Iterator[Entry]:
+    def remaining(self) -> Iterator[Entry]:
         """What was held back, at the end."""
         for stream in self._streams.values():
-            yield from stream.settled(Change.CREATED)
+            yield from stream.release(Change.CREATED)
 
     def _stream(self, entry: Entry) -> _Stream:
         return self._streams[entry.ref.group, entry.ref.kind]

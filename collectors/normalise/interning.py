@@ -6,7 +6,7 @@ from timeline.core.entries import ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
 
 
-class Shared:
+class Interner:
     """Objects, their owners and kinds, and texts; for one log."""
 
     def __init__(self) -> None:
@@ -14,7 +14,9 @@ class Shared:
         self.text = self._texts.setdefault  # to be called with a text, twice
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
-        self.named: dict[tuple[str, str], str] = {}  # the kinds of resources that are not built in, as the log tells
+        self.kind_names: dict[
+            tuple[str, str], str
+        ] = {}  # the kinds of resources that are not built in, as the log tells
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
         uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""

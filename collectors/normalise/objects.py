@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.normalise import decoder, owner, told
+from collectors.normalise import decoder, is_present, owner
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
 from timeline.kinds import Metadata, kind_of, seconds
@@ -88,8 +88,8 @@ def observed_object(
     shape = decoder(known).decode(raw)
     metadata: Metadata = shape.metadata
     facts = known.facts(shape)
-    shown = bytes(head.metadata.managedFields) if told(head.metadata.managedFields) else b""
-    managers = _managers.decode(shown) if shown else ()
+    plain_object = bytes(head.metadata.managedFields) if is_present(head.metadata.managedFields) else b""
+    managers = _managers.decode(plain_object) if plain_object else ()
     written = max((seconds(each.time) for each in managers if each.time), default=0)
     return ObservedObject(
         Entry(
@@ -105,7 +105,7 @@ def observed_object(
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
         ),
-        managers=shown if managers else b"",
+        managers=plain_object if managers else b"",
         # An update leaves its manager or its time behind; only a binding and what its own creator adds at once do not.
         pristine=not facts.deleting and facts.generation <= 1 and len(managers) <= 1 and written <= facts.created,
     )
@@ -129,16 +129,16 @@ def _reference(group: str, version: str, kind: str, metadata: Metadata) -> Objec
 
 def _received(raw: bytes, kind: str, written: int, facts: Facts) -> int:
     """The latest time in it that surely lies before the change, microseconds."""
-    before = max(written, facts.created, facts.asked)
+    previous_version = max(written, facts.created, facts.asked)
     if kind == "Event":
         times = _event_times.decode(raw)
         last = times.lastTimestamp or times.deprecatedLastTimestamp or times.eventTime
         happened = (times.series and times.series.lastObservedTime) or last
         if happened := happened or times.firstTimestamp or times.deprecatedFirstTimestamp:
-            before = seconds(happened)
-    if not before:
+            previous_version = seconds(happened)
+    if not previous_version:
         raise ValueError("it has no creationTimestamp, so it was never in a cluster, or was stripped")
-    return before
+    return previous_version
 
 
 def _writer(managers: tuple[_Manager, ...], written: int) -> str:

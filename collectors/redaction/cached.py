@@ -11,12 +11,12 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
-from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_here
+from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
 
-_SHORT = 1024  # bytes of an object that is not worth being taken apart
-_LONGEST = 16_384  # bytes of what is remembered, and how many
-_MANY = 1024
-_CHANGING = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
+_SMALL_BYTES = 1024  # bytes of an object that is not worth being taken apart
+_CACHED_BYTES = 16_384  # bytes of what is remembered, and how many
+_CACHED_ITEMS = 1024
+_VOLATILE = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
 _SORTED = orjson.OPT_SORT_KEYS
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _entries = msgspec.json.Decoder(list[msgspec.Raw])
@@ -31,9 +31,9 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     if policy.current().strict:
         return b""
     try:
-        if kind != "Secret" and len(raw) > _SHORT and (fields := _apart(raw, "")) is not None:
+        if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
             return orjson.dumps(fields, option=_SORTED)
-        return orjson.dumps(redact_here(orjson.loads(raw), kind), option=_SORTED)
+        return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
     except orjson.JSONEncodeError as error:
         if "Recursion" in str(error):
             raise RecursionError(str(error)) from None
@@ -42,99 +42,102 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
 
 def forget() -> None:
     """What was remembered was redacted by other patterns."""
-    _remembered.cache_clear()
-    _remembered_entry.cache_clear()
-    _remembered_field.cache_clear()
+    _stable_cached.cache_clear()
+    _manager_cached.cache_clear()
+    _status_field_cached.cache_clear()
 
 
-def _apart(raw: bytes, under: str) -> dict[str, Any] | None:
+def _redact_parts(raw: bytes, under: str) -> dict[str, Any] | None:
     """The fields of an object, its own or those of its metadata; None where it can only be seen as a whole."""
     try:
         fields = _fields.decode(raw)
     except (ValueError, RecursionError):
         return None  # it is no object, or no JSON: that is told where it is read as a whole
-    changing = {name: bytes(fields.pop(name)) for name in _CHANGING[under] if name in fields}
-    lasting = msgspec.json.encode(fields)
-    told = (_remembered if len(lasting) <= _LONGEST else _lasting)(lasting, under)
-    if told is None:
+    volatile = {name: bytes(fields.pop(name)) for name in _VOLATILE[under] if name in fields}
+    stable = msgspec.json.encode(fields)
+    redacted = (_stable_cached if len(stable) <= _CACHED_BYTES else _redact_stable)(stable, under)
+    if redacted is None:
         return None
-    whole: dict[str, Any] = dict(told)
-    for name, value in changing.items():
+    result: dict[str, Any] = dict(redacted)
+    for name, value in volatile.items():
         if name == "metadata":
-            if (inner := _apart(value, name)) is None:
+            if (inner := _redact_parts(value, name)) is None:
                 return None
-            whole[name] = inner
+            result[name] = inner
         elif name == "managedFields":
-            whole[name] = _managed(value)
+            result[name] = _redact_managed_fields(value)
         elif name == "status":
-            whole[name] = _status(value)
+            result[name] = _redact_status(value)
         else:
-            whole[name] = orjson.Fragment(value) if value.strip(b'"').isdigit() else _clean(name, orjson.loads(value))
-    return whole
+            result[name] = (
+                orjson.Fragment(value) if value.strip(b'"').isdigit() else _redact_field(name, orjson.loads(value))
+            )
+    return result
 
 
-def _lasting(raw: bytes, under: str) -> dict[str, Any] | None:
+def _redact_stable(raw: bytes, under: str) -> dict[str, Any] | None:
     """None for a Secret."""
     fields: dict[str, Any] = orjson.loads(raw)
     if str(fields.get("kind")).startswith("Secret"):
         return None
     clean_fields(fields, under)
-    return {name: _packed(value) if isinstance(value, dict | list) else value for name, value in fields.items()}
+    return {name: _fragment(value) if isinstance(value, dict | list) else value for name, value in fields.items()}
 
 
-def _packed(value: Any) -> orjson.Fragment:
+def _fragment(value: Any) -> orjson.Fragment:
     """Copied: what orjson gives lies at the beginning of a larger piece of memory, which would be kept with it."""
     return orjson.Fragment(bytes(memoryview(orjson.dumps(value, option=_SORTED))))
 
 
-_remembered = lru_cache(_MANY)(_lasting)
+_stable_cached = lru_cache(_CACHED_ITEMS)(_redact_stable)
 
 
-def _managed(raw: bytes) -> Any:
+def _redact_managed_fields(raw: bytes) -> Any:
     """A write changes the entry of its own manager, and leaves those of the others."""
     try:
         entries = _entries.decode(raw)
     except (ValueError, RecursionError):
-        return _clean("managedFields", orjson.loads(raw))
-    return [(_remembered_entry if len(entry) <= _LONGEST else _entry)(bytes(entry)) for entry in entries]
+        return _redact_field("managedFields", orjson.loads(raw))
+    return [(_manager_cached if len(entry) <= _CACHED_BYTES else _redact_manager)(bytes(entry)) for entry in entries]
 
 
-def _status(raw: bytes) -> Any:
+def _redact_status(raw: bytes) -> Any:
     """Of its fields most repeat what the write before had."""
     try:
         parts = _fields.decode(raw)
     except (ValueError, RecursionError):
-        return _clean("status", orjson.loads(raw))
+        return _redact_field("status", orjson.loads(raw))
     if not NAMING.isdisjoint(parts) or "kind" in parts:  # they are looked at together
-        return _clean("status", orjson.loads(raw))
+        return _redact_field("status", orjson.loads(raw))
     return dict(
-        (_remembered_field if len(part) <= _LONGEST else _field)(name, bytes(part)) for name, part in parts.items()
+        (_status_field_cached if len(part) <= _CACHED_BYTES else _redact_status_field)(name, bytes(part))
+        for name, part in parts.items()
     )
 
 
-def _entry(raw: bytes) -> orjson.Fragment:
+def _redact_manager(raw: bytes) -> orjson.Fragment:
     entries = [orjson.loads(raw)]
     clean_managed(entries)
-    return _packed(entries[0])
+    return _fragment(entries[0])
 
 
-def _field(name: str, raw: bytes) -> tuple[str, orjson.Fragment]:
+def _redact_status_field(name: str, raw: bytes) -> tuple[str, orjson.Fragment]:
     """A field of the status, and its name, which may be changed as well."""
     body = {name: orjson.loads(raw)}
     clean_fields(body, "status")
-    told, value = body.popitem()
-    return told, _packed(value)
+    redacted, value = body.popitem()
+    return redacted, _fragment(value)
 
 
-_remembered_entry = lru_cache(_MANY)(_entry)
-_remembered_field = lru_cache(_MANY)(_field)
+_manager_cached = lru_cache(_CACHED_ITEMS)(_redact_manager)
+_status_field_cached = lru_cache(_CACHED_ITEMS)(_redact_status_field)
 
 
-def _clean(name: str, value: Any) -> Any:
+def _redact_field(name: str, value: Any) -> Any:
     """The value of a field."""
     body = {name: value}
     clean_fields(body, "")
     return body[name]
 
 
-policy.before_others(forget)
+policy.on_policy_change(forget)

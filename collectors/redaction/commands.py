@@ -31,7 +31,7 @@ _USER = frozenset(
     ("-u", "-U", "--user", "--proxy-user", "--username", "--creds", "--src-creds", "--dest-creds", "--userpwd")
 )
 _LITERAL = frozenset(("--from-literal", "--docker-password", "--set-string", "--set"))
-_BEHIND = {  # words behind which the last of so many is a credential
+_WORDS_BEFORE = {  # words behind which the last of so many is a credential
     "set-initial-password": 1,
     "requirepass": 1,
     "masterauth": 1,
@@ -42,13 +42,13 @@ _BEHIND = {  # words behind which the last of so many is a credential
     "authenticate_user": 2,
     "AUTH": 1,
 }
-_BEHIND_BOTH = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
-_FIRST = frozenset(["vault", "mc"])
+_PAIRS_BEFORE = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
+_COMMANDS = frozenset(["vault", "mc"])
 _NAME = re.compile(r"[\w.$/-]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
-_ALSO = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
-_ANY = "|".join(sorted([*_OPTIONS, *_ALSO], key=len, reverse=True))
-_PROGRAM = re.compile(rf"(?<![\w.-])(?:[\w.-]{{0,60}}/)?({_ANY})(?:\.exe)?(?=[ \t])")
+_OTHER_PROGRAMS = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
+_PROGRAM_NAMES = "|".join(sorted([*_OPTIONS, *_OTHER_PROGRAMS], key=len, reverse=True))
+_PROGRAM = re.compile(rf"(?<![\w.-])(?:[\w.-]{{0,60}}/)?({_PROGRAM_NAMES})(?:\.exe)?(?=[ \t])")
 _TOKEN = re.compile(r"""(?>(?:[^\s"'|;&]|"(?>(?:[^"\\]|\\.)*)"|'[^']*'|\\.|["'])+)""", re.DOTALL)
 _SHORT_OPTION = re.compile(
     r"(?<![\w.-])(--?[\w-]{1,60})(?:[ \t]+|=)([\"']?)([^\s\"']{1,200}:[^\s\"'/][^\s\"']{0,400})\2"
@@ -64,7 +64,7 @@ def may_be_arguments(words: list[Any]) -> bool:
     """Whether a list may be one of arguments: an option, an assignment, or a command is in it."""
     return any(
         isinstance(word, str)
-        and (word[:1] == "-" or "=" in word or word in _BEHIND or word in _FIRST or word[:3] == "/p:")
+        and (word[:1] == "-" or "=" in word or word in _WORDS_BEFORE or word in _COMMANDS or word[:3] == "/p:")
         for word in words
     )
 
@@ -73,37 +73,37 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
     """Each word, and whether it was found to be or hold a credential; the others are still to be read as text."""
     named = [word for word in words if isinstance(word, str)]
     programs = {base(word) for word in named if word} & _OPTIONS.keys()
-    quiet = {base(word) for word in named[:2]} & _PORTS
+    takes_port = {base(word) for word in named[:2]} & _PORTS
     short = {option for program in programs for option in _OPTIONS[program]}
     attached = bool(programs & _ATTACHED)
     redis = any("redis" in word or "valkey" in word for word in named)
     if redis:
         short.add("-a")
-    pending, behind, before = "", 0, ""
+    pending, words_left, before = "", 0, ""
     for word in words:
         if not isinstance(word, str):
             yield word, False
             pending = ""
             continue
-        found = _one(word, pending, short, attached, bool(quiet))
-        if behind:
-            behind -= 1
-            if not behind and not word.startswith("-"):
-                found = BY_NAME
-        elif word in _BEHIND:
-            behind = _BEHIND[word]
+        masked = _masked_word(word, pending, short, attached, bool(takes_port))
+        if words_left:
+            words_left -= 1
+            if not words_left and not word.startswith("-"):
+                masked = BY_NAME
+        elif word in _WORDS_BEFORE:
+            words_left = _WORDS_BEFORE[word]
         elif before == "set" and grade(word):
-            behind = 1
-        elif (before, word) in _BEHIND_BOTH:
-            behind = _BEHIND_BOTH[before, word]
+            words_left = 1
+        elif (before, word) in _PAIRS_BEFORE:
+            words_left = _PAIRS_BEFORE[before, word]
         if word != "=" or not pending:  # --password = x, and --password= x
             option = word.removesuffix("=")
             pending = option if word.startswith(("-", "/p:")) and "=" not in option and not _is_text(word) else ""
         before = word
-        yield (word, False) if found is None else (found, True)
+        yield (word, False) if masked is None else (masked, True)
 
 
-def _one(word: str, option: str, short: Iterable[str], attached: bool, ports: bool) -> str | None:
+def _masked_word(word: str, option: str, short: Iterable[str], attached: bool, takes_port: bool) -> str | None:
     """A word without its credential; None where it has none. `option`: the word before, where it is an option."""
     if option and not (word.startswith("-") and len(word) < 3):
         if option in _LITERAL and "=" in word:
@@ -114,7 +114,7 @@ def _one(word: str, option: str, short: Iterable[str], attached: bool, ports: bo
         if not word.startswith("-") and not harmless(word):
             if option in short or (len(option) > 2 and grade(option)):
                 return BY_NAME
-            if option == "-p" and not ports and not _PORT.fullmatch(word):
+            if option == "-p" and not takes_port and not _PORT.fullmatch(word):
                 return BY_NAME
     name, equals, value = word.partition("=")
     if equals and _NAME.fullmatch(name):
@@ -161,31 +161,31 @@ def _is_pair(word: str) -> bool:
     return bool(colon and password) and not numbers and not password.startswith("//") and not _is_text(user)
 
 
-def in_text(text: str) -> str:
+def clean_commands(text: str) -> str:
     """A text without the credentials in the command lines in it."""
     if "echo " in text or "printf " in text:
         text = _PRINTED.sub(_printed, text)
     if "htpasswd " in text:
         text = _HTPASSWD.sub(rf"\1{BY_NAME}", text)
-    if " -" not in text and "from-literal" not in text and not _BEHIND_IN.search(text):
+    if " -" not in text and "from-literal" not in text and not _BEFORE_CREDENTIAL.search(text):
         return text
-    parts, at, known = list[str](), 0, 0
+    parts, at, scanned = list[str](), 0, 0
     for match in _PROGRAM.finditer(text):
-        if match.start() < known:
+        if match.start() < scanned:
             continue
         tokens = list(_tokens(text, match.start()))
-        told = list(arguments([word for _, _, word in tokens]))
-        for (start, end, _), (word, found) in zip(tokens, told, strict=True):
-            if found:
+        words = list(arguments([word for _, _, word in tokens]))
+        for (start, end, _), (word, masked) in zip(tokens, words, strict=True):
+            if masked:
                 parts += text[at:start], word
                 at = end
-        known = tokens[-1][1] if tokens else match.end()
+        scanned = tokens[-1][1] if tokens else match.end()
     text = "".join((*parts, text[at:])) if parts else text
     text = _SHORT_OPTION.sub(_user, text)
-    return _BEHIND_IN.sub(rf"\1{BY_NAME}", text)
+    return _BEFORE_CREDENTIAL.sub(rf"\1{BY_NAME}", text)
 
 
-_BEHIND_IN = re.compile(
+_BEFORE_CREDENTIAL = re.compile(
     r"(\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|--from-literal[ =][^\s=]{1,200}="
     r"|\br[ow]community6?[ \t]+"
     r"|\b(?:sqlplus|sqlcl|expdp|impdp|sqlldr)[ \t]+(?:-\w{1,8}[ \t]+){0,3}[\w.$]{1,128}/"
@@ -210,8 +210,8 @@ _HTPASSWD = re.compile(
 
 def _printed(match: re.Match[str]) -> str:
     """What is written goes where a password is read, or where the file has the name of a credential."""
-    into, told = match[4], match[2].strip("\"'")
-    if harmless(told) or told.startswith("$") or (into and not grade(into)):
+    target, words = match[4], match[2].strip("\"'")
+    if harmless(words) or words.startswith("$") or (target and not grade(target)):
         return match[0]
     return f"{match[1]}{BY_NAME}{match[3]}"
 

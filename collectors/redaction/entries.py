@@ -10,33 +10,38 @@ from msgspec.structs import fields, replace
 
 from collectors.redaction import policy
 from collectors.redaction.objects import clean_text
-from collectors.redaction.text import known_by_themselves
+from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
 from timeline.kinds.event import EventFacts
 
 _SHORT = 14  # no credential that is known by its form is shorter
 _MANY = 4096
-_known: set[str] = set()
+_harmless: set[str] = set()
 
 
 def forget() -> None:
     """What was found harmless may not be so by other patterns."""
-    _known.clear()
-    _ref.cache_clear()
-    _owner.cache_clear()
+    _harmless.clear()
+    _clean_ref.cache_clear()
+    _clean_owner.cache_clear()
 
 
-def without_credentials(told: Observation) -> Observation:
+def without_credentials(observation: Observation) -> Observation:
     """The observation without credentials. An object in it was redacted when it was read."""
-    if isinstance(told, Mark):
-        return replace(told, reason=clean_text(told.reason)) if told.reason else told
-    return entry_without_credentials(told)
+    if isinstance(observation, Mark):
+        mark = observation
+        return replace(mark, reason=clean_text(mark.reason)) if mark.reason else mark
+    return entry_without_credentials(observation)
 
 
 def entry_without_credentials(entry: Entry) -> Entry:
-    ref, owner, facts = _ref(entry.ref), entry.owner and _owner(entry.owner), entry.facts and _facts(entry.facts)
-    actor, agent, sets = _text(entry.actor), _text(entry.user_agent), entry.sets and _sets(entry.sets)
-    identity, action = _text(entry.identity), _text(entry.action)
+    ref, owner, facts = (
+        _clean_ref(entry.ref),
+        entry.owner and _clean_owner(entry.owner),
+        entry.facts and _clean_facts(entry.facts),
+    )
+    actor, agent, sets = _clean_name(entry.actor), _clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
+    identity, action = _clean_name(entry.identity), _clean_name(entry.action)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
     if same and (actor, agent, identity, action) == (entry.actor, entry.user_agent, entry.identity, entry.action):
         return entry
@@ -53,62 +58,62 @@ def entry_without_credentials(entry: Entry) -> Entry:
     )
 
 
-def _text(told: str) -> str:
+def _clean_name(text: str) -> str:
     """A name, without credentials that are known by their form, and those that words in it announce."""
-    if len(told) < _SHORT or told in _known:
-        return told
-    clean = clean_text(told) if " " in told or "=" in told or "://" in told else known_by_themselves(told)
-    if clean != told:
+    if len(text) < _SHORT or text in _harmless:
+        return text
+    clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
+    if clean != text:
         return clean
-    if len(_known) == _MANY:
-        _known.clear()
-    _known.add(told)
-    return told
+    if len(_harmless) == _MANY:
+        _harmless.clear()
+    _harmless.add(text)
+    return text
 
 
 @lru_cache(_MANY)
-def _ref(ref: ObjectRef) -> ObjectRef:
-    clean = [_text(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
+def _clean_ref(ref: ObjectRef) -> ObjectRef:
+    clean = [_clean_name(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
     return ref if clean == [ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid] else ObjectRef(*clean)
 
 
 @lru_cache(_MANY)
-def _owner(owner: Owner) -> Owner:
-    clean = [_text(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
+def _clean_owner(owner: Owner) -> Owner:
+    clean = [_clean_name(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
     return owner if clean == [owner.group, owner.version, owner.kind, owner.name, owner.uid] else Owner(*clean)
 
 
-def _facts(facts: Facts) -> Facts:
+def _clean_facts(facts: Facts) -> Facts:
     changed: dict[str, Any] = {}
-    if type(facts) is EventFacts and facts.message and (told := clean_text(facts.message)) is not facts.message:
-        changed["message"] = told
-    for name in _carriers(type(facts)):
+    if type(facts) is EventFacts and facts.message and (text := clean_text(facts.message)) is not facts.message:
+        changed["message"] = text
+    for name in _text_fields(type(facts)):
         value = getattr(facts, name)
-        if value and (told := _any(value)) != value:
-            changed.setdefault(name, told)
+        if value and (text := _clean_value(value)) != value:
+            changed.setdefault(name, text)
     return replace(facts, **changed) if changed else facts
 
 
 @lru_cache(256)
-def _carriers(type_of_facts: type[Facts]) -> tuple[str, ...]:
+def _text_fields(type_of_facts: type[Facts]) -> tuple[str, ...]:
     """The facts that may hold text."""
     return tuple(each.name for each in fields(type_of_facts) if each.type not in (int, bool, float))
 
 
-def _sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    clean = tuple((name, _any(value)) for name, value in sets)
+def _clean_sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    clean = tuple((name, _clean_value(value)) for name, value in sets)
     return sets if clean == sets else clean
 
 
-def _any(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return _text(value)
+        return _clean_name(value)
     if isinstance(value, tuple):
-        told = [_any(each) for each in value]
-        if all(one is other for one, other in zip(told, value, strict=True)):
+        text = [_clean_value(each) for each in value]
+        if all(one is other for one, other in zip(text, value, strict=True)):
             return value
-        return type(value)(*told) if hasattr(value, "_fields") else tuple(told)
+        return type(value)(*text) if hasattr(value, "_fields") else tuple(text)
     return value
 
 
-policy.before_others(forget)
+policy.on_policy_change(forget)

@@ -83,7 +83,7 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}|UEsDB[\w+/-]{40,}={0,2}|QlpoO[\w+/-]{40,}={0,2}"
     r"|KLUv/[\w+/-]{40,}={0,2}|eJ[wzyx][\w+/-]{60,}={0,2}",
 }
-_HELD = {  # those that begin with no letters of their own, by what surely stands in them
+_TOKENS_BY_HINT = {  # those that begin with no letters of their own, by what surely stands in them
     "Q~": r"[\w~.]{3}\dQ~[\w~.-]{24,}",  # Azure
     ".atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}",  # HashiCorp Terraform
     "-us": r"[0-9a-f]{32}-us\d{1,2}(?![\w-])",  # Mailchimp
@@ -122,10 +122,10 @@ _HOOKS = (  # addresses that let in whoever knows them
 
 def _alternatives(forms: str) -> Iterator[str]:
     """The parts that `|` separates outside of groups."""
-    deep, start = 0, 0
+    depth, start = 0, 0
     for at, letter in enumerate(forms):
-        deep += (letter == "(") - (letter == ")")
-        if letter == "|" and deep == 0:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "|" and depth == 0:
             yield forms[start:at]
             start = at + 1
     yield forms[start:]
@@ -142,7 +142,7 @@ def _by_first_letter() -> str:
 
 
 _TOKEN = re.compile(_by_first_letter())
-_ALSO = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _HELD.items()}
+_HINTED = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _TOKENS_BY_HINT.items()}
 _JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # "anywhere": also where letters stand before it
 _HASH = re.compile(_HASHES)
 _HOOK = re.compile(r"(://)(?:" + "|".join(_HOOKS) + r")[^\s\"'<>\\]+")
@@ -171,7 +171,7 @@ def without_forms(text: str) -> str:
     if "$" in text or "{" in text:
         text = _HASH.sub(BY_FORM, text)
     text = _TOKEN.sub(BY_FORM, text)
-    for hint, form in _ALSO.items():
+    for hint, form in _HINTED.items():
         if hint in text:
             text = form.sub(BY_FORM, text)
     if "eyJ" in text:
@@ -179,7 +179,7 @@ def without_forms(text: str) -> str:
     return text
 
 
-def decoded(text: str) -> str | None:
+def decode_base64(text: str) -> str | None:
     """What a text says that is nothing but Base64 of text; None of any other."""
     if not 16 <= len(text) <= _LONGEST or not _BASE64.match(text):
         return None
@@ -189,7 +189,7 @@ def decoded(text: str) -> str | None:
         return None
     text = text.rstrip("=")
     try:
-        told = b64decode(text + "=" * (-len(text) % 4)).decode()
+        decoded = b64decode(text + "=" * (-len(text) % 4)).decode()
     except (NotBase64, UnicodeDecodeError):
         return None
-    return told if all(letter.isprintable() or letter in "\r\n\t" for letter in told) else None
+    return decoded if all(letter.isprintable() or letter in "\r\n\t" for letter in decoded) else None

@@ -16,7 +16,7 @@ _COPIES = re.compile(  # annotations in which tools keep a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
     r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
 )
-_WHOLE = frozenset(
+_OBJECT_FIELDS = frozenset(
     {"apiVersion", "spec", "data", "stringData", "template", "metadata"}
 )  # fields by which a copy is known
 _ENVIRONMENT = re.compile(r"(?i)(?:.*[a-z0-9])?env(?:s|[-_]?vars?|ironment(?:[-_]?variables?)?)?$")  # env, extraEnvVars
@@ -58,38 +58,40 @@ _VALUING = (
     "headerValue",
 )
 NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
-_SPECIAL = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector"})  # whose fields anybody may name
+_FREE_NAMES = frozenset(
+    {"annotations", "data", "labels", "matchLabels", "nodeSelector"}
+)  # whose fields anybody may name
 _NEVER_BY_NAME = frozenset(
     {"labels", "matchLabels", "nodeSelector", "stringMatch", "hard", "used"}
 )  # that select, and so are seen anyway, or count
-_BYTES = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
-_OF_SECRETS = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})  # what of a Secret is none
+_DATA_FIELDS = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
+_SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})  # what of a Secret is none
 _FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")  # of a parameter: its value is a credential
-_GENERATED = re.compile(r"password|secret|token|private_key")  # of resources of Terraform
+_TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # of resources of Terraform
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters of a text that is worth being remembered
 _FORM = 14  # no credential that is known by its form is shorter
 _MANY = 20_000
-_DEEP = 6  # JSON in JSON in JSON is not looked into further, and then goes as a whole
-_harmless: set[str] = set()  # short texts that were scanned
-_kept: set[str] = set()  # names that are no credentials themselves
-_plain: set[str] = set()  # names of fields under which texts are no credentials
+_MAX_DEPTH = 6  # JSON in JSON in JSON is not looked into further, and then goes as a whole
+_harmless_texts: set[str] = set()  # short texts that were scanned
+_harmless_names: set[str] = set()  # names that are no credentials themselves
+_plain_fields: set[str] = set()  # names of fields under which texts are no credentials
 _LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
 def forget() -> None:
     """What was found harmless may not be so by other patterns."""
-    for known in (_harmless, _plain, _kept):
+    for known in (_harmless_texts, _plain_fields, _harmless_names):
         known.clear()
 
 
 def redact(body: Any, kind: str = "") -> Any:
     """A copy without the data of Secrets, environment values, copies of whole objects, and credentials."""
-    return redact_here(deepcopy(body), kind)
+    return redact_in_place(deepcopy(body), kind)
 
 
-def redact_here(body: Any, kind: str = "") -> Any:
+def redact_in_place(body: Any, kind: str = "") -> Any:
     """The body, which is changed in place: most of it stays as it is, and copying all takes longer than looking."""
     if isinstance(body, dict):
         if "Secret" in (kind, body.get("kind")):
@@ -98,25 +100,25 @@ def redact_here(body: Any, kind: str = "") -> Any:
         if body.get("kind") == "SecretList" and isinstance(items := body.get("items"), list):
             body["items"] = []
             clean_fields(body, "")
-            body["items"] = [redact_here(item, "Secret") for item in items]
+            body["items"] = [redact_in_place(item, "Secret") for item in items]
             return body
     return _cleaned(body, "")
 
 
-def _cleaned(value: Any, under: str, deep: int = 0) -> Any:
+def _cleaned(value: Any, parent: str, depth: int = 0) -> Any:
     """A value, which is changed in place where it holds others. `under`: the field that it stands in."""
     if isinstance(value, str):
-        return clean_text(value, deep)
+        return clean_text(value, depth)
     if isinstance(value, dict):
-        clean_fields(value, under, deep)
+        clean_fields(value, parent, depth)
     elif isinstance(value, list):
-        _clean_list(value, under, deep)
+        _clean_list(value, parent, depth)
     return value
 
 
 def _clean_secret(body: dict[str, Any]) -> None:
     for key, value in body.items():
-        body[key] = _cleaned(value, key) if key in _OF_SECRETS else _masked(value)
+        body[key] = _cleaned(value, key) if key in _SECRET_METADATA else _masked(value)
     metadata = body.get("metadata")
     if isinstance(metadata, dict) and "annotations" in metadata:
         metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
@@ -126,76 +128,78 @@ def _masked(value: Any) -> Any:
     return dict.fromkeys(map(clean_text, value), BY_NAME) if isinstance(value, dict) else BY_NAME
 
 
-def clean_fields(body: dict[str, Any], under: str, deep: int = 0) -> None:
+def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
     if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
         _clean_secret(body)
         return
-    special = _is_special(under)
+    free_names = _has_free_names(parent)
     renamed = False
     for key, value in body.items():
-        if key in _plain and not special:
+        if key in _plain_fields and not free_names:
             if isinstance(value, str):
-                if value not in _harmless and (told := clean_text(value, deep)) is not value:
-                    body[key] = told
+                if value not in _harmless_texts and (cleaned := clean_text(value, depth)) is not value:
+                    body[key] = cleaned
             elif isinstance(value, dict):
-                clean_fields(value, key, deep)
+                clean_fields(value, key, depth)
             elif isinstance(value, list):
-                _clean_list(value, key, deep)
+                _clean_list(value, key, depth)
             continue
-        told = _of_field(key, value, under, deep)
-        if told is not value:
-            body[key] = told
+        cleaned = _clean_field(key, value, parent, depth)
+        if cleaned is not value:
+            body[key] = cleaned
         renamed = _is_to_rename(key) or renamed
     if not _VALUES.isdisjoint(body):
         _clean_pair(body)
         if "value" in body and any(body.get(each) is True for each in _FLAGS):
             body["value"] = BY_NAME
-    elif "instances" in body and _GENERATED.search(str(body.get("type"))):
+    elif "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
         _clean_state(body["instances"])
     if renamed:
         _rename(body)
 
 
-def _of_field(key: str, value: Any, under: str, deep: int) -> Any:
+def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
     """The value of a field whose name may say what it is."""
     if value is None or isinstance(value, bool):
         return value
-    if key in _BYTES:
+    if key in _DATA_FIELDS:
         return _masked(value)
     if isinstance(value, str):
-        if _holds_secret(key, under):
+        if _holds_secret(key, parent):
             return value if harmless(value) else BY_NAME
-        return COPY if under == "annotations" and _is_copy(key, value) else clean_text(value, deep)
-    named = Grade.PLAIN if under in _NEVER_BY_NAME else grade(key)
+        return COPY if parent == "annotations" and _is_copy(key, value) else clean_text(value, depth)
+    sensitivity = Grade.PLAIN if parent in _NEVER_BY_NAME else grade(key)
     if isinstance(value, dict):
-        mask_under(value, deep) if named == Grade.WHOLE and not _is_special(under) else clean_fields(value, key, deep)
+        mask_under(value, depth) if sensitivity == Grade.WHOLE and not _has_free_names(parent) else clean_fields(
+            value, key, depth
+        )
     elif isinstance(value, list):
         if key == "managedFields":
             clean_managed(value)
         else:
-            _mask_list(value, named, key, deep) if named else _clean_list(value, key, deep)
-    elif _holds_secret(key, under):
+            _mask_list(value, sensitivity, key, depth) if sensitivity else _clean_list(value, key, depth)
+    elif _holds_secret(key, parent):
         return BY_NAME
     return value
 
 
 def _is_to_rename(key: str) -> bool:
     """Whether the name of a field is itself a credential, by its form."""
-    if key in _kept:
+    if key in _harmless_names:
         return False
-    if len(key) >= _FORM and text.known_by_themselves(key) != key:
+    if len(key) >= _FORM and text.without_known_forms(key) != key:
         return True
-    if not grade(key) and key not in _BYTES and key != "managedFields":
-        _remember(_plain, key)
-    _remember(_kept, key)
+    if not grade(key) and key not in _DATA_FIELDS and key != "managedFields":
+        _remember(_plain_fields, key)
+    _remember(_harmless_names, key)
     return False
 
 
 def _rename(body: dict[str, Any]) -> None:
     """Names of fields that are credentials by their form."""
-    told = {text.known_by_themselves(key): value for key, value in body.items()}
+    cleaned = {text.without_known_forms(key): value for key, value in body.items()}
     body.clear()
-    body.update(told)
+    body.update(cleaned)
 
 
 def _is_copy(key: str, value: str) -> bool:
@@ -205,40 +209,40 @@ def _is_copy(key: str, value: str) -> bool:
     if value[:1] != "{" or '"' not in value:
         return False
     try:
-        told = orjson.loads(value)
+        cleaned = orjson.loads(value)
     except ValueError:
         return False
-    return len(_WHOLE & told.keys()) > 1
+    return len(_OBJECT_FIELDS & cleaned.keys()) > 1
 
 
-def mask_under(body: dict[str, Any], deep: int = 0) -> None:
+def mask_under(body: dict[str, Any], depth: int = 0) -> None:
     """What stands under the name of a credential goes, but for what only names or describes it."""
-    names = "name" in body or "path" in body or "property" in body
+    describes = "name" in body or "path" in body or "property" in body
     for key, value in body.items():
         if isinstance(value, dict):
-            clean_fields(value, key, deep) if is_reference(key) and not grade(key) else mask_under(value, deep)
+            clean_fields(value, key, depth) if is_reference(key) and not grade(key) else mask_under(value, depth)
         elif isinstance(value, list):
-            _mask_list(value, Grade.WHOLE, key, deep)
+            _mask_list(value, Grade.WHOLE, key, depth)
         elif value is None or isinstance(value, bool):
             continue
-        elif is_reference(key) and (key != "key" or names or "value" in body):
+        elif is_reference(key) and (key != "key" or describes or "value" in body):
             if isinstance(value, str):
-                body[key] = clean_text(value, deep)
+                body[key] = clean_text(value, depth)
         elif not isinstance(value, str) or not harmless(value):
             body[key] = BY_NAME
     if any(map(_is_to_rename, body)):
         _rename(body)
 
 
-def _mask_list(values: list[Any], kind: Grade, under: str, deep: int) -> None:
+def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
     """A list under the name of a credential: `passwords: [x]`. Maps in it may only refer: `imagePullSecrets`."""
     for at, value in enumerate(values):
         if isinstance(value, dict):
-            mask_under(value, deep) if kind == Grade.WHOLE else clean_fields(value, under, deep)
+            mask_under(value, depth) if kind == Grade.WHOLE else clean_fields(value, parent, depth)
         elif isinstance(value, list):
-            _mask_list(value, kind, under, deep)
+            _mask_list(value, kind, parent, depth)
         elif value is not None and not isinstance(value, bool) and not (isinstance(value, str) and harmless(value)):
-            values[at] = clean_text(value, deep) if isinstance(value, str) and is_reference(under) else BY_NAME
+            values[at] = clean_text(value, depth) if isinstance(value, str) and is_reference(parent) else BY_NAME
 
 
 def _clean_pair(body: dict[str, Any]) -> None:
@@ -246,52 +250,54 @@ def _clean_pair(body: dict[str, Any]) -> None:
     for naming in _NAMING:
         if isinstance(name := body.get(naming), str) and len(body) > 1 and grade(name):
             for valuing in _VALUING:
-                told = body.get(valuing)
-                if isinstance(told, dict):
-                    mask_under(told)
-                elif isinstance(told, list):
-                    _mask_list(told, Grade.WHOLE, valuing, 0)
-                elif told is not None and not isinstance(told, bool) and not harmless(str(told)):
+                cleaned = body.get(valuing)
+                if isinstance(cleaned, dict):
+                    mask_under(cleaned)
+                elif isinstance(cleaned, list):
+                    _mask_list(cleaned, Grade.WHOLE, valuing, 0)
+                elif cleaned is not None and not isinstance(cleaned, bool) and not harmless(str(cleaned)):
                     body[valuing] = BY_NAME
 
 
 def _clean_state(instances: Any) -> None:
     """What Terraform remembers of a resource that is a credential."""
     for each in instances if isinstance(instances, list) else ():
-        if isinstance(each, dict) and isinstance(told := each.get("attributes"), dict):
-            each["attributes"] = _masked(told)
+        if isinstance(each, dict) and isinstance(cleaned := each.get("attributes"), dict):
+            each["attributes"] = _masked(cleaned)
 
 
-def _holds_secret(key: str, under: str) -> bool:
+def _holds_secret(key: str, parent: str) -> bool:
     """Whether text in a field is one, by the names of the field and of that which it stands in."""
-    if key != "name" and _is_environment(under):
+    if key != "name" and _is_environment(parent):
         return True
-    if under in _NEVER_BY_NAME:
+    if parent in _NEVER_BY_NAME:
         return False
     return grade(key) != Grade.PLAIN
 
 
-def _remember(known: set[str], told: str) -> None:
+def _remember(known: set[str], cleaned: str) -> None:
     if len(known) == _MANY:
         known.clear()
-    known.add(told)
+    known.add(cleaned)
 
 
-def _clean_list(values: list[Any], under: str, deep: int = 0) -> None:
-    if _is_environment(under):
+def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
+    if _is_environment(parent):
         for at, value in enumerate(values):
-            values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, under, deep)
+            values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, parent, depth)
         return
     if commands.may_be_arguments(values):
-        values[:] = [told if found else _cleaned(told, "", deep) for told, found in commands.arguments(values)]
+        values[:] = [
+            cleaned if found else _cleaned(cleaned, "", depth) for cleaned, found in commands.arguments(values)
+        ]
         return
     for at, value in enumerate(values):
         if isinstance(value, dict):
-            clean_fields(value, under, deep)
+            clean_fields(value, parent, depth)
         elif isinstance(value, list):
-            _clean_list(value, under, deep)
-        elif isinstance(value, str) and value not in _harmless:
-            values[at] = clean_text(value, deep)
+            _clean_list(value, parent, depth)
+        elif isinstance(value, str) and value not in _harmless_texts:
+            values[at] = clean_text(value, depth)
 
 
 @lru_cache(_MANY)
@@ -300,14 +306,14 @@ def _is_environment(field: str) -> bool:
 
 
 @lru_cache(_MANY)
-def _is_special(field: str) -> bool:
+def _has_free_names(field: str) -> bool:
     """Whether anybody may name the fields that stand in this one."""
-    return field in _SPECIAL or _is_environment(field)
+    return field in _FREE_NAMES or _is_environment(field)
 
 
-def _assignment(told: str) -> str:
-    name, equals, _ = told.partition("=")
-    return name + equals + BY_NAME if equals else clean_text(told)
+def _assignment(cleaned: str) -> str:
+    name, equals, _ = cleaned.partition("=")
+    return name + equals + BY_NAME if equals else clean_text(cleaned)
 
 
 def clean_managed(entries: list[Any]) -> None:
@@ -325,106 +331,106 @@ def clean_managed(entries: list[Any]) -> None:
             entries[at] = _cleaned(entry, "")
 
 
-def _clean_names(fields: dict[str, Any], under: str) -> None:
+def _clean_names(fields: dict[str, Any], parent: str) -> None:
     changed = {}
     for name, value in fields.items():
-        if name not in _kept:
-            clean = _name_of_managed(name, under)
+        if name not in _harmless_names:
+            clean = _name_of_managed(name, parent)
             if clean != name:
                 changed[name] = clean
             elif name[0:2] != "v:" and len(name) <= _SHORT:
-                _remember(_kept, name)
+                _remember(_harmless_names, name)
         if isinstance(value, dict) and value:
             _clean_names(value, name.removeprefix("f:"))
     if changed:
-        told = {changed.get(name, name): value for name, value in fields.items()}
+        cleaned = {changed.get(name, name): value for name, value in fields.items()}
         fields.clear()
-        fields.update(told)
+        fields.update(cleaned)
 
 
-def _name_of_managed(name: str, under: str) -> str:
+def _name_of_managed(name: str, parent: str) -> str:
     """`f:field`, `k:{"field":"value"}` or `v:"value"`; `under`: the field that it stands in."""
-    if name.startswith("v:") and grade(under):
+    if name.startswith("v:") and grade(parent):
         return f"v:{BY_NAME}"
     if not name.startswith(("v:", "k:")):
-        return text.known_by_themselves(name)
+        return text.without_known_forms(name)
     try:
-        told = orjson.loads(name[2:])
+        cleaned = orjson.loads(name[2:])
     except ValueError:
         return name[:2] + clean_text(name[2:])
-    before = orjson.dumps(told)
-    after = orjson.dumps(_cleaned([told], ""))[1:-1]
+    before = orjson.dumps(cleaned)
+    after = orjson.dumps(_cleaned([cleaned], ""))[1:-1]
     return name if before == after else name[:2] + after.decode()
 
 
-def clean_text(told: str, deep: int = 0) -> str:
+def clean_text(cleaned: str, depth: int = 0) -> str:
     """Free text without credentials; the very same where it holds none."""
-    if told in _harmless or _cannot_tell(told):
-        return told
-    clean = told
-    if told[:1] in '{["' or told[:1].isspace():
-        clean = _json(told, deep)
+    if cleaned in _harmless_texts or _cannot_hold_credential(cleaned):
+        return cleaned
+    clean = cleaned
+    if cleaned[:1] in '{["' or cleaned[:1].isspace():
+        clean = _clean_json(cleaned, depth)
     if "\\" in clean and '"' in clean:
-        clean = _LITERAL.sub(lambda match: _literal(match[0], deep), clean)
+        clean = _LITERAL.sub(lambda match: _clean_literal(match[0], depth), clean)
     clean = text.clean(clean)
-    if clean != told:
+    if clean != cleaned:
         return clean
-    if len(told) <= _SHORT:
-        _remember(_harmless, told)
-    return told
+    if len(cleaned) <= _SHORT:
+        _remember(_harmless_texts, cleaned)
+    return cleaned
 
 
-def _literal(quoted: str, deep: int) -> str:
+def _clean_literal(quoted: str, depth: int) -> str:
     """A text in quotes within another, with what is escaped in it."""
     if "\\" not in quoted:
         return quoted
     try:
-        told = orjson.loads(quoted)
+        cleaned = orjson.loads(quoted)
     except ValueError:
         return quoted
-    if deep >= _DEEP:
+    if depth >= _MAX_DEPTH:
         return quoted
-    clean = clean_text(told, deep + 1)
-    return quoted if clean == told else orjson.dumps(clean).decode()
+    clean = clean_text(cleaned, depth + 1)
+    return quoted if clean == cleaned else orjson.dumps(clean).decode()
 
 
-def _cannot_tell(told: str) -> bool:
+def _cannot_hold_credential(cleaned: str) -> bool:
     """Whether text lacks what all credentials are found by: a separator, or a length; or is a time."""
-    if " " in told or "=" in told or ">" in told or "&" in told or not told.isprintable():
+    if " " in cleaned or "=" in cleaned or ">" in cleaned or "&" in cleaned or not cleaned.isprintable():
         return False
-    if ":" in told or "%" in told or "(" in told or "@" in told:
-        return told[-1] == "Z" and _TIME.fullmatch(told) is not None
-    return len(told) < _FORM or _token.search(told) is None
+    if ":" in cleaned or "%" in cleaned or "(" in cleaned or "@" in cleaned:
+        return cleaned[-1] == "Z" and _TIME.fullmatch(cleaned) is not None
+    return len(cleaned) < _FORM or _token.search(cleaned) is None
 
 
-def _json(told: str, deep: int) -> str:
+def _clean_json(cleaned: str, depth: int) -> str:
     """A text that is JSON is looked into like the object that it is of."""
-    begins = told.lstrip()[:1]
+    begins = cleaned.lstrip()[:1]
     if begins not in ("{", "[", '"'):
-        return told
+        return cleaned
     try:
-        inner = orjson.loads(told)
+        inner = orjson.loads(cleaned)
     except (ValueError, RecursionError):
-        return told
-    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not told.strip().endswith('"')):
-        return told
-    if deep >= _DEEP:
+        return cleaned
+    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not cleaned.strip().endswith('"')):
+        return cleaned
+    if depth >= _MAX_DEPTH:
         return BY_NAME
     before = orjson.dumps(inner)
     try:
-        inner = clean_text(inner, deep + 1) if isinstance(inner, str) else _json_object(inner, deep + 1)
+        inner = clean_text(inner, depth + 1) if isinstance(inner, str) else _clean_json_value(inner, depth + 1)
         after = orjson.dumps(inner)
         if before == after:
-            return told
-        return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in told.strip() else 0).decode()
+            return cleaned
+        return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in cleaned.strip() else 0).decode()
     except (ValueError, RecursionError):
         return BY_NAME
 
 
-def _json_object(inner: Any, deep: int) -> Any:
+def _clean_json_value(inner: Any, depth: int) -> Any:
     if isinstance(inner, dict) and inner.get("kind") in ("Secret", "SecretList"):
-        return redact_here(inner)
-    return _cleaned(inner, "", deep)
+        return redact_in_place(inner)
+    return _cleaned(inner, "", depth)
 
 
-policy.before_others(forget)
+policy.on_policy_change(forget)

@@ -29,7 +29,7 @@ _patterns: tuple[re.Pattern[str], ...] = ()
 _forget: list[Callable[[], None]] = []
 
 
-def before_others(forget: Callable[[], None]) -> None:
+def on_policy_change(forget: Callable[[], None]) -> None:
     """What is to be done where another policy is used: results are remembered."""
     _forget.append(forget)
 
@@ -71,28 +71,28 @@ def checked(pattern: str) -> re.Pattern[str]:
 def _ways(parsed: Any) -> int:
     """How many ways there are to match at one place, at worst. Raises PatternError for what cannot be bounded."""
     ways = 1
-    for what, told in parsed:
-        ways = min(ways * _ways_of(what, told), 10**9)
+    for operation, argument in parsed:
+        ways = min(ways * _ways_of(operation, argument), 10**9)
     return ways
 
 
-def _ways_of(what: Any, told: Any) -> int:
-    if what in _REPEATS:
-        least, most, inner = told
+def _ways_of(operation: Any, argument: Any) -> int:
+    if operation in _REPEATS:
+        least, most, inner = argument
         if _MOST < most < constants.MAXREPEAT:
             raise PatternError(f"something in it may repeat {most} times, and {_MOST} are allowed")
         if most == constants.MAXREPEAT:
             raise PatternError(f"something in it may repeat without end; give it an upper bound, such as {{1,{_MOST}}}")
         own = _ways(inner)
         return int(min((most - least + 1) * own ** min(most, 40), 10**9))
-    if what is constants.SUBPATTERN:
-        return _ways(told[-1])
-    if what is constants.ATOMIC_GROUP:
-        return _ways(told)
-    if what is constants.BRANCH:
-        return sum(_ways(each) for each in told[1])
-    if what in (constants.ASSERT, constants.ASSERT_NOT):
-        return _ways(told[1])
-    if what in (constants.GROUPREF, constants.GROUPREF_EXISTS):
+    if operation is constants.SUBPATTERN:
+        return _ways(argument[-1])
+    if operation is constants.ATOMIC_GROUP:
+        return _ways(argument)
+    if operation is constants.BRANCH:
+        return sum(_ways(each) for each in argument[1])
+    if operation in (constants.ASSERT, constants.ASSERT_NOT):
+        return _ways(argument[1])
+    if operation in (constants.GROUPREF, constants.GROUPREF_EXISTS):
         raise PatternError("it refers back to a group, which takes a time that cannot be bounded")
     return 1

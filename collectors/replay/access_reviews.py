@@ -17,7 +17,7 @@ _PROTOBUF = b"k8s\0"  # what Kubernetes puts before a message
 _RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL = 2, 2, 1, 2, 3, 5  # numbers of fields
 
 
-class Question(NamedTuple):
+class RequestedAccess(NamedTuple):
     """`resource` as paths have it; "" where something else is asked for."""
 
     verb: str
@@ -30,20 +30,20 @@ class Question(NamedTuple):
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
-def question(body: bytes) -> Question:
+def requested_access(body: bytes) -> RequestedAccess:
     """Raises ValueError for what is no review."""
     if body.startswith(_PROTOBUF):
         message = _field(_field(body[len(_PROTOBUF) :], _RAW), _SPEC)
-        asked = _field(message, _RESOURCE)
-        return Question(*(_field(asked, number).decode() for number in (_VERB, _GROUP, _PLURAL)))
+        message_attributes = _field(message, _RESOURCE)
+        return RequestedAccess(*(_field(message_attributes, number).decode() for number in (_VERB, _GROUP, _PLURAL)))
     try:
-        told = orjson.loads(body)["spec"].get("resourceAttributes") or {}
-        return Question(*(str(told.get(name) or "") for name in ("verb", "group", "resource")))
+        attributes = orjson.loads(body)["spec"].get("resourceAttributes") or {}
+        return RequestedAccess(*(str(attributes.get(name) or "") for name in ("verb", "group", "resource")))
     except (KeyError, AttributeError, TypeError):
         raise ValueError("this is no SelfSubjectAccessReview") from None
 
 
-def answer(allowed: bool) -> dict[str, Any]:
+def review_answer(allowed: bool) -> dict[str, Any]:
     status = {"allowed": allowed, "reason": "" if allowed else "not allowed in this replay"}
     return {"kind": "SelfSubjectAccessReview", "apiVersion": API_VERSION, "metadata": {}, "spec": {}, "status": status}
 

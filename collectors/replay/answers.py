@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from collectors.replay.commits import Commit
-from collectors.replay.http import Answer
+from collectors.replay.http import Response
 from collectors.replay.resources import Resource
 
 _REASONS = {
@@ -23,7 +23,7 @@ _REASONS = {
 }
 
 
-class Refused(Exception):
+class StatusError(Exception):
     """A request that is answered by a Status."""
 
     def __init__(self, code: int, message: str, *, details: dict[str, Any] | None = None) -> None:
@@ -44,44 +44,46 @@ class Refused(Exception):
             "code": self.code,
         }
 
-    def answer(self) -> Answer:
-        wait = self.details.get("retryAfterSeconds")
-        return Answer(self.code, orjson.dumps(self.status), (("Retry-After", str(wait)),) if wait else ())
+    def answer(self) -> Response:
+        retry_after = self.details.get("retryAfterSeconds")
+        return Response(
+            self.code, orjson.dumps(self.status), (("Retry-After", str(retry_after)),) if retry_after else ()
+        )
 
     def event(self) -> bytes:
         """The same in a watch that had begun."""
         return b'{"type":"ERROR","object":%b}\n' % orjson.dumps(self.status)
 
 
-def expired(wanted: int, oldest: int) -> Refused:
-    return Refused(410, f"too old resource version: {wanted} ({oldest})")
+def expired(wanted: int, oldest: int) -> StatusError:
+    return StatusError(410, f"too old resource version: {wanted} ({oldest})")
 
 
-def too_large(wanted: int, current: int) -> Refused:
+def too_large(wanted: int, current: int) -> StatusError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details = {"causes": [cause], "retryAfterSeconds": 1}
-    return Refused(504, f"Too large resource version: {wanted}, current: {current}", details=details)
+    return StatusError(504, f"Too large resource version: {wanted}, current: {current}", details=details)
 
 
-def not_found(resource: Resource, name: str) -> Refused:
+def not_found(resource: Resource, name: str) -> StatusError:
     details = {"name": name, "group": resource.group, "kind": resource.plural}
-    return Refused(404, f'{resource.name} "{name}" not found', details=details)
+    return StatusError(404, f'{resource.name} "{name}" not found', details=details)
 
 
-def json(told: Any, status: int = 200) -> Answer:
-    return Answer(status, orjson.dumps(told))
+def json(document: Any, status: int = 200) -> Response:
+    return Response(status, orjson.dumps(document))
 
 
 def metadata_of_list(revision: int, following: str, remaining: int) -> dict[str, Any]:
     """`following`: the token of the next page; `remaining`: what is on later ones. Either may be missing."""
-    told = {"resourceVersion": str(revision), "continue": following, "remainingItemCount": remaining}
-    return {name: value for name, value in told.items() if value}
+    document = {"resourceVersion": str(revision), "continue": following, "remainingItemCount": remaining}
+    return {name: value for name, value in document.items() if value}
 
 
-def list_of(kind: str, api_version: str, commits: Iterable[Commit], metadata: dict[str, Any]) -> Answer:
+def list_of(kind: str, api_version: str, commits: Iterable[Commit], metadata: dict[str, Any]) -> Response:
     head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":['
-    told = head % (kind.encode(), api_version.encode(), orjson.dumps(metadata))
-    return Answer(200, b"".join((told, b",".join([commit.body for commit in commits]), b"]}")))
+    document = head % (kind.encode(), api_version.encode(), orjson.dumps(metadata))
+    return Response(200, b"".join((document, b",".join([commit.body for commit in commits]), b"]}")))
 
 
 def event(change: str, body: bytes) -> bytes:
@@ -103,5 +105,5 @@ def bookmark(resource: Resource, revision: int, *, ends_initial: bool = False) -
     metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
     if ends_initial:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    told = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-    return event("BOOKMARK", orjson.dumps(told))
+    document = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+    return event("BOOKMARK", orjson.dumps(document))

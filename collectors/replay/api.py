@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter
 
 from collectors.replay import access_reviews
-from collectors.replay.answers import Refused, json
+from collectors.replay.answers import StatusError, json
 from collectors.replay.faults import Fault, Faults
-from collectors.replay.handlers import Reads, Target
-from collectors.replay.http import Answer, Request, Streaming
+from collectors.replay.handlers import Handlers, Target
+from collectors.replay.http import Request, Response, StreamingBody
 from collectors.replay.player import Player
 from collectors.replay.resources import Resource, api_versions, group_of, groups, resource_list
 
@@ -20,37 +20,37 @@ class Api:
 
     def __init__(self, player: Player, faults: Faults, *, bookmark_seconds: float = 60) -> None:
         self.faults = faults
-        self._reads = Reads(player, faults, bookmark_seconds)
+        self._reads = Handlers(player, faults, bookmark_seconds)
         self.denied: set[str] = set()  # resources, as kubectl names them
         self.requests: Counter[str] = Counter()
         self.address = ""
         self._resources = player.tape.resources
         self._by_path = {(each.api_version, each.plural): each for each in self._resources}
 
-    def every(self, bookmark_seconds: float) -> None:
+    def set_bookmark_interval(self, bookmark_seconds: float) -> None:
         """So often watches get bookmarks from now on."""
         self._reads.bookmark_seconds = bookmark_seconds
 
-    async def answer(self, request: Request) -> Answer | Streaming | None:
+    async def answer(self, request: Request) -> Response | StreamingBody | None:
         try:
             return await self._answer(request)
-        except Refused as refused:
+        except StatusError as refused:
             return refused.answer()
 
-    async def _answer(self, request: Request) -> Answer | Streaming | None:
+    async def _answer(self, request: Request) -> Response | StreamingBody | None:
         if request.path in HEALTH:
-            return Answer(200, b"ok", content_type="text/plain")
+            return Response(200, b"ok", content_type="text/plain")
         target = self._target(request.path)
         verb = _verb(request, target)
         self.requests[f"{verb} {target.resource.name}" if target else request.path] += 1
         if fault := self.faults.take(target.resource if target else None, verb):
             if fault.kind == "close":
                 return None
-            await _struck(fault)
+            await _apply_fault(fault)
         if request.path == f"/apis/{access_reviews.API_VERSION}/selfsubjectaccessreviews" and request.method == "POST":
             return self._review(request.body)
         if request.method not in ("GET", "HEAD"):
-            raise Refused(
+            raise StatusError(
                 405, f"{request.method} is not allowed: a recording is replayed, and the past stays as it was"
             )
         if target is None:
@@ -74,10 +74,10 @@ class Api:
         if not rest or not (resource := self._by_path.get((version, rest[0]))) or len(rest) > 2:
             if not rest or version == access_reviews.API_VERSION:
                 return None
-            raise Refused(404, "the server could not find the requested resource")
+            raise StatusError(404, "the server could not find the requested resource")
         return Target(resource, namespace, rest[1] if len(rest) == 2 else "")
 
-    def _discovery(self, path: str) -> Answer:
+    def _discovery(self, path: str) -> Response:
         parts = path.strip("/").split("/")
         known = groups(self._resources) | {access_reviews.API_VERSION.partition("/")[0]: ["v1"]}
         if path == "/version":
@@ -85,8 +85,8 @@ class Api:
         if path == "/api":
             return json(api_versions(self.address))
         if path == "/apis":
-            told = [group_of(name, versions) for name, versions in sorted(known.items())]
-            return json({"kind": "APIGroupList", "apiVersion": "v1", "groups": told})
+            groups_found = [group_of(name, versions) for name, versions in sorted(known.items())]
+            return json({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups_found})
         if parts[0] == "apis" and len(parts) == 2 and parts[1] in known:
             return json(group_of(parts[1], known[parts[1]]))
         version = "v1" if parts == ["api", "v1"] else "/".join(parts[1:])
@@ -96,21 +96,21 @@ class Api:
             return json(resource_list(version, self._resources))
         if path == "/":
             return json({"paths": ["/api", "/api/v1", "/apis", *HEALTH, "/version"]})
-        raise Refused(404, "the server could not find the requested resource")
+        raise StatusError(404, "the server could not find the requested resource")
 
-    def _review(self, body: bytes) -> Answer:
+    def _review(self, body: bytes) -> Response:
         """What is recorded may be read, unless it was forbidden for a test."""
         try:
-            asked = access_reviews.question(body)
+            review = access_reviews.requested_access(body)
         except ValueError as error:
-            raise Refused(400, str(error)) from None
-        reads = asked.verb in ("get", "list", "watch", "*")
-        allowed = not asked.resource or (reads and not {asked.name, asked.resource} & self.denied)
-        return json(access_reviews.answer(allowed), 201)
+            raise StatusError(400, str(error)) from None
+        reads = review.verb in ("get", "list", "watch", "*")
+        allowed = not review.resource or (reads and not {review.name, review.resource} & self.denied)
+        return json(access_reviews.review_answer(allowed), 201)
 
     def _permit(self, resource: Resource, verb: str) -> None:
         if {resource.name, resource.plural} & self.denied:
-            raise Refused(403, f'{resource.name} is forbidden: User "replay" cannot {verb} it')
+            raise StatusError(403, f'{resource.name} is forbidden: User "replay" cannot {verb} it')
 
 
 def _verb(request: Request, target: Target | None) -> str:
@@ -121,7 +121,7 @@ def _verb(request: Request, target: Target | None) -> str:
     return "get" if target.name else "list"
 
 
-async def _struck(fault: Fault) -> None:
+async def _apply_fault(fault: Fault) -> None:
     if fault.kind == "slow-list":
         await asyncio.sleep(fault.seconds)
         return
@@ -133,4 +133,4 @@ async def _struck(fault: Fault) -> None:
         "forbidden": (403, "forbidden: a test asked for this answer"),
     }[fault.kind]
     details = {"retryAfterSeconds": max(1, round(fault.seconds))} if code == 429 else None
-    raise Refused(code, message, details=details)
+    raise StatusError(code, message, details=details)

@@ -52,37 +52,41 @@ class Draft(NamedTuple):
         return max(self.moment.time, self.moment.entry.arrived)
 
 
-def placed(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commit]:
+def in_commit_order(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commit]:
     """The commits of one space in the order of revisions, with times that never go back."""
-    told = sorted((draft for draft in drafts if draft.moment.entry.resource_version is not None), key=_own)
-    used = {_own(draft) for draft in told}
+    with_revision = sorted(
+        (draft for draft in drafts if draft.moment.entry.resource_version is not None), key=_recorded_revision
+    )
+    used = {_recorded_revision(draft) for draft in with_revision}
     times, highest = [], 0
-    for draft in told:
+    for draft in with_revision:
         highest = max(highest, draft.time)
         times.append(highest)
-    revisions = [_own(draft) for draft in told]
-    found = [(revision, time, draft) for revision, time, draft in zip(revisions, times, told, strict=True)]
-    given: dict[Track, int] = {}  # the last of each life
-    loose = (draft for draft in drafts if draft.moment.entry.resource_version is None)
-    for draft in sorted(loose, key=lambda draft: draft.time):
+    revisions = [_recorded_revision(draft) for draft in with_revision]
+    placed_drafts = [
+        (revision, time, draft) for revision, time, draft in zip(revisions, times, with_revision, strict=True)
+    ]
+    last_given: dict[Track, int] = {}  # the last of each life
+    without_revision = (draft for draft in drafts if draft.moment.entry.resource_version is None)
+    for draft in sorted(without_revision, key=lambda draft: draft.time):
         place = bisect_right(times, draft.time)
-        least = max(revisions[place - 1] if place else 0, draft.after, given.get(draft.track, 0))
-        revision = _unused(least, draft.after, draft.before, used)
+        least = max(revisions[place - 1] if place else 0, draft.after, last_given.get(draft.track, 0))
+        revision = _free_revision(least, draft.after, draft.before, used)
         used.add(revision)
-        given[draft.track] = revision
-        found.append((revision, draft.time, draft))
+        last_given[draft.track] = revision
+        placed_drafts.append((revision, draft.time, draft))
     commits, highest = [], 0
-    for revision, time, draft in sorted(found, key=lambda each: each[0]):
+    for revision, time, draft in sorted(placed_drafts, key=lambda each: each[0]):
         highest = max(highest, time)
         commits.append(commit_of(draft, served, revision, highest))
     return commits
 
 
-def _own(draft: Draft) -> int:
+def _recorded_revision(draft: Draft) -> int:
     return draft.moment.entry.resource_version or 0
 
 
-def _unused(least: int, after: int, before: int, used: set[int]) -> int:
+def _free_revision(least: int, after: int, before: int, used: set[int]) -> int:
     """A revision that no other commit has, as near behind `least` as there is one."""
     revision = least + 1
     while revision in used and (not before or revision < before):
@@ -114,9 +118,9 @@ def revision_of(body: bytes) -> int | None:
 def commit_of(draft: Draft, served: dict[GroupKind, Resource], own: int, time: int) -> Commit:
     name, body = draft.track.name, draft.body
     if revision_of(body) != own:
-        told = orjson.loads(body)
-        told["metadata"]["resourceVersion"] = str(own)
-        body = orjson.dumps(told)
+        with_revision = orjson.loads(body)
+        with_revision["metadata"]["resourceVersion"] = str(own)
+        body = orjson.dumps(with_revision)
     uid = draft.moment.entry.ref.uid
     return Commit(served[name[:2]], name.namespace, name.name, uid, draft.change, own, time, body)
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from collectors.analysis import processors, two_clusters
+from collectors.analysis import available_processors, two_clusters_message
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from collectors.replay import core_events
-from collectors.replay.commit_order import Commit, Draft, commit_of, placed, revision_of, spread
-from collectors.replay.resources import Names, Resource, defined_by, guessed
+from collectors.replay.commit_order import Commit, Draft, commit_of, in_commit_order, revision_of, spread
+from collectors.replay.resources import Names, Resource, guess_names, names_in_definition
 from timeline.core.entries import Change, Entry, Observation, moment
 from timeline.core.observations import identity
 from timeline.history.ledger import Ledger
@@ -29,7 +29,7 @@ class Tape(NamedTuple):
 
     resources: list[Resource]
     spaces: dict[Resource, str]
-    standing: list[Commit]  # what stood when it begins
+    existing: list[Commit]  # what stood when it begins
     commits: list[Commit]  # in the order of their times, and of one space in that of revisions
     begins: int  # microseconds
     ends: int
@@ -41,23 +41,23 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
     bodies = _Bodies()
     ledger = Ledger()
     skipped: list[Skipped] = []
-    reading = read(inputs, bodies=True, limits=limits, processes=processors())
-    for _ in ledger.learn(bodies.kept(_told(reading, skipped))):
+    reading = read(inputs, bodies=True, limits=limits, processes=available_processors())
+    for _ in ledger.learn(bodies.collect(_observations(reading, skipped))):
         pass
-    called = ", ".join(name for _, name in inputs)
+    names_shown = ", ".join(name for _, name in inputs)
     if not ledger.seen and skipped:
-        raise NotARecording(f"{called}: no change of an object can be used. The first reason: {skipped[0]}.")
+        raise NotARecording(f"{names_shown}: no change of an object can be used. The first reason: {skipped[0]}.")
     if not bodies:
         raise NotARecording(
-            f"{called}: no objects are recorded, so there is nothing to serve. Record them: an audit log at level"
+            f"{names_shown}: no objects are recorded, so there is nothing to serve. Record them: an audit log at level"
             " RequestResponse, kubectl get --watch --output-watch-events -o json, or a recording that Causeline wrote."
         )
     if conflict := ledger.two_clusters():
-        raise NotARecording(two_clusters(*conflict))
-    return _taped(ledger.settle().values(), bodies)
+        raise NotARecording(two_clusters_message(*conflict))
+    return _tape_of(ledger.settle().values(), bodies)
 
 
-def _told(reading: Reading, skipped: list[Skipped]) -> Iterator[Observation]:
+def _observations(reading: Reading, skipped: list[Skipped]) -> Iterator[Observation]:
     for item in reading:
         if not isinstance(item, Skipped):
             yield item
@@ -69,59 +69,61 @@ class _Bodies:
     """The objects that entries tell, by object and change."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, object], bytes] = {}
+        self._observations: dict[tuple[str, object], bytes] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._told)
+        return bool(self._observations)
 
-    def kept(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+    def collect(self, observations: Iterable[Observation]) -> Iterator[Observation]:
         for entry in observations:
             if isinstance(entry, Entry) and entry.body:
-                who = _who(entry)
-                self._told[who, identity(entry)] = entry.body
+                object_key = _object_key(entry)
+                self._observations[object_key, identity(entry)] = entry.body
                 if entry.identity:
-                    self._told[who, entry.identity] = entry.body
+                    self._observations[object_key, entry.identity] = entry.body
             yield entry
 
     def of(self, entry: Entry) -> bytes:
-        who = _who(entry)
-        return self._told.get((who, identity(entry))) or self._told.get((who, entry.identity), b"")
+        object_key = _object_key(entry)
+        return self._observations.get((object_key, identity(entry))) or self._observations.get(
+            (object_key, entry.identity), b""
+        )
 
 
-def _who(entry: Entry) -> str:
+def _object_key(entry: Entry) -> str:
     ref = entry.ref
     return ref.uid or f"{ref.group}/{ref.kind}/{ref.namespace}/{ref.name}"
 
 
-def _taped(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
-    standing: list[Draft] = []
+def _tape_of(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
+    existing: list[Draft] = []
     drafts: dict[str, list[Draft]] = defaultdict(list)
     for tracks in lanes:
         for number, track in enumerate(sorted(tracks, key=lambda track: track.first.at)):
-            changes = _life(track, bodies)
+            changes = _drafts_of(track, bodies)
             if changes and not number and changes[0].moment.change is not Change.CREATED:
                 first = changes.pop(0)
-                standing.append(first)
+                existing.append(first)
                 if first.moment.change is not Change.OBSERVED:  # its state before that is not known
                     word = "DELETED" if first.moment.change is Change.DELETED else "MODIFIED"
                     changes.insert(0, first._replace(change=word))
             if changes:
                 drafts[changes[0].moment.space] += changes
-    everything = [*standing, *(draft for each in drafts.values() for draft in each)]
-    served = _served(everything)
+    everything = [*existing, *(draft for each in drafts.values() for draft in each)]
+    served = _served_resources(everything)
     spaces = {served[draft.track.name[:2]]: draft.moment.space for draft in everything}
-    commits = [commit for each in drafts.values() for commit in placed(each, served)]
+    commits = [commit for each in drafts.values() for commit in in_commit_order(each, served)]
     commits = spread(sorted(commits, key=lambda commit: commit.time))
-    begins = commits[0].time if commits else max(draft.moment.time for draft in standing)
-    stood = [commit_of(draft, served, revision_of(draft.body) or 1, begins) for draft in standing]
-    other = next(filter(core_events.is_other, spaces), None)
+    begins = commits[0].time if commits else max(draft.moment.time for draft in existing)
+    initial = [commit_of(draft, served, revision_of(draft.body) or 1, begins) for draft in existing]
+    other = next(filter(core_events.is_events_group, spaces), None)
     if other and spaces.setdefault(core_events.CORE, spaces[other]) == spaces[other]:
-        known = {commit.uid for commit in (*stood, *commits) if commit.resource == core_events.CORE}
-        stood, commits = core_events.with_core(stood, known), core_events.with_core(commits, known)
-    return Tape(sorted(spaces), spaces, stood, commits, begins, commits[-1].time if commits else begins)
+        known = {commit.uid for commit in (*initial, *commits) if commit.resource == core_events.CORE}
+        initial, commits = core_events.with_core_events(initial, known), core_events.with_core_events(commits, known)
+    return Tape(sorted(spaces), spaces, initial, commits, begins, commits[-1].time if commits else begins)
 
 
-def _life(track: Track, bodies: _Bodies) -> list[Draft]:
+def _drafts_of(track: Track, bodies: _Bodies) -> list[Draft]:
     """What is known of one object, the first as if it were being added; nothing where no body of it is known."""
     known = [bodies.of(each.entry) for each in track.moments]
     body = next((each for each in known if each), b"")
@@ -130,14 +132,14 @@ def _life(track: Track, bodies: _Bodies) -> list[Draft]:
     drafts: list[Draft] = []
     last = 0
     own = [each.entry.resource_version for each in track.moments]
-    for at, (each, told) in enumerate(zip(track.moments, known, strict=True)):
+    for at, (each, body_known) in enumerate(zip(track.moments, known, strict=True)):
         following = next((each for each in own[at + 1 :] if each is not None and each > last), 0)
         change = "ADDED" if not drafts else "DELETED" if each.change is Change.DELETED else "MODIFIED"
-        if each.change is Change.MODIFIED and not told and drafts:
-            told = _bound(body, each.entry)
-            if not told:
+        if each.change is Change.MODIFIED and not body_known and drafts:
+            body_known = _pod_after_binding(body, each.entry)
+            if not body_known:
                 continue  # what it changed is not known
-        body = told or body
+        body = body_known or body
         drafts.append(Draft(track, each, change, body, last, following))
         last = max(last, own[at] or 0)
         if change == "DELETED":
@@ -145,7 +147,7 @@ def _life(track: Track, bodies: _Bodies) -> list[Draft]:
     return drafts
 
 
-def _bound(body: bytes, entry: Entry) -> bytes:
+def _pod_after_binding(body: bytes, entry: Entry) -> bytes:
     """A Pod on the node that a binding names; b"" for what is no binding."""
     node = dict(entry.sets).get("node") if entry.action == "binding" else None
     if not node:
@@ -160,7 +162,7 @@ def _bound(body: bytes, entry: Entry) -> bytes:
     return orjson.dumps(pod)
 
 
-def _served(drafts: Iterable[Draft]) -> dict[tuple[str, str], Resource]:
+def _served_resources(drafts: Iterable[Draft]) -> dict[tuple[str, str], Resource]:
     """The resource of each kind: of several versions the last that was recorded."""
     versions: dict[tuple[str, str], str] = {}
     namespaced: dict[tuple[str, str], bool] = defaultdict(bool)
@@ -170,9 +172,9 @@ def _served(drafts: Iterable[Draft]) -> dict[tuple[str, str], Resource]:
         versions[name[:2]] = ref.version
         namespaced[name[:2]] |= bool(name.namespace)
         if name.kind == "CustomResourceDefinition":
-            group, kind, names = defined_by(orjson.loads(draft.body))
+            group, kind, names = names_in_definition(orjson.loads(draft.body))
             defined[group, kind] = names
     return {
-        key: Resource(key[0], version, key[1], *defined.get(key, guessed(key[1], namespaced[key])))
+        key: Resource(key[0], version, key[1], *defined.get(key, guess_names(key[1], namespaced[key])))
         for key, version in versions.items()
     }

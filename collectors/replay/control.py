@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from collectors.addresses import is_loopback
-from collectors.replay.answers import Refused, json
+from collectors.replay.answers import StatusError, json
 from collectors.replay.api import HEALTH, Api
 from collectors.replay.clock import MAX
 from collectors.replay.faults import Fault
-from collectors.replay.http import Answer, Request, Server, Streaming
+from collectors.replay.http import Request, Response, Server, StreamingBody
 from collectors.replay.player import Player
 from collectors.replay.token import PATTERN, write_private
 from timeline.core.entries import moment
@@ -25,7 +25,7 @@ _Token = Annotated[str, msgspec.Meta(pattern=PATTERN, max_length=4096)]
 _Shift = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
 
 
-class Order(msgspec.Struct, forbid_unknown_fields=True):
+class ControlRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
     play: bool | None = None
@@ -53,36 +53,36 @@ class Control:
         self._api = api
         self._token, self._token_file = token, token_file
         self.server: Server
-        self.ahead = 0.0  # of the Date header, seconds
+        self.date_offset = 0.0  # of the Date header, seconds
         self._later: set[asyncio.Task[None]] = set()
 
     def date(self) -> float:
-        return self._player.clock.now() / 1e6 + self.ahead
+        return self._player.clock.now() / 1e6 + self.date_offset
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         """Return the answer to a request that is not let in, before anything of it but its head is looked at."""
         if "origin" in request.headers or (is_loopback(self.server.host) and not _is_local(request)):
-            return Refused(403, "this replay answers programs, and no pages in a browser").answer()
+            return StatusError(403, "this replay answers programs, and no pages in a browser").answer()
         if self._token and request.path not in HEALTH:
-            given = request.headers.get("authorization", "").encode(errors="replace")
-            if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
-                return Refused(401, "Unauthorized").answer()
+            header = request.headers.get("authorization", "").encode(errors="replace")
+            if not hmac.compare_digest(header, f"Bearer {self._token}".encode()):
+                return StatusError(401, "Unauthorized").answer()
         return None
 
-    async def answer(self, request: Request) -> Answer | Streaming | None:
+    async def answer(self, request: Request) -> Response | StreamingBody | None:
         if request.path == "/replay/status":
             return json(self.status())
         if request.path != "/replay/control":
             return await self._api.answer(request)
         if request.method != "POST":
-            return Refused(405, "POST what is to be done").answer()
+            return StatusError(405, "POST what is to be done").answer()
         try:
-            self.obey(msgspec.json.decode(request.body, type=Order))
+            self.apply(msgspec.json.decode(request.body, type=ControlRequest))
         except (msgspec.ValidationError, msgspec.DecodeError, ValueError) as error:
-            return Refused(400, str(error)).answer()
+            return StatusError(400, str(error)).answer()
         return json(self.status())
 
-    def obey(self, order: Order) -> None:
+    def apply(self, order: ControlRequest) -> None:
         """Raises ValueError for what cannot be done."""
         player, api = self._player, self._api
         if order.restore is not None:
@@ -99,9 +99,9 @@ class Control:
             if self._token_file:
                 write_private(self._token_file, order.token)
         if order.bookmark_seconds is not None:
-            api.every(order.bookmark_seconds)
+            api.set_bookmark_interval(order.bookmark_seconds)
         if order.date is not None:
-            self.ahead = order.date
+            self.date_offset = order.date
         if order.compact:
             player.history.compact()
         if order.restore is not None:
@@ -109,13 +109,13 @@ class Control:
         if order.faults:
             for reader in player.readers:
                 reader.wake.set()
-        player.steer(playing=order.play, speed=MAX if order.speed == "max" else order.speed)
+        player.configure(playing=order.play, speed=MAX if order.speed == "max" else order.speed)
         if order.bookmark or order.bookmark_seconds is not None:
-            player.told()
+            player.send_bookmarks()
         if order.away is not None:
-            self._soon(self.server.away(order.away))
+            self._after_answer(self.server.away(order.away))
         elif order.disconnect or order.restore is not None:
-            self._soon(self.server.disconnect())
+            self._after_answer(self.server.disconnect())
 
     def status(self) -> dict[str, Any]:
         player = self._player
@@ -130,17 +130,17 @@ class Control:
             "begins": moment(player.tape.begins).isoformat(),
             "ends": moment(player.tape.ends).isoformat(),
             "lap": player.lap,
-            "place": player.place,
+            "place": player.position,
             "commits": len(player.times),
             "ended": player.ended,
             "revisions": {log.resource.name: str(history.revision(log.resource)) for log in history.logs.values()},
             "objects": {log.resource.name: len(log.state) for log in history.logs.values()},
             "watches": open_watches,
             "requests": dict(self._api.requests),
-            "faults": {"armed": msgspec.to_builtins(self._api.faults.armed), "struck": self._api.faults.struck},
+            "faults": {"armed": msgspec.to_builtins(self._api.faults.armed), "struck": self._api.faults.applied},
         }
 
-    def _soon(self, task: Any) -> None:
+    def _after_answer(self, task: Any) -> None:
         """After the answer to whoever ordered it is on its way."""
 
         async def later() -> None:

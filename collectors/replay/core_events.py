@@ -25,18 +25,18 @@ _NAMES = {
 }
 
 
-def is_other(resource: Resource) -> bool:
+def is_events_group(resource: Resource) -> bool:
     return (resource.group, resource.kind) == (_GROUP, "Event")
 
 
-def with_core(commits: Iterable[Commit], known: set[str]) -> list[Commit]:
+def with_core_events(commits: Iterable[Commit], known_uids: set[str]) -> list[Commit]:
     """All of them, and each Event of the other group as one of v1, unless its UID is among those known there."""
-    told: list[Commit] = []
+    result: list[Commit] = []
     for commit in commits:
-        told.append(commit)
-        if is_other(commit.resource) and commit.uid not in known:
-            told.append(replace(commit, resource=CORE, body=_core(commit.body)))
-    return told
+        result.append(commit)
+        if is_events_group(commit.resource) and commit.uid not in known_uids:
+            result.append(replace(commit, resource=CORE, body=_core(commit.body)))
+    return result
 
 
 def _core(body: bytes) -> bytes:

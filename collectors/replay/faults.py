@@ -48,40 +48,42 @@ class Faults:
 
     def __init__(self) -> None:
         self.armed: list[Fault] = []
-        self.struck: dict[str, int] = {}  # how often each kind did
+        self.applied: dict[str, int] = {}  # how often each kind did
 
     def take(self, resource: Resource | None, verb: str) -> Fault | None:
         """What happens to a request instead of its answer, or before it."""
         for fault in self.armed:
-            if fault.kind not in (*IN_STREAM, *IN_OBJECT) and _meets(fault, resource, verb):
+            if fault.kind not in (*IN_STREAM, *IN_OBJECT) and _matches(fault, resource, verb):
                 if fault.kind == "slow-list" and verb != "list":
                     continue
-                return self._strike(fault)
+                return self._use(fault)
         return None
 
-    def strike(self, resource: Resource, sent: int) -> Fault | None:
+    def take_in_stream(self, resource: Resource, sent: int) -> Fault | None:
         """What happens to a watch before its next event, of which it has sent so many."""
         for fault in self.armed:
-            if fault.kind in IN_STREAM and sent >= fault.after and _meets(fault, resource, "watch"):
-                return self._strike(fault)
+            if fault.kind in IN_STREAM and sent >= fault.after and _matches(fault, resource, "watch"):
+                return self._use(fault)
         return None
 
-    def awaits(self, resource: Resource) -> bool:
+    def may_affect(self, resource: Resource) -> bool:
         """Whether a watch of this resource has to ask before each event."""
-        return any(fault.kind in (*IN_STREAM, *IN_OBJECT) and _meets(fault, resource, "watch") for fault in self.armed)
+        return any(
+            fault.kind in (*IN_STREAM, *IN_OBJECT) and _matches(fault, resource, "watch") for fault in self.armed
+        )
 
-    def spoiled(self, commit: Commit, verb: str, sent: int) -> Commit:
+    def damaged(self, commit: Commit, verb: str, sent: int) -> Commit:
         """Return an object as it is sent, damaged where that is asked for; `sent`: objects that went before it."""
         for fault in self.armed:
-            if fault.kind in IN_OBJECT and sent >= fault.after and _meets(fault, commit.resource, verb):
-                return replace(commit, body=_damaged(commit.body, self._strike(fault).kind))
+            if fault.kind in IN_OBJECT and sent >= fault.after and _matches(fault, commit.resource, verb):
+                return replace(commit, body=_damaged(commit.body, self._use(fault).kind))
         return commit
 
     def arm(self, faults: Iterable[Fault]) -> None:
         self.armed += faults
 
-    def _strike(self, fault: Fault) -> Fault:
-        self.struck[fault.kind] = self.struck.get(fault.kind, 0) + 1
+    def _use(self, fault: Fault) -> Fault:
+        self.applied[fault.kind] = self.applied.get(fault.kind, 0) + 1
         fault.count -= 1
         if fault.count <= 0:
             self.armed.remove(fault)
@@ -89,16 +91,16 @@ class Faults:
 
 
 def _damaged(body: bytes, kind: Kind) -> bytes:
-    told = orjson.loads(body)
+    document = orjson.loads(body)
     if kind == "no-metadata":
-        return orjson.dumps({**told, "metadata": None})
-    del told["metadata"]["resourceVersion"]
+        return orjson.dumps({**document, "metadata": None})
+    del document["metadata"]["resourceVersion"]
     if kind == "odd-revision":
-        told["metadata"]["resourceVersion"] = "abc"
-    return orjson.dumps(told)
+        document["metadata"]["resourceVersion"] = "abc"
+    return orjson.dumps(document)
 
 
-def _meets(fault: Fault, resource: Resource | None, verb: str) -> bool:
+def _matches(fault: Fault, resource: Resource | None, verb: str) -> bool:
     if fault.verb not in ("*", verb):
         return False
     return fault.resource == "*" or (resource is not None and fault.resource in (resource.plural, resource.name))

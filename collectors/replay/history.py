@@ -26,12 +26,12 @@ class Log:
         """The place after the last commit."""
         return self.dropped + len(self.commits)
 
-    def place(self, revision: int) -> int:
+    def position(self, revision: int) -> int:
         """Of the first commit after a revision."""
         return self.dropped + bisect_right(self.revisions, revision)
 
-    def since(self, place: int, most: int) -> list[Commit]:
-        at = place - self.dropped
+    def since(self, position: int, most: int) -> list[Commit]:
+        at = position - self.dropped
         return self.commits[at : at + most]
 
     def add(self, commit: Commit) -> None:
@@ -56,7 +56,7 @@ class Log:
         del self.commits[:count], self.revisions[:count]
         self.dropped += count
 
-    def back(self, revision: int) -> None:
+    def rewind(self, revision: int) -> None:
         """Forget what came after a revision."""
         count = bisect_right(self.revisions, revision)
         self.state = dict(self.at(revision))
@@ -65,7 +65,7 @@ class Log:
 
 def _apply(state: dict[Key, Commit], commit: Commit) -> None:
     if commit.change == "DELETED":
-        if (stood := state.get(commit.key)) and stood.uid == commit.uid:
+        if (current := state.get(commit.key)) and current.uid == commit.uid:
             del state[commit.key]
     else:
         state[commit.key] = commit
@@ -76,11 +76,11 @@ class History:
 
     def __init__(self, tape: Tape) -> None:
         self.logs = {resource: Log(resource, tape.spaces[resource]) for resource in tape.resources}
-        for commit in tape.standing:
+        for commit in tape.existing:
             log = self.logs[commit.resource]
             log.base[commit.key] = log.state[commit.key] = commit
         self.revisions = dict.fromkeys(tape.spaces.values(), 1)  # the latest of each space
-        for commit in tape.standing:
+        for commit in tape.existing:
             space = tape.spaces[commit.resource]
             self.revisions[space] = max(commit.revision, self.revisions[space])
         first: dict[str, int] = {}
@@ -92,14 +92,14 @@ class History:
 
     def add(self, commits: Iterable[Commit]) -> set[Resource]:
         """Play some; which resources they changed."""
-        touched = set()
+        changed_resources = set()
         for commit in commits:
             log = self.logs[commit.resource]
             log.add(commit)
-            touched.add(commit.resource)
+            changed_resources.add(commit.resource)
             self.revisions[log.space] = commit.revision
             self.played += 1
-        return touched
+        return changed_resources
 
     def revision(self, resource: Resource) -> int:
         """The latest of the counter that a resource's revisions are of."""
@@ -118,5 +118,5 @@ class History:
     def restore(self, revisions: dict[str, int]) -> None:
         """Go back to earlier revisions, as an etcd does that is restored from a backup."""
         for log in self.logs.values():
-            log.back(revisions[log.space])
+            log.rewind(revisions[log.space])
         self.revisions = dict(revisions)

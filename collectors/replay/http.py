@@ -1,10 +1,12 @@
-"""HTTP/1.1 as far as clients of Kubernetes use it, with full control of the connection: a test wants it reset, half an
-object sent, the door shut for a minute."""
+"""This module serves HTTP/1.1 for the replay, with full control of each connection.
+
+h11 parses requests and frames responses. The connection stays ours, because a test wants it reset, half an object sent,
+or the port closed for a minute, which no HTTP framework offers (docs/decisions/0020-libraries-for-input.md).
+"""
 
 import asyncio
 import contextlib
 import logging
-import re
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,65 +15,133 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+import h11
+
 _HEAD_BYTES = 64 * 1024
 _BODY_BYTES = 1024 * 1024
+_READ_BYTES = 16 * 1024  # are read from a connection at once
 _IDLE_SECONDS = 90.0  # between two requests of one connection
-_ARRIVE_SECONDS = 10.0  # in which a request that has begun has to arrive
+_ARRIVE_SECONDS = 10.0  # in which a request that has begun must arrive: its head, and then its body
 _CONNECTIONS = 1024
-_LENGTH = re.compile("[0-9]{1,15}")
-_BUFFER_BYTES = 256 * 1024  # of one connection that wait for the reader, before the next are made
+_BUFFER_BYTES = 256 * 1024  # of one connection may wait for the client before more is produced
 
 
 class Request(NamedTuple):
     method: str
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]  # names in small letters
+    headers: Mapping[str, str]  # names in lower case
     body: bytes
 
     def flag(self, name: str) -> bool:
+        """Return whether a boolean query parameter is set, as the API server parses it."""
         return self.query.get(name, "") in ("1", "t", "true", "True")
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
 
 
-class Wire:
-    """Towards one client, while an answer without a known end is sent."""
+class _BadRequest(Exception):
+    """The request cannot be served. `status` is the HTTP status that says why."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
+    def __init__(self, status: int) -> None:
+        super().__init__(HTTPStatus(status).phrase)
+        self.status = status
+
+
+class _Connection:
+    """One connection of a client: h11's state of it, and its two streams."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, now: Callable[[], float]) -> None:
+        self.reader, self.writer, self._now = reader, writer, now
+        self._protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
+
+    async def request(self) -> Request | None:
+        """Return the head of the next request, or None if the client closed the connection.
+
+        Raises _BadRequest for invalid HTTP, TimeoutError, and ConnectionError.
+        """
+        if not self._protocol.trailing_data[0]:  # else the client sent this request behind the last one
+            async with asyncio.timeout(_IDLE_SECONDS):
+                await self._receive()
+        async with asyncio.timeout(_ARRIVE_SECONDS):
+            event = await self._next_event()
+        return _request(event) if isinstance(event, h11.Request) else None
+
+    async def body(self) -> bytes:
+        """Return the body of the request. Raises as `request` does."""
+        body = bytearray()
+        async with asyncio.timeout(_ARRIVE_SECONDS):
+            while isinstance(event := await self._next_event(), h11.Data):
+                body += event.data
+                if len(body) > _BODY_BYTES:
+                    raise _BadRequest(413)
+        return bytes(body)
+
+    async def begin_response(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        """Send the head of a response."""
+        date = ("Date", formatdate(self._now(), usegmt=True))
+        reason = HTTPStatus(status).phrase.encode()
+        await self.send(h11.Response(status_code=status, headers=[date, *headers], reason=reason))
+
+    async def send(self, event: h11.Event) -> None:
+        """Send a part of a response, and return once most of it is on its way. Raises ConnectionError."""
+        self.writer.writelines(self._protocol.send_with_data_passthrough(event) or ())
+        await self.writer.drain()
+
+    def next_cycle(self) -> bool:
+        """Return whether the connection can serve another request, and prepare for it."""
+        if self._protocol.our_state is not h11.DONE or self._protocol.their_state is not h11.DONE:
+            return False
+        self._protocol.start_next_cycle()
+        return True
+
+    async def _next_event(self) -> object:
+        try:
+            while (event := self._protocol.next_event()) is h11.NEED_DATA:
+                await self._receive()
+        except h11.RemoteProtocolError as error:
+            raise _BadRequest(error.error_status_hint) from None
+        return event
+
+    async def _receive(self) -> None:
+        self._protocol.receive_data(await self.reader.read(_READ_BYTES))
+
+
+class ResponseStream:
+    """The body of a response without a known end, such as a watch, on its way to one client."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
 
     async def send(self, data: bytes) -> None:
-        """Returns once most of it is on its way. Raises ConnectionError where nobody listens any more."""
-        self._writer.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
-        await self._writer.drain()
+        """Return once most of the data is on its way. Raises ConnectionError if the client is gone."""
+        await self._connection.send(h11.Data(data=data))
 
     async def end(self) -> None:
-        self._writer.write(b"0\r\n\r\n")
-        await self._writer.drain()
+        await self._connection.send(h11.EndOfMessage())
 
     def reset(self) -> None:
-        """So that the other side reads an error, not an end."""
-        wire = self._writer.get_extra_info("socket")
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._writer.transport.abort()
+        """Reset the connection, so that the client reads an error and not an end."""
+        writer = self._connection.writer
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
 
 
-Streaming = Callable[[Wire], Awaitable[None]]
-Answering = Callable[[Request], Awaitable[Answer | Streaming | None]]  # None: hang up
-Admitting = Callable[[Request], Answer | None]  # None: it is let in
+StreamingBody = Callable[[ResponseStream], Awaitable[None]]
+Handler = Callable[[Request], Awaitable[Response | StreamingBody | None]]  # None: close the connection
+AdmissionCheck = Callable[[Request], Response | None]  # None: the request is admitted
 
 
 class Server:
-    """Listens on one address; each connection is answered in a task of its own."""
+    """Listen on one address; a task of its own serves each connection."""
 
-    def __init__(self, answer: Answering, now: Callable[[], float], admit: Admitting = lambda request: None) -> None:
-        """`now` is what the Date header tells, seconds since 1970. `admit` sees a request before its body is read."""
+    def __init__(self, answer: Handler, now: Callable[[], float], admit: AdmissionCheck = lambda request: None) -> None:
+        """`now` gives the time of the Date header, in seconds since 1970. `admit` sees a request before its body."""
         self._answer, self._admit = answer, admit
         self._now = now
         self._listener: asyncio.Server | None = None
@@ -79,12 +149,12 @@ class Server:
         self.host, self.port = "", 0
 
     async def listen(self, host: str, port: int) -> None:
-        """Raises OSError where the port is taken."""
-        self._listener = await asyncio.start_server(self._accept, host, port, limit=_HEAD_BYTES)
+        """Start to accept connections; port 0 takes any free port. Raises OSError if the port is taken."""
+        self._listener = await asyncio.start_server(self._accept, host, port)
         self.host, self.port = host, self._listener.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Nobody is let in any more, and whoever is in is thrown out."""
+        """Stop accepting connections, and end those that are open."""
         if self._listener:
             self._listener.close()
         await self.disconnect()
@@ -98,7 +168,7 @@ class Server:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def away(self, seconds: float) -> None:
-        """As if the machine were not there for a while: connections are refused."""
+        """Refuse connections for so many seconds, as if the machine were down."""
         await self.close()
         await asyncio.sleep(seconds)
         await self.listen(self.host, self.port)
@@ -108,95 +178,64 @@ class Server:
             writer.transport.abort()
             return
         writer.transport.set_write_buffer_limits(high=_BUFFER_BYTES)
-        task = asyncio.create_task(self._converse(reader, writer))
+        task = asyncio.create_task(self._serve(_Connection(reader, writer, self._now)))
         self._connections[writer] = task
         task.add_done_callback(lambda _: self._connections.pop(writer, None))
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ends = (ConnectionError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
-        with contextlib.suppress(*ends):
+    async def _serve(self, connection: _Connection) -> None:
+        with contextlib.suppress(ConnectionError, TimeoutError):
             try:
-                while await self._exchange(reader, writer):
+                while (request := await connection.request()) and await self._serve_request(connection, request):
                     pass
+            except _BadRequest as error:
+                await connection.begin_response(error.status, (("Connection", "close"), ("Content-Length", "0")))
             finally:
-                writer.close()
+                connection.writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its answer; whether another may follow."""
-        async with asyncio.timeout(_IDLE_SECONDS):
-            first = await reader.readexactly(1)
-        async with asyncio.timeout(_ARRIVE_SECONDS):
-            request = _request(first + await reader.readuntil(b"\r\n\r\n"))
-        size = int(request.headers.get("content-length") or 0) if request else 0
-        if request is None or size > _BODY_BYTES:
-            writer.write(self._head(413 if size else 400, (("Connection", "close"),)))
-            return False
-        answer: Answer | Streaming | None = self._admit(request)
-        if answer and size:  # nothing is read from whoever is not let in
-            request = request._replace(headers={**request.headers, "connection": "close"})
-        elif size:
-            async with asyncio.timeout(_ARRIVE_SECONDS):
-                request = request._replace(body=await reader.readexactly(size))
-        try:
-            answer = answer or await self._answer(request)
-        except Exception:
-            logging.getLogger(__name__).exception("%s %s could not be answered", request.method, request.path)
-            answer = Answer(500, b"", (("Connection", "close"),))
+    async def _serve_request(self, connection: _Connection, request: Request) -> bool:
+        """Answer one request, and return whether another one may follow on its connection."""
+        if int(request.headers.get("content-length", 0)) > _BODY_BYTES:
+            raise _BadRequest(413)
+        answer: Response | StreamingBody | None = self._admit(request)
+        if answer is None:  # nothing but the head is read from a client that is not admitted
+            request = request._replace(body=await connection.body())
+            try:
+                answer = await self._answer(request)
+            except Exception:
+                logging.getLogger(__name__).exception("%s %s could not be answered", request.method, request.path)
+                answer = Response(500, b"", (("Connection", "close"),))
         if answer is None:
             return False
-        if not isinstance(answer, Answer):
-            await self._stream(answer, reader, writer)
+        if not isinstance(answer, Response):
+            await self._stream(answer, connection)
             return False
-        lasting = request.headers.get("connection", "").lower() != "close"
-        headers = (
-            ("Content-Type", answer.content_type),
-            ("Content-Length", str(len(answer.body))),
-            *answer.headers,
-            *(() if lasting else (("Connection", "close"),)),
-        )
-        body = b"" if request.method == "HEAD" else answer.body
-        writer.writelines((self._head(answer.status, headers), body))
-        await writer.drain()
-        return lasting
+        headers = ("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body))), *answer.headers
+        await connection.begin_response(answer.status, headers)
+        if request.method != "HEAD":
+            await connection.send(h11.Data(data=answer.body))
+        await connection.send(h11.EndOfMessage())
+        return connection.next_cycle()
 
-    async def _stream(self, stream: Streaming, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        headers = ("Content-Type", "application/json"), ("Transfer-Encoding", "chunked"), ("Connection", "close")
-        writer.write(self._head(200, headers))
-        streaming = asyncio.ensure_future(stream(Wire(writer)))
-        leaving = asyncio.ensure_future(reader.read(1))  # the client says nothing more: it can only hang up
+    async def _stream(self, stream: StreamingBody, connection: _Connection) -> None:
+        await connection.begin_response(200, (("Content-Type", "application/json"), ("Connection", "close")))
+        sending = asyncio.ensure_future(stream(ResponseStream(connection)))
+        disconnected = asyncio.ensure_future(connection.reader.read(1))  # a client of a watch sends nothing more
         try:
-            await asyncio.wait((streaming, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if streaming.done():
-                streaming.result()
+            await asyncio.wait((sending, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
         finally:
-            for task in (streaming, leaving):
+            for task in (sending, disconnected):
                 task.cancel()
-            await asyncio.gather(streaming, leaving, return_exceptions=True)
-
-    def _head(self, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
-        date = ("Date", formatdate(self._now(), usegmt=True))
-        told = "".join(f"{name}: {value}\r\n" for name, value in (date, *headers))
-        return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{told}\r\n".encode("latin-1")
+            await asyncio.gather(sending, disconnected, return_exceptions=True)
 
 
-def _request(head: bytes) -> Request | None:
-    """Without its body; None for what is no HTTP."""
-    first, *rest = head.decode("latin-1").split("\r\n")
-    words = first.split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        return None
-    headers = {}
-    for line in rest:
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip().lower()] = value.strip()
-    if words[2] == "HTTP/1.0":
-        headers["connection"] = "close"
-    if not _LENGTH.fullmatch(headers.get("content-length") or "0") or "transfer-encoding" in headers:
-        return None
+def _request(head: h11.Request) -> Request:
+    """Return a request without its body. Raises _BadRequest if its target is no URL."""
     try:
-        address = urlsplit(words[1])
+        target = urlsplit(head.target.decode("latin-1"))
     except ValueError:
-        return None
-    query = dict(parse_qsl(address.query, keep_blank_values=True))
-    return Request(words[0], unquote(address.path).rstrip("/") or "/", query, headers, b"")
+        raise _BadRequest(400) from None
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    query = dict(parse_qsl(target.query, keep_blank_values=True))
+    return Request(head.method.decode("latin-1"), unquote(target.path).rstrip("/") or "/", query, headers, b"")

@@ -30,7 +30,7 @@ _USERS_FIRST = (
 )  # and then the rest
 
 
-class Reel(NamedTuple):
+class Schedule(NamedTuple):
     """Commits as they are played, made when they are taken."""
 
     times: Sequence[int]
@@ -38,7 +38,7 @@ class Reel(NamedTuple):
     whole: Callable[[int], int]  # the next place at which no change has been half played
 
 
-def reel(tape: Tape) -> Reel:
+def schedule_of(tape: Tape) -> Schedule:
     """As it was recorded."""
     commits = tape.commits
 
@@ -47,7 +47,7 @@ def reel(tape: Tape) -> Reel:
             place += 1
         return place
 
-    return Reel([commit.time for commit in commits], lambda start, end: commits[start:end], whole)
+    return Schedule([commit.time for commit in commits], lambda start, end: commits[start:end], whole)
 
 
 def _of_one(commit: Commit, other: Commit) -> bool:
@@ -55,44 +55,44 @@ def _of_one(commit: Commit, other: Commit) -> bool:
     return commit.revision == other.revision and commit.uid == other.uid
 
 
-class Laps:
+class Loop:
     """One cycle of a tape, told anew for each lap."""
 
     def __init__(self, tape: Tape) -> None:
         self._spaces = tape.spaces
-        opening = sorted(tape.standing, key=lambda commit: (-_rank(commit), commit.revision))
-        opening = [replace(commit, time=tape.begins) for commit in opening]
-        left = {(commit.resource, commit.uid): commit for commit in opening}
+        initial = sorted(tape.existing, key=lambda commit: (-_rank(commit), commit.revision))
+        initial = [replace(commit, time=tape.begins) for commit in initial]
+        remaining = {(commit.resource, commit.uid): commit for commit in initial}
         for commit in tape.commits:
             if commit.change == "DELETED":
-                left.pop((commit.resource, commit.uid), None)
+                remaining.pop((commit.resource, commit.uid), None)
             else:
-                left[commit.resource, commit.uid] = commit
-        lasting = [commit for commit in left.values() if _lasts(commit.resource)]
-        closing = sorted((each for each in left.values() if each not in lasting), key=_rank)
+                remaining[commit.resource, commit.uid] = commit
+        cluster_scoped = [commit for commit in remaining.values() if _is_cluster_scoped(commit.resource)]
+        to_delete = sorted((each for each in remaining.values() if each not in cluster_scoped), key=_rank)
         ends = (tape.commits[-1].time if tape.commits else tape.begins) + SECOND
-        gone = [replace(each, change="DELETED", time=ends + at * _APART) for at, each in enumerate(closing)]
-        self._lasting = {commit.uid: _born(commit) for commit in lasting}
-        self._commits, self._spans = _numbered([*opening, *tape.commits, *gone], tape.spaces)
+        deletions = [replace(each, change="DELETED", time=ends + at * _APART) for at, each in enumerate(to_delete)]
+        self._cluster_scoped = {commit.uid: _creation_time(commit) for commit in cluster_scoped}
+        self._commits, self._spans = _renumber([*initial, *tape.commits, *deletions], tape.spaces)
         self._begins = tape.begins
         self._first = 0  # by how much the first lap is later than the tape, µs
 
-    def lap(self, number: int, after: int) -> Reel:
+    def lap(self, number: int, after: int) -> Schedule:
         """The lap of a number, 0 is the first, which begins some time after another moment, microseconds."""
-        later = -(-(after - self._begins) // SECOND) * SECOND + (_PAUSE if number else 0)
+        shift = -(-(after - self._begins) // SECOND) * SECOND + (_PAUSE if number else 0)
         if not number:
-            self._first = later
-        born = {uid: time + self._first for uid, time in self._lasting.items()}
-        rewritten = _Rewriting(number, later // SECOND, born)
+            self._first = shift
+        creation_times = {uid: time + self._first for uid, time in self._cluster_scoped.items()}
+        rewritten = _Rewriting(number, shift // SECOND, creation_times)
         bases = {space: 1 + number * span for space, span in self._spans.items()}
 
         def take(start: int, end: int) -> list[Commit]:
             return [
-                rewritten.commit(commit, commit.revision + bases[self._spaces[commit.resource]], later)
+                rewritten.commit(commit, commit.revision + bases[self._spaces[commit.resource]], shift)
                 for commit in self._commits[start:end]
             ]
 
-        return Reel([commit.time + later for commit in self._commits], take, lambda place: place)
+        return Schedule([commit.time + shift for commit in self._commits], take, lambda place: place)
 
 
 def _rank(commit: Commit) -> int:
@@ -100,16 +100,16 @@ def _rank(commit: Commit) -> int:
     return _USERS_FIRST.index(kind) if kind in _USERS_FIRST else len(_USERS_FIRST)
 
 
-def _lasts(resource: Resource) -> bool:
+def _is_cluster_scoped(resource: Resource) -> bool:
     return not resource.namespaced and resource.kind != "PersistentVolume"
 
 
-def _born(commit: Commit) -> int:
-    told = orjson.loads(commit.body)["metadata"].get("creationTimestamp")
-    return seconds(told) if told else 0
+def _creation_time(commit: Commit) -> int:
+    document = orjson.loads(commit.body)["metadata"].get("creationTimestamp")
+    return seconds(document) if document else 0
 
 
-def _numbered(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[Commit], dict[str, int]]:
+def _renumber(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[Commit], dict[str, int]]:
     """With revisions from 1 on that keep their distances where they had some; how many of each space a lap takes."""
     last: dict[str, int] = {}  # as it was recorded
     given: dict[str, int] = {}
@@ -126,41 +126,43 @@ def _numbered(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[
 class _Rewriting:
     """What is told otherwise in one lap."""
 
-    def __init__(self, number: int, later: int, lasting: dict[str, int]) -> None:
+    def __init__(self, number: int, shift: int, cluster_scoped: dict[str, int]) -> None:
         """`later`: seconds; `lasting`: the UIDs that stay, and when they were created, microseconds."""
         self._lap = number
-        self._lasting = lasting
-        self._later = lru_cache(10_000)(lambda text: _moved(text, later))
+        self._cluster_scoped = cluster_scoped
+        self._shift = lru_cache(10_000)(lambda text: _shift_time(text, shift))
 
-    def commit(self, commit: Commit, revision: int, later: int) -> Commit:
+    def commit(self, commit: Commit, revision: int, shift: int) -> Commit:
         uid, name = self._renamed(commit.uid), self._renamed(commit.name)
         body = _TIME.sub(self._time, _UUID.sub(self._uid, commit.body))
-        told = orjson.loads(body)
-        told["metadata"]["resourceVersion"] = str(revision)
+        document = orjson.loads(body)
+        document["metadata"]["resourceVersion"] = str(revision)
         change = commit.change
-        if uid in self._lasting:
-            told["metadata"]["creationTimestamp"] = moment(self._lasting[uid]).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if uid in self._cluster_scoped:
+            document["metadata"]["creationTimestamp"] = moment(self._cluster_scoped[uid]).strftime("%Y-%m-%dT%H:%M:%SZ")
             change = "MODIFIED" if self._lap and change == "ADDED" else change
-        time = commit.time + later
-        return replace(commit, name=name, uid=uid, change=change, revision=revision, time=time, body=orjson.dumps(told))
+        time = commit.time + shift
+        return replace(
+            commit, name=name, uid=uid, change=change, revision=revision, time=time, body=orjson.dumps(document)
+        )
 
     def _renamed(self, text: str) -> str:
         return _UUID.sub(self._uid, text.encode()).decode()
 
     def _uid(self, found: re.Match[bytes]) -> bytes:
         uid = found[0]
-        return uid if uid.decode() in self._lasting else _of_lap(uid, self._lap)
+        return uid if uid.decode() in self._cluster_scoped else _uid_in_lap(uid, self._lap)
 
     def _time(self, found: re.Match[bytes]) -> bytes:
-        return b'"%b%b"' % (self._later(found[1]), found[2])
+        return b'"%b%b"' % (self._shift(found[1]), found[2])
 
 
 @lru_cache(50_000)
-def _of_lap(uid: bytes, lap: int) -> bytes:
+def _uid_in_lap(uid: bytes, lap: int) -> bytes:
     """Another UID, the same one whenever it is asked for."""
-    told = md5(uid + str(lap).encode(), usedforsecurity=False).hexdigest()
-    return f"{told[:8]}-{told[8:12]}-4{told[13:16]}-8{told[17:20]}-{told[20:]}".encode()
+    document = md5(uid + str(lap).encode(), usedforsecurity=False).hexdigest()
+    return f"{document[:8]}-{document[8:12]}-4{document[13:16]}-8{document[17:20]}-{document[20:]}".encode()
 
 
-def _moved(text: bytes, later: int) -> bytes:
-    return moment(seconds(f"{text.decode()}Z") + later * SECOND).strftime("%Y-%m-%dT%H:%M:%S").encode()
+def _shift_time(text: bytes, shift: int) -> bytes:
+    return moment(seconds(f"{text.decode()}Z") + shift * SECOND).strftime("%Y-%m-%dT%H:%M:%S").encode()

@@ -63,15 +63,15 @@ class Names(NamedTuple):
     short: tuple[str, ...] = ()
 
 
-def defined_by(definition: dict[str, Any]) -> tuple[str, str, Names]:
+def names_in_definition(definition: dict[str, Any]) -> tuple[str, str, Names]:
     """The group and the kind that a CustomResourceDefinition brings, and their names."""
     spec = definition["spec"]
     names = spec["names"]
-    told = Names(names["plural"], spec["scope"] == "Namespaced", tuple(names.get("shortNames") or ()))
-    return spec["group"], names["kind"], told
+    result = Names(names["plural"], spec["scope"] == "Namespaced", tuple(names.get("shortNames") or ()))
+    return spec["group"], names["kind"], result
 
 
-def guessed(kind: str, namespaced: bool) -> Names:
+def guess_names(kind: str, namespaced: bool) -> Names:
     plural = _plural(kind)
     return Names(plural, namespaced, (_SHORT[plural],) if plural in _SHORT else ())
 
@@ -104,18 +104,18 @@ def api_versions(address: str) -> dict[str, Any]:
 
 def group_of(name: str, versions: list[str]) -> dict[str, Any]:
     """The answer to /apis/GROUP."""
-    told = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
-    return {"kind": "APIGroup", "apiVersion": "v1", "name": name, "versions": told, "preferredVersion": told[-1]}
+    result = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"kind": "APIGroup", "apiVersion": "v1", "name": name, "versions": result, "preferredVersion": result[-1]}
 
 
 def resource_list(api_version: str, resources: Iterable[Resource]) -> dict[str, Any]:
     """The answer to /api/v1 and /apis/GROUP/VERSION."""
-    listed = [_listed(each) for each in resources if each.api_version == api_version]
+    listed = [_discovery_entry(each) for each in resources if each.api_version == api_version]
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": listed}
 
 
-def _listed(resource: Resource) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _discovery_entry(resource: Resource) -> dict[str, Any]:
+    result: dict[str, Any] = {
         "name": resource.plural,
         "singularName": resource.kind.lower(),
         "namespaced": resource.namespaced,
@@ -123,7 +123,7 @@ def _listed(resource: Resource) -> dict[str, Any]:
         "verbs": ["get", "list", "watch"],
     }
     if resource.short:
-        told["shortNames"] = list(resource.short)
+        result["shortNames"] = list(resource.short)
     if resource.plural in _ALL and "." not in resource.group:
-        told["categories"] = ["all"]
-    return told
+        result["categories"] = ["all"]
+    return result

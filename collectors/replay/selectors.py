@@ -41,12 +41,12 @@ class Selection:
     def __bool__(self) -> bool:
         return bool(self._labels or self._fields)
 
-    def takes(self, commit: Commit) -> bool:
+    def selects(self, commit: Commit) -> bool:
         if not self:
             return True
-        told = orjson.loads(commit.body)
-        labels = told["metadata"].get("labels") or {}
-        return all(test(labels) for test in self._labels) and all(test(told) for test in self._fields)
+        document = orjson.loads(commit.body)
+        labels = document["metadata"].get("labels") or {}
+        return all(test(labels) for test in self._labels) and all(test(document) for test in self._fields)
 
 
 @lru_cache(1000)
@@ -96,12 +96,12 @@ def _field_tests(group: str, kind: str, text: str) -> tuple[Test, ...]:
 
 
 def _field_test(path: list[str], value: str, equal: bool) -> Test:
-    return lambda told: (_field(told, path) == value) is equal
+    return lambda document: (_field(document, path) == value) is equal
 
 
-def _field(told: dict[str, Any], path: list[str]) -> str:
+def _field(document: dict[str, Any], path: list[str]) -> str:
     """As text; "" for what is not set."""
-    found: Any = told
+    found: Any = document
     if path == ["status", "successful"]:
         path = ["status", "succeeded"]
     for name in path:

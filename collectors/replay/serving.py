@@ -20,7 +20,7 @@ from collectors.replay.http import Server
 from collectors.replay.player import Player
 
 NAME = "causeline-replay"  # of the cluster, the user and the context in a kubeconfig
-_START_SECONDS = 30
+_REQUEST_SECONDS = 30
 
 
 class Replay:
@@ -36,19 +36,19 @@ class Replay:
 
     def control(self, **order: Any) -> dict[str, Any]:
         """Tell it something (`collectors.replay.control.Order`); its status afterwards. Raises urllib's HTTPError."""
-        status = self._ask("/replay/control", json.dumps(order).encode())
+        status = self._request("/replay/control", json.dumps(order).encode())
         self.token = order.get("token") or self.token
         return status
 
     def status(self) -> dict[str, Any]:
-        return self._ask("/replay/status")
+        return self._request("/replay/status")
 
-    def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+    def _request(self, path: str, body: bytes | None = None) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         request = urllib.request.Request(self.url + path, body, headers)
-        with urllib.request.urlopen(request, timeout=_START_SECONDS) as answer:
-            told: dict[str, Any] = json.load(answer)
-            return told
+        with urllib.request.urlopen(request, timeout=_REQUEST_SECONDS) as answer:
+            status: dict[str, Any] = json.load(answer)
+            return status
 
 
 def kubeconfig(url: str, token: str = "", token_file: Path | None = None) -> dict[str, Any]:
@@ -114,14 +114,14 @@ def serve(
     played = inputs if isinstance(inputs, Tape) else tape([(path, path.name) for path in inputs])
     pace = MAX if speed == "max" else float(speed)
     ready = threading.Event()
-    found: list[str] = []
+    urls: list[str] = []
     failed: list[BaseException] = []
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
 
     async def run() -> None:
         async with replaying(played, speed=pace, token=token, **options) as url:
-            found.append(url)
+            urls.append(url)
             ready.set()
             await stop.wait()
 
@@ -140,7 +140,7 @@ def serve(
     if failed:
         raise failed[0]
     try:
-        yield Replay(found[0], token)
+        yield Replay(urls[0], token)
     finally:
         loop.call_soon_threadsafe(stop.set)
         running.join()

@@ -1,27 +1,19 @@
 """Pure: objects as rows, in the columns that kubectl shows; ages are told by the recording's own time."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
 
 import orjson
 from msgspec.structs import replace
 
 from collectors.replay.commits import Commit
-from timeline.kinds import seconds
+from collectors.replay.table_columns import Column, Document, columns_of
 
 TABLE, METADATA = "Table", "PartialObjectMetadata"
 _AS = re.compile(r"; *as=(\w+)")
-Told = dict[str, Any]
 
 
-class Column(NamedTuple):
-    name: str
-    cell: Callable[[Told, int], Any]  # of an object, at a time
-    wide: bool = False  # shown with -o wide alone
-
-
-def asked_for(accept: str) -> str:
+def requested_representation(accept: str) -> str:
     """As what a client wants objects, by the first media type that it accepts: Table, PartialObjectMetadata, or ""."""
     found = _AS.search(accept.partition(",")[0])
     return found[1].removesuffix("List") if found else ""
@@ -32,13 +24,13 @@ def metadata_of(commit: Commit) -> Commit:
     return replace(commit, body=orjson.dumps(_partial(orjson.loads(commit.body))))
 
 
-def _partial(told: Told) -> Told:
-    return {"kind": METADATA, "apiVersion": "meta.k8s.io/v1", "metadata": told["metadata"]}
+def _partial(document: Document) -> Document:
+    return {"kind": METADATA, "apiVersion": "meta.k8s.io/v1", "metadata": document["metadata"]}
 
 
-def table(commits: Iterable[Commit], kind: tuple[str, str], now: int, metadata: Told, *, include: str) -> bytes:
+def table(commits: Iterable[Commit], kind: tuple[str, str], now: int, metadata: Document, *, include: str) -> bytes:
     """A Table of objects of one kind. `include`: Object, Metadata or None, of each behind its row."""
-    columns = _columns(kind)
+    columns = columns_of(kind)
     return orjson.dumps(
         {
             "kind": "Table",
@@ -59,188 +51,10 @@ def table(commits: Iterable[Commit], kind: tuple[str, str], now: int, metadata: 
     )
 
 
-def _row(told: Told, columns: Sequence[Column], now: int, include: str) -> Told:
-    row: Told = {"cells": [column.cell(told, now) for column in columns]}
+def _row(document: Document, columns: Sequence[Column], now: int, include: str) -> Document:
+    row: Document = {"cells": [column.cell(document, now) for column in columns]}
     if include == "Object":
-        row["object"] = told
+        row["object"] = document
     elif include != "None":
-        row["object"] = _partial(told)
+        row["object"] = _partial(document)
     return row
-
-
-def _columns(kind: tuple[str, str]) -> Sequence[Column]:
-    name, age = Column("Name", lambda told, now: told["metadata"].get("name", "")), Column("Age", _age)
-    own = _KINDS.get(kind, ())
-    ages = () if kind[1] == "Event" else (age,)
-    names = () if kind[1] == "Event" else (name,)
-    return (*names, *(each for each in own if not each.wide), *ages, *(each for each in own if each.wide))
-
-
-def _age(told: Told, now: int) -> str:
-    return _since(told["metadata"].get("creationTimestamp"), now)
-
-
-def _since(time: Any, now: int) -> str:
-    """As kubectl says it: 42s, 3m7s, 25h, 12d."""
-    if not time:
-        return "<unknown>"
-    past = max(0, (now - seconds(time)) // 1_000_000)
-    if past < 120:
-        return f"{past}s"
-    minutes, rest = divmod(past, 60)
-    if minutes < 10:
-        return f"{minutes}m{rest}s" if rest else f"{minutes}m"
-    if minutes < 180:
-        return f"{minutes}m"
-    hours, rest = divmod(minutes, 60)
-    if hours < 8:
-        return f"{hours}h{rest}m" if rest else f"{hours}h"
-    return f"{hours}h" if hours < 48 else f"{hours // 24}d"
-
-
-def _at(told: Any, path: str, otherwise: Any = "") -> Any:
-    """What stands there, or the other where nothing does."""
-    for name in path.split("."):
-        told = told.get(name) if isinstance(told, dict) else None
-    return otherwise if told is None else told
-
-
-def _field(name: str, path: str, otherwise: Any = "", *, wide: bool = False) -> Column:
-    return Column(name, lambda told, now: _at(told, path, otherwise), wide)
-
-
-def _of(name: str, part: str, whole: str) -> Column:
-    return Column(name, lambda told, now: f"{_at(told, part, 0)}/{_at(told, whole, 0)}")
-
-
-def _pod_status(pod: Told, now: int) -> str:
-    """The reason why a container waits or ended, where there is one; else the phase."""
-    text = _at(pod, "status.reason") or _at(pod, "status.phase", "Unknown")
-    for container in _at(pod, "status.containerStatuses", []):
-        state = container.get("state") or {}
-        reason = _at(state, "waiting.reason") or _at(state, "terminated.reason")
-        text = reason or text
-    return "Terminating" if _at(pod, "metadata.deletionTimestamp") else text
-
-
-def _pod_ready(pod: Told, now: int) -> str:
-    ready = sum(bool(each.get("ready")) for each in _at(pod, "status.containerStatuses", []))
-    return f"{ready}/{len(_at(pod, 'spec.containers', []))}"
-
-
-def _pod_restarts(pod: Told, now: int) -> int:
-    return sum(each.get("restartCount", 0) for each in _at(pod, "status.containerStatuses", []))
-
-
-def _ports(service: Told, now: int) -> str:
-    ports = _at(service, "spec.ports", [])
-    return ",".join(f"{each['port']}/{each.get('protocol', 'TCP')}" for each in ports) or "<none>"
-
-
-def _external(service: Told, now: int) -> str:
-    if _at(service, "spec.type") != "LoadBalancer":
-        return ",".join(_at(service, "spec.externalIPs", [])) or "<none>"
-    told = _at(service, "status.loadBalancer.ingress", [])
-    return ",".join(each.get("ip") or each.get("hostname", "") for each in told) or "<pending>"
-
-
-def _node_status(node: Told, now: int) -> str:
-    ready: Told = next((each for each in _at(node, "status.conditions", []) if each.get("type") == "Ready"), {})
-    text = {"True": "Ready", "False": "NotReady"}.get(ready.get("status", ""), "Unknown")
-    return f"{text},SchedulingDisabled" if _at(node, "spec.unschedulable") else text
-
-
-def _addresses(slices: Told, now: int) -> str:
-    found = [address for each in _at(slices, "endpoints", None) or () for address in each.get("addresses", ())]
-    return ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "") or "<unset>"
-
-
-def _job_status(job: Told, now: int) -> str:
-    done = [each["type"] for each in _at(job, "status.conditions", []) if each.get("status") == "True"]
-    return next((each for each in ("Complete", "Failed", "Suspended") if each in done), "Running")
-
-
-def _event_seen(event: Told, now: int) -> str:
-    times = ("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime")
-    return _since(next(filter(None, (_at(event, path) for path in times)), None), now)
-
-
-def _event_object(event: Told, now: int) -> str:
-    about = event.get("involvedObject") or event.get("regarding") or {}
-    return f"{about.get('kind', '').lower()}/{about.get('name', '')}"
-
-
-_EVENT = (
-    Column("Last Seen", _event_seen),
-    _field("Type", "type"),
-    _field("Reason", "reason"),
-    Column("Object", _event_object),
-    Column("Message", lambda told, now: (told.get("message") or told.get("note") or "").strip()),
-    _field("Name", "metadata.name", wide=True),
-)
-_READY = _of("Ready", "status.readyReplicas", "spec.replicas")
-_KINDS: dict[tuple[str, str], Sequence[Column]] = {
-    ("", "Pod"): (
-        Column("Ready", _pod_ready),
-        Column("Status", _pod_status),
-        Column("Restarts", _pod_restarts),
-        _field("IP", "status.podIP", "<none>", wide=True),
-        _field("Node", "spec.nodeName", "<none>", wide=True),
-    ),
-    ("", "Service"): (
-        _field("Type", "spec.type", "ClusterIP"),
-        _field("Cluster-IP", "spec.clusterIP", "<none>"),
-        Column("External-IP", _external),
-        Column("Port(s)", _ports),
-    ),
-    ("", "Event"): _EVENT,
-    ("events.k8s.io", "Event"): _EVENT,
-    ("", "Namespace"): (_field("Status", "status.phase"),),
-    ("", "Node"): (Column("Status", _node_status), _field("Version", "status.nodeInfo.kubeletVersion")),
-    ("", "ConfigMap"): (Column("Data", lambda told, now: len(told.get("data") or ())),),
-    ("", "PersistentVolumeClaim"): (
-        _field("Status", "status.phase"),
-        _field("Volume", "spec.volumeName"),
-        _field("Capacity", "status.capacity.storage"),
-        _field("StorageClass", "spec.storageClassName"),
-    ),
-    ("", "PersistentVolume"): (
-        _field("Capacity", "spec.capacity.storage"),
-        _field("Status", "status.phase"),
-        _field("Claim", "spec.claimRef.name"),
-    ),
-    ("apps", "Deployment"): (
-        _READY,
-        _field("Up-to-date", "status.updatedReplicas", 0),
-        _field("Available", "status.availableReplicas", 0),
-    ),
-    ("apps", "ReplicaSet"): (
-        _field("Desired", "spec.replicas", 0),
-        _field("Current", "status.replicas", 0),
-        _field("Ready", "status.readyReplicas", 0),
-    ),
-    ("apps", "StatefulSet"): (_READY,),
-    ("apps", "DaemonSet"): (
-        _field("Desired", "status.desiredNumberScheduled", 0),
-        _field("Current", "status.currentNumberScheduled", 0),
-        _field("Ready", "status.numberReady", 0),
-    ),
-    ("batch", "Job"): (Column("Status", _job_status), _of("Completions", "status.succeeded", "spec.completions")),
-    ("batch", "CronJob"): (_field("Schedule", "spec.schedule"), _field("Suspend", "spec.suspend", False)),
-    ("batch.volcano.sh", "Job"): (
-        _field("Status", "status.state.phase"),
-        _field("MinAvailable", "status.minAvailable", 0),
-        _field("Runnings", "status.running", 0),
-    ),
-    ("scheduling.volcano.sh", "PodGroup"): (
-        _field("Status", "status.phase"),
-        _field("MinMember", "spec.minMember", 0),
-        _field("Runnings", "status.running", 0),
-    ),
-    ("scheduling.volcano.sh", "Queue"): (_field("State", "status.state"),),
-    ("coordination.k8s.io", "Lease"): (_field("Holder", "spec.holderIdentity"),),
-    ("discovery.k8s.io", "EndpointSlice"): (
-        _field("AddressType", "addressType"),
-        Column("Endpoints", _addresses),
-    ),
-}

@@ -11,7 +11,7 @@ from collectors.replay.answers import bookmark, events, expired
 from collectors.replay.commits import Commit
 from collectors.replay.faults import Fault, Faults
 from collectors.replay.history import Key, Log
-from collectors.replay.http import Wire
+from collectors.replay.http import ResponseStream
 from collectors.replay.player import Player, Reader
 from collectors.replay.selectors import Selection
 
@@ -50,110 +50,110 @@ class Watch:
         self._write = write
         self._reader = Reader(log.resource)
         self._sent = 0  # events
-        self._matching: set[Key] = set()  # what the client knows, where it selects
-        self.place = 0
+        self._known_keys: set[Key] = set()  # what the client knows, where it selects
+        self.position = 0
 
-    async def serve(self, wire: Wire) -> None:
+    async def serve(self, response: ResponseStream) -> None:
         reader, player = self._reader, self._player
         player.enter(reader)
         try:
-            await self._serve(wire)
+            await self._serve(response)
         finally:
             player.leave(reader)
 
-    async def _serve(self, wire: Wire) -> None:
+    async def _serve(self, response: ResponseStream) -> None:
         reader, log = self._reader, self._log
         ends = time.monotonic() + self._seconds
-        told = time.monotonic()
-        await self._begin(wire)
+        last_bookmark = time.monotonic()
+        await self._begin(response)
         while True:
             reader.wake.clear()
-            if self.place < log.dropped:
+            if self.position < log.dropped:
                 history = self._player.history
-                await wire.send(expired(self._since or 1, history.oldest(log.resource)).event())
-                return await wire.end()
-            while commits := log.since(self.place, _BATCH):
-                self.place += len(commits)
-                if not await self._send(wire, commits):
+                await response.send(expired(self._since or 1, history.oldest(log.resource)).event())
+                return await response.end()
+            while commits := log.since(self.position, _BATCH):
+                self.position += len(commits)
+                if not await self._send(response, commits):
                     return None
             reader.idle.set()
             now = time.monotonic()
-            due = told + self._every() - now
+            due = last_bookmark + self._every() - now
             if self._bookmarks and (due <= 0 or reader.bookmark):
-                reader.bookmark, told = False, now
-                await wire.send(bookmark(log.resource, self._player.history.revision(log.resource)))
+                reader.bookmark, last_bookmark = False, now
+                await response.send(bookmark(log.resource, self._player.history.revision(log.resource)))
                 continue
             if now >= ends:
-                return await wire.end()
-            if self._faults.awaits(log.resource) and not await self._misbehave(wire, b""):
+                return await response.end()
+            if self._faults.may_affect(log.resource) and not await self._misbehave(response, b""):
                 return None
             wait = min(ends - now, due) if self._bookmarks else ends - now
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, wait)):
                     await reader.wake.wait()
 
-    async def _begin(self, wire: Wire) -> None:
+    async def _begin(self, response: ResponseStream) -> None:
         log = self._log
         revision = self._player.history.revision(log.resource)
         state = log.state if self._since is None else log.at(self._since)
-        self.place = log.end if self._since is None else log.place(self._since)
+        self.position = log.end if self._since is None else log.position(self._since)
         if self._selection:
-            self._matching = {key for key, commit in state.items() if self._takes(commit)}
+            self._known_keys = {key for key, commit in state.items() if self._selects(commit)}
         if self._initial:
-            standing = [state[key] for key in sorted(state) if self._takes(state[key])]
-            for at in range(0, len(standing), _BATCH):
-                await wire.send(self._write([replace(each, change="ADDED") for each in standing[at : at + _BATCH]]))
-            self._sent += len(standing)
+            existing = [state[key] for key in sorted(state) if self._selects(state[key])]
+            for at in range(0, len(existing), _BATCH):
+                await response.send(self._write([replace(each, change="ADDED") for each in existing[at : at + _BATCH]]))
+            self._sent += len(existing)
         if self._ends_initial:
-            await wire.send(bookmark(log.resource, revision, ends_initial=True))
+            await response.send(bookmark(log.resource, revision, ends_initial=True))
 
-    def _takes(self, commit: Commit) -> bool:
-        return (not self._namespace or commit.namespace == self._namespace) and self._selection.takes(commit)
+    def _selects(self, commit: Commit) -> bool:
+        return (not self._namespace or commit.namespace == self._namespace) and self._selection.selects(commit)
 
-    def _chosen(self, commits: Sequence[Commit]) -> list[Commit]:
+    def _selected(self, commits: Sequence[Commit]) -> list[Commit]:
         """Those that the client asked for; what begins to be selected is added to it, what ceases to be is deleted."""
         if self._namespace:
             commits = [commit for commit in commits if commit.namespace == self._namespace]
         if not self._selection:
             return list(commits)
-        chosen = []
+        selected = []
         for commit in commits:
-            known, takes = commit.key in self._matching, self._selection.takes(commit)
-            if commit.change == "DELETED" or not takes:
+            known, selects = commit.key in self._known_keys, self._selection.selects(commit)
+            if commit.change == "DELETED" or not selects:
                 if known:
-                    chosen.append(replace(commit, change="DELETED"))
-                self._matching.discard(commit.key)
+                    selected.append(replace(commit, change="DELETED"))
+                self._known_keys.discard(commit.key)
             else:
-                chosen.append(commit if known else replace(commit, change="ADDED"))
-                self._matching.add(commit.key)
-        return chosen
+                selected.append(commit if known else replace(commit, change="ADDED"))
+                self._known_keys.add(commit.key)
+        return selected
 
-    async def _send(self, wire: Wire, commits: Sequence[Commit]) -> bool:
+    async def _send(self, response: ResponseStream, commits: Sequence[Commit]) -> bool:
         """Whether the watch goes on."""
-        chosen = self._chosen(commits)
-        if not self._faults.awaits(self._log.resource):
-            if chosen:
-                await wire.send(self._write(chosen))
-            self._sent += len(chosen)
+        selected = self._selected(commits)
+        if not self._faults.may_affect(self._log.resource):
+            if selected:
+                await response.send(self._write(selected))
+            self._sent += len(selected)
             return True
-        for commit in chosen:
-            line = self._write([self._faults.spoiled(commit, "watch", self._sent)])
-            if not await self._misbehave(wire, line):
+        for commit in selected:
+            line = self._write([self._faults.damaged(commit, "watch", self._sent)])
+            if not await self._misbehave(response, line):
                 return False
-            await wire.send(line)
+            await response.send(line)
             self._sent += 1
         return True
 
-    async def _misbehave(self, wire: Wire, line: bytes) -> bool:
+    async def _misbehave(self, response: ResponseStream, line: bytes) -> bool:
         """Whether the watch goes on after what it was told to do wrong before this line, or while it waits."""
-        fault = self._faults.strike(self._log.resource, self._sent)
-        return fault is None or await self._struck(fault, wire, line)
+        fault = self._faults.take_in_stream(self._log.resource, self._sent)
+        return fault is None or await self._apply_fault(fault, response, line)
 
-    async def _struck(self, fault: Fault, wire: Wire, line: bytes) -> bool:
-        half = line[: len(line) // 2] or b'{"type":"MODIFIED","object":{"kind":"'
+    async def _apply_fault(self, fault: Fault, response: ResponseStream, line: bytes) -> bool:
+        half_line = line[: len(line) // 2] or b'{"type":"MODIFIED","object":{"kind":"'
         if fault.kind == "duplicate":
             if line:
-                await wire.send(line)
+                await response.send(line)
             return True
         if fault.kind == "delay":
             await asyncio.sleep(fault.seconds)
@@ -163,13 +163,13 @@ class Watch:
             await asyncio.Event().wait()
         if fault.kind == "gone-in-stream":
             history = self._player.history
-            await wire.send(expired(self._since or 0, history.revision(self._log.resource)).event())
-            await wire.end()
+            await response.send(expired(self._since or 0, history.revision(self._log.resource)).event())
+            await response.end()
             return False
-        await wire.send(half)
+        await response.send(half_line)
         if fault.kind == "reset":
             await asyncio.sleep(0.05)  # what was sent before arrives; a reset takes along what has not been read
-            wire.reset()
+            response.reset()
         else:
-            await wire.end()
+            await response.end()
         return False

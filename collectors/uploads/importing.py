@@ -91,8 +91,8 @@ def _mine(upload: Upload) -> QuerySet[Upload]:
 
 def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
     """Write down how this attempt ended, if it still counts."""
-    told = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
-    return bool(_mine(upload).update(state=state, **told, **fields))
+    kept = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
+    return bool(_mine(upload).update(state=state, **kept, **fields))
 
 
 def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
@@ -128,7 +128,7 @@ class Progress:
 
     @property
     def examples(self) -> list[str]:
-        return [str(each) for each in self.count.skips.told[:EXAMPLES]]
+        return [str(each) for each in self.count.skips.kept[:EXAMPLES]]
 
     def _report_often(self) -> None:
         connection = connections.create_connection("default")

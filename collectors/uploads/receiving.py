@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from collectors.formats import NotARecording, Skipped, read, refuse, refused
+from collectors.formats import NotARecording, Skipped, read, rejected_file, rejection_reason
 from collectors.formats.stream import HEAD_BYTES
 from timeline.models import Upload, UploadFile
 from timeline.storage import notify
@@ -101,9 +101,9 @@ def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Up
         raise TooLarge(_over_the_limit(name))
     if len(files) > FILES:
         raise TooLarge(f"{name} has {len(files)} files; {FILES} can be sent at a time. Pack them into an archive.")
-    reasons = [refused(file.name) for file in files]
+    reasons = [rejection_reason(file.name) for file in files]
     if all(reasons):
-        raise refuse(files[0].name, reasons[0]) if files else NotARecording(f"{name} has no files in it.")
+        raise rejected_file(files[0].name, reasons[0]) if files else NotARecording(f"{name} has no files in it.")
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     if total + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -142,7 +142,7 @@ def put(file: UploadFile, offset: int, piece: bytes) -> int:
             upload.save(update_fields=["seen", "bytes_read"])
     except NotARecording as error:
         _leave_out(file, str(error))
-        raise refuse(file.name, str(error)) from None
+        raise rejected_file(file.name, str(error)) from None
     except OSError as error:
         fail(Upload.objects.get(pk=file.upload_id), f"{error.strerror or error}. Nothing of it was stored.")
         raise
@@ -160,7 +160,7 @@ def _add(upload: Upload, file: UploadFile, offset: int, piece: bytes) -> int:
         raise TooLarge(f"{file.name} was announced with {file.size} bytes, and more have come.")
     if received < HEAD_BYTES:
         head = (path.read_bytes() if received else b"") + piece[:HEAD_BYTES]
-        if words := refused(file.name, head):
+        if words := rejection_reason(file.name, head):
             raise NotARecording(words)
     with path.open("ab") as stream:
         stream.write(piece)
@@ -172,7 +172,7 @@ def _leave_out(file: UploadFile, words: str) -> None:
     UploadFile.objects.filter(pk=file.pk).update(refused=words)
     path_of(file.upload, file.number).unlink(missing_ok=True)
     if not file.upload.files.filter(refused="").exists():
-        fail(file.upload, str(refuse(file.name, words)))
+        fail(file.upload, str(rejected_file(file.name, words)))
 
 
 def complete(upload: Upload) -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from psycopg.errors import DiskFull
 
-from collectors.analysis import TOLD, Report, Skips, nothing_in, processors, two_clusters
+from collectors.analysis import SKIPS_KEPT, Report, Skips, available_processors, nothing_to_judge, two_clusters_message
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core.entries import Observation
 from timeline.history.world import World
@@ -73,7 +73,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     inputs = named(inputs)
     names = [name for _, name in inputs]
     called = ", ".join(names)
-    reading = read(inputs, bodies=True, limits=limits, processes=processors())
+    reading = read(inputs, bodies=True, limits=limits, processes=available_processors())
     world = store.open_again(source) if source.ready else World()
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
@@ -90,7 +90,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
         raise
     except TwoClusters as error:
         store.close_again(source)
-        raise NotARecording(two_clusters(*error.args)) from None
+        raise NotARecording(two_clusters_message(*error.args)) from None
     except BaseException:
         store.close_again(source)
         raise
@@ -120,21 +120,21 @@ def _check_room(entries: int) -> None:
 
 
 def _nothing(called: str, reading: Reading, skips: Skips) -> str:
-    if skips.told:
-        return f"{called}: no change of an object can be used. The first reason: {skips.told[0]}."
-    return nothing_in(called, reading)
+    if skips.kept:
+        return f"{called}: no change of an object can be used. The first reason: {skips.kept[0]}."
+    return nothing_to_judge(called, reading)
 
 
 def _tell(source: Source, names: list[str], skips: Skips) -> None:
     """Write down what was read and what was skipped of it; what was told before is not counted twice."""
     source.inputs += [name for name in names if name not in source.inputs]
     known = {tuple(each) for each in source.skips}
-    new = [each for each in skips.told if each not in known]
+    new = [each for each in skips.kept if each not in known]
     if new:
-        room = TOLD - len(source.skips)
+        room = SKIPS_KEPT - len(source.skips)
         source.skips += [list(each) for at, each in enumerate(new) if at < room or not each.line]
-        source.skipped += skips.count - (len(skips.told) - len(new))
-    source.mostly_skipped |= dict(itertools.islice(skips.most().items(), TOLD))
+        source.skipped += skips.count - (len(skips.kept) - len(new))
+    source.mostly_skipped |= dict(itertools.islice(skips.mostly_skipped().items(), SKIPS_KEPT))
     source.save(update_fields=["inputs", "skips", "skipped", "mostly_skipped"])
 
 

@@ -19,7 +19,7 @@ from collectors.watch.stream import Stream, Watchdog
 
 _AGENT = "causeline"
 _JSON = "application/json"
-_AGAIN = 3.0  # seconds before credentials that were refused are loaded once more
+_RELOAD_SECONDS = 3.0  # seconds before credentials that were refused are loaded once more
 _LISTS = 3  # resources that are listed at the same time
 _CONNECTIONS = 128  # that are kept open
 _ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}  # a dead peer shows in 14 s
@@ -51,7 +51,7 @@ class Api:
         self._load = load
         self._timeout = urllib3.Timeout(connect=connect, read=read)
         self._silence = silence
-        self._long = urllib3.Timeout(connect=connect, read=silence[1] + 30)
+        self._watch_timeout = urllib3.Timeout(connect=connect, read=silence[1] + 30)
         self._lock = threading.Lock()
         self._watchdog = Watchdog()
         self.lists = threading.Semaphore(_LISTS)  # to be held while a resource is listed: pages take memory
@@ -82,25 +82,25 @@ class Api:
     def get(self, path: str, *, accept: str = _JSON, most: int = LIST_BYTES, **query: object) -> bytes:
         """Return the body of the answer. Raises ApiError; TooLarge where it has more bytes than `most`."""
         headers = {"Accept": accept, "Accept-Encoding": "gzip"}
-        return self._whole(_Request("GET", path, query, headers, self._timeout), most)
+        return self._read_whole(_Request("GET", path, query, headers, self._timeout), most)
 
     def post(self, path: str, body: bytes) -> bytes:
         """Return the body of the answer, which is a small one. Raises ApiError."""
         headers = {"Accept": _JSON, "Content-Type": _JSON}
-        return self._whole(_Request("POST", path, {}, headers, self._timeout, body), SMALL_BYTES)
+        return self._read_whole(_Request("POST", path, {}, headers, self._timeout, body), SMALL_BYTES)
 
     def stream(self, path: str, stop: threading.Event, *, accept: str = _JSON, **query: object) -> Stream:
         """An answer that goes on; it ends where `stop` is set. Raises ApiError."""
         headers = {"Accept": accept, "Accept-Encoding": "identity"}  # packed, an event would wait for the next
-        response = self._asked(_Request("GET", path, query, headers, self._long))
+        response = self._send_with_reload(_Request("GET", path, query, headers, self._watch_timeout))
         return Stream(response, self._watchdog, stop, self._silence)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
         self._pool.clear()
 
-    def _whole(self, request: _Request, most: int) -> bytes:
-        response = self._asked(request)
+    def _read_whole(self, request: _Request, most: int) -> bytes:
+        response = self._send_with_reload(request)
         try:
             body = body_of(response, most)
         except ApiError:
@@ -112,24 +112,24 @@ class Api:
         response.release_conn()
         return body
 
-    def _asked(self, request: _Request) -> urllib3.BaseHTTPResponse:
+    def _send_with_reload(self, request: _Request) -> urllib3.BaseHTTPResponse:
         """An answer that is no error, not read yet; asked for twice where new credentials may help."""
         before = self._loaded
         try:
-            return self._once(request)
+            return self._send(request)
         except Unauthorized:
             if not self._reload(before):
                 raise
-            return self._once(request)
+            return self._send(request)
 
-    def _once(self, request: _Request) -> urllib3.BaseHTTPResponse:
+    def _send(self, request: _Request) -> urllib3.BaseHTTPResponse:
         with self._lock:
             pool = self._pool
             headers = {"User-Agent": _AGENT, **request.headers, **self._credentials()}
             url = self.host.rstrip("/") + request.path
         if request.query:
             url = f"{url}?{urlencode(request.query)}"
-        asked = time.monotonic()
+        sent = time.monotonic()
         try:
             response = pool.request(
                 request.method,
@@ -145,47 +145,47 @@ class Api:
             raise self._unreachable(error) from None
         except ValueError:  # a header that cannot be sent
             raise Unusable("The credentials hold characters that cannot be sent.") from None
-        self.clock.learn(response.headers.get("Date"), asked, time.monotonic())
+        self.clock.learn(response.headers.get("Date"), sent, time.monotonic())
         if response.status not in (200, 201):
             raise self._refused(response)
         return response
 
     def _refused(self, response: urllib3.BaseHTTPResponse) -> Refused:
-        told = b""
+        body = b""
         try:
-            told = body_of(response, SMALL_BYTES)
+            body = body_of(response, SMALL_BYTES)
         except (ApiError, urllib3.exceptions.HTTPError, OSError):
             response.close()
         else:
             response.release_conn()
-        return refused(told, response.status, response.headers.get("Retry-After"))
+        return refused(body, response.status, response.headers.get("Retry-After"))
 
     def _unreachable(self, error: Exception) -> Unreachable:
         """Whatever the error quotes, such as the address with a password in it, is left out."""
-        return Unreachable(f"{self._configuration.host.rpartition('@')[2]} {_because(error)}.")
+        return Unreachable(f"{self._configuration.host.rpartition('@')[2]} {_reason(error)}.")
 
     def _credentials(self) -> dict[str, str]:
-        told = configuration.authorization(self._configuration)
-        return {"Authorization": told} if told else {}
+        header = configuration.authorization(self._configuration)
+        return {"Authorization": header} if header else {}
 
     def _reload(self, before: float) -> bool:
         """Whether other credentials may be there now than those of which `before` tells when they were loaded."""
         with self._lock:
             if self._loaded != before:
                 return True  # somebody else was here
-            if time.monotonic() - before < _AGAIN:
+            if time.monotonic() - before < _RELOAD_SECONDS:
                 return False
             self._configuration, self._pool = self._configured()
             return True
 
     def _configured(self) -> tuple[Any, urllib3.PoolManager]:
-        options = [*HTTPConnection.default_socket_options, *_keeping_alive()]
+        options = [*HTTPConnection.default_socket_options, *_keep_alive_options()]
         found = configuration.configured(self._load, options, _CONNECTIONS)
         self._loaded = time.monotonic()
         return found
 
 
-def _keeping_alive() -> list[tuple[int, int, int]]:
+def _keep_alive_options() -> list[tuple[int, int, int]]:
     """Options of a socket; not every system has all of them."""
     options = []
     for name, value in _ALIVE.items():
@@ -195,7 +195,7 @@ def _keeping_alive() -> list[tuple[int, int, int]]:
     return options
 
 
-def _because(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """Why nothing was answered, in words."""
     reason = getattr(error, "reason", None)
     cause = reason if isinstance(reason, BaseException) else error

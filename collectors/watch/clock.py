@@ -30,15 +30,15 @@ class ServerClock:
     def at(self, local: float) -> int:
         return _micros(local) + self._offset
 
-    def learn(self, date: str | None, asked: float, answered: float) -> None:
+    def learn(self, date: str | None, sent: float, answered: float) -> None:
         """Take in the Date header of an answer. One that is no date tells nothing."""
         try:
-            told = microseconds(parsedate_to_datetime(date or ""))
+            server_time = microseconds(parsedate_to_datetime(date or ""))
         except (ValueError, TypeError, OverflowError):
             return
-        if not _EARLIEST < told < _LATEST:
+        if not _EARLIEST < server_time < _LATEST:
             return
-        low, high = told - _micros(answered), told + _SECOND - _micros(asked)
+        low, high = server_time - _micros(answered), server_time + _SECOND - _micros(sent)
         with self._lock:
             if self._learned:
                 wider = _DRIFT * (_micros(answered) - self._learned) // _SECOND

@@ -16,7 +16,7 @@ from django import db
 from django.utils import timezone
 from structlog.contextvars import bind_contextvars
 
-from collectors.watch.failures import ApiError, words
+from collectors.watch.failures import ApiError, safe_text
 from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.streams import Streams
 from timeline.models import Cluster, Stream
@@ -40,23 +40,23 @@ class ClusterWatcher(threading.Thread):
         super().__init__(name=f"cluster {lease.cluster}", daemon=True)
         self.lease = lease
         self._connect = connect
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._streams: Streams | None = None
-        self._shown: tuple[Cluster.State, str] | None = None  # as it was written last
+        self._state_shown: tuple[Cluster.State, str] | None = None  # as it was written last
 
     def stop(self) -> None:
         """Returns at once; the thread ends when its commit has."""
-        self._over.set()
+        self._stopped.set()
         if streams := self._streams:
-            streams.inbox.call()
+            streams.queue.interrupt()
 
     def run(self) -> None:
         bind_contextvars(cluster=self.lease.cluster)
         pause, longest = PAUSES
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             began = time.monotonic()
             try:
-                self._follow()
+                self._watch()
             except (leases.Lost, Cluster.DoesNotExist):
                 logger.info("%s is not this worker's any more", self.name)
                 return
@@ -65,19 +65,19 @@ class ClusterWatcher(threading.Thread):
             except Exception as error:
                 database = isinstance(error, db.Error | psycopg.Error)
                 logger.warning("%s goes on from its last commit: %s", self.name, error, exc_info=not database)
-                self._fail(words(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
+                self._fail(safe_text(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
             finally:
                 db.connection.close()
-            if self._over.wait(pause):
+            if self._stopped.wait(pause):
                 return
             pause = PAUSES[0] if time.monotonic() - began > 2 * longest else min(2 * pause, longest)
 
-    def _follow(self) -> None:
+    def _watch(self) -> None:
         """Open what is known, and take in what is told, until it is over."""
         leases.mark(self.lease)
         with db.connection.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, false)", [f"{LOCK_SECONDS}s"])
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             with db.transaction.atomic():
                 leases.hold(self.lease)
                 cluster = Cluster.objects.select_related("source").get(pk=self.lease.cluster)
@@ -85,14 +85,14 @@ class ClusterWatcher(threading.Thread):
             bind_contextvars(source=opened.source.pk)
             with Streams(self._connect(cluster), cluster.include, cluster.exclude) as streams:
                 self._streams = streams
-                taking = Ingester(self.lease, opened, streams, self._show)
+                ingester = Ingester(self.lease, opened, streams, self._show)
                 try:
-                    while not self._over.is_set():
-                        taking.turn()
+                    while not self._stopped.is_set():
+                        ingester.commit_batch()
                 except Ended as ended:
-                    self._begin_anew(cluster, str(ended))
+                    self._begin_new_source(cluster, str(ended))
 
-    def _begin_anew(self, cluster: Cluster, why: str) -> None:
+    def _begin_new_source(self, cluster: Cluster, why: str) -> None:
         """What was observed stays as it is; what comes goes into a new source."""
         logger.warning("%s: %s", self.name, why)
         with db.transaction.atomic():
@@ -106,12 +106,12 @@ class ClusterWatcher(threading.Thread):
         try:
             self._show(Cluster.State.FAILING, error)
         except (db.Error, psycopg.Error):
-            self._shown = None
+            self._state_shown = None
 
     def _show(self, state: Cluster.State, error: str) -> None:
-        if (state, error) == self._shown:
+        if (state, error) == self._state_shown:
             return
-        told = {"state": state, "error": error, **({"error_at": timezone.now()} if error else {})}
-        if Cluster.objects.filter(pk=self.lease.cluster, epoch=self.lease.epoch).update(**told):
+        columns = {"state": state, "error": error, **({"error_at": timezone.now()} if error else {})}
+        if Cluster.objects.filter(pk=self.lease.cluster, epoch=self.lease.epoch).update(**columns):
             notify.notify(cluster=self.lease.cluster)
-        self._shown = state, error
+        self._state_shown = state, error

@@ -34,7 +34,7 @@ class _List(msgspec.Struct, gc=False):
 _list = msgspec.json.Decoder(_List)
 
 
-def complete(api: Api, reflector: Reflector) -> Mark | None:
+def bookmark_by_list(api: Api, reflector: Reflector) -> Mark | None:
     """That all up to a list's revision was told; None where it was not yet, or nobody can say.
 
     To be believed only while the watch goes on: what the list cannot show, a life that began and ended unseen, is told
@@ -42,14 +42,16 @@ def complete(api: Api, reflector: Reflector) -> Mark | None:
     """
     if reflector.revision is None:
         return None
-    shown: dict[str, int] = {}
+    listed: dict[str, int] = {}
     query: dict[str, Any] = {"limit": PAGE, "accept": METADATA_LIST}
     try:
         for _ in range(PAGES):
             page = _list.decode(api.get(reflector.path, **query))
             for item in page.items or ():
-                told = item.metadata
-                shown[told.uid or f"{told.namespace}/{told.name}"] = revision(told.resourceVersion) or 0
+                metadata = item.metadata
+                listed[metadata.uid or f"{metadata.namespace}/{metadata.name}"] = (
+                    revision(metadata.resourceVersion) or 0
+                )
             if not page.metadata.continue_:
                 break
             query["continue"] = page.metadata.continue_
@@ -58,10 +60,10 @@ def complete(api: Api, reflector: Reflector) -> Mark | None:
     except (ApiError, ValueError, RecursionError):
         return None
     at = revision(page.metadata.resourceVersion)
-    living = {uid: each.revision for uid, each in dict(reflector.reading.living).items()}
-    late = any(living.get(uid, -1) < own for uid, own in shown.items())
-    gone = any(own <= (at or 0) for uid, own in living.items() if uid not in shown)
-    if at is None or late or gone:
+    live_objects = {uid: each.revision for uid, each in dict(reflector.decoder.live_objects).items()}
+    is_behind = any(live_objects.get(uid, -1) < own_version for uid, own_version in listed.items())
+    has_extra = any(own_version <= (at or 0) for uid, own_version in live_objects.items() if uid not in listed)
+    if at is None or is_behind or has_extra:
         return None
     kind = reflector.resource
     return Mark(kind.group, kind.version, kind.kind, MarkType.BOOKMARK, api.now(), at)

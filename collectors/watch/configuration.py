@@ -36,16 +36,16 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
     """Return what loads a reduced kubeconfig, which is read and checked anew each time. Raises what `read` raises."""
 
     def load(to: Configuration) -> ssl.SSLContext:
-        told = read()
-        cluster, user = told["clusters"][0]["cluster"], told["users"][0]["user"]
+        kubeconfig = read()
+        cluster, user = kubeconfig["clusters"][0]["cluster"], kubeconfig["users"][0]["user"]
         credential = None
         if "exec" in user:
             credential = exec_credentials.run(user["exec"], cluster)
             user = {name: content for name, content in user.items() if name != "exec"} | credential.user
         keys = {name: user[name] for name in _KEY_FIELDS if user.get(name)}
         plain = {name: content for name, content in user.items() if name not in keys}
-        given = {**told, "users": [{**told["users"][0], "user": plain}]}
-        _load_kubeconfig(given, None, to, persist_config=False)
+        without_keys = {**kubeconfig, "users": [{**kubeconfig["users"][0], "user": plain}]}
+        _load_kubeconfig(without_keys, None, to, persist_config=False)
         if "proxy-url" not in cluster and is_loopback(urllib3.util.parse_url(str(to.host)).host or ""):
             to.proxy = None  # HTTP_PROXY is for what is elsewhere, as for kubectl
         context = _context(to)
@@ -54,13 +54,13 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
         if len(keys) == len(_KEY_FIELDS):
             _load_keys(context, [base64.b64decode(keys[name]) for name in _KEY_FIELDS])
 
-        def renew(again: Configuration) -> None:
+        def renew(expired: Configuration) -> None:
             """Whether the program may still run is checked again before each run of it."""
             if credential and credential.expired:
-                load(again)
+                load(expired)
 
-        asked: Any = to  # the library's types are incomplete
-        asked.refresh_api_key_hook = renew
+        configuration_object: Any = to  # the library's types are incomplete
+        configuration_object.refresh_api_key_hook = renew
         return context
 
     return load
@@ -123,10 +123,10 @@ def authorization(configuration: Configuration) -> str:
     Raises Unusable.
     """
     try:
-        told = configuration.auth_settings().get("BearerToken")
+        setting = configuration.auth_settings().get("BearerToken")
     except (ConfigException, OSError, ValueError) as error:
         raise Unusable(f"The credentials cannot be renewed ({type(error).__name__}).") from None
-    return str(told["value"]).strip() if told else ""
+    return str(setting["value"]).strip() if setting else ""
 
 
 def _first_line(error: object) -> str:

@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Way:
+class Connection:
     """How a cluster is reached, as `Cluster` keeps it."""
 
     reference: dict[str, Any]
@@ -39,7 +39,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WatchOptions:
     """What of a cluster is watched besides or not, and how much of it is kept; None: as the settings say."""
 
     include: tuple[str, ...] = ()
@@ -54,14 +54,14 @@ class Wanted:
             raise Refused(f"A cluster keeps at least 1 and at most {KEEP_BYTES_AT_MOST} bytes, not {self.keep_bytes}.")
 
 
-def stored(kubeconfig: Kubeconfig, context: str = "", read: Read | None = None) -> Way:
+def with_kubeconfig(kubeconfig: Kubeconfig, context: str = "", read: Read | None = None) -> Connection:
     """One context of a kubeconfig, encrypted. `read` reads the files that it names. Raises credentials.Unusable."""
     reduced = kubeconfig.reduced(context, read)
     chosen = kubeconfig.context(context)
-    return Way(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
+    return Connection(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
 
 
-def by_path(path: Path, context: str = "", *, programs_for: str = "") -> Way:
+def with_kubeconfig_path(path: Path, context: str = "", *, programs_for: str = "") -> Connection:
     """A kubeconfig that stays where it is, on all machines with workers. Programs that it names may run there for the
     cluster of the name `programs_for`.
 
@@ -73,7 +73,7 @@ def by_path(path: Path, context: str = "", *, programs_for: str = "") -> Way:
     reference = _reference(credentials.BY_PATH, chosen, str(path))
     if programs_for:
         reference["programs"] = exec_permissions.permission(programs_for, reference)
-    return Way(reference)
+    return Connection(reference)
 
 
 def _reference(how: str, chosen: Context, path: str = "") -> dict[str, Any]:
@@ -81,15 +81,15 @@ def _reference(how: str, chosen: Context, path: str = "") -> dict[str, Any]:
     return {**reference, "insecure": True} if chosen.insecure else reference
 
 
-def in_cluster() -> Way:
+def in_cluster() -> Connection:
     """The cluster that the workers run in, by their ServiceAccount."""
     server = "https://kubernetes.default.svc"
-    return Way({"how": credentials.IN_CLUSTER, "path": "", "context": "", "server": server})
+    return Connection({"how": credentials.IN_CLUSTER, "path": "", "context": "", "server": server})
 
 
-def resources(told: Iterable[str]) -> tuple[str, ...]:
+def resources(names: Iterable[str]) -> tuple[str, ...]:
     """Names of resources as kubectl takes them, each once. Raises Refused."""
-    found = tuple(dict.fromkeys(each.strip().lower() for each in told if each.strip()))
+    found = tuple(dict.fromkeys(each.strip().lower() for each in names if each.strip()))
     for each in found:
         if not _RESOURCE.fullmatch(each):
             raise Refused(f"{each} is no resource; write its plural and its group, such as jobs.batch.volcano.sh.")
@@ -98,7 +98,7 @@ def resources(told: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def connect(name: str, way: Way, wanted: Wanted) -> Cluster:
+def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
     """A worker takes it up by itself. Raises Refused where the name is taken.
 
     A cluster that is connected by the same path already gets the permission to run programs anew, and nothing else
@@ -109,7 +109,7 @@ def connect(name: str, way: Way, wanted: Wanted) -> Cluster:
         raise Refused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
     with transaction.atomic():
         cluster, new = Cluster.objects.get_or_create(
-            name=name, defaults={"reference": way.reference, "secret": way.secret, **_columns(wanted)}
+            name=name, defaults={"reference": way.reference, "secret": way.secret, **_option_columns(wanted)}
         )
         if not new and _same_path(cluster.reference, way.reference):
             cluster.reference = way.reference
@@ -126,12 +126,12 @@ def _same_path(one: dict[str, Any], other: dict[str, Any]) -> bool:
     )
 
 
-def change(cluster: Cluster, wanted: Wanted) -> None:
+def change(cluster: Cluster, wanted: WatchOptions) -> None:
     """What is watched of it and kept; its worker notices."""
-    _write(cluster, **_columns(wanted))
+    _write(cluster, **_option_columns(wanted))
 
 
-def reach_otherwise(cluster: Cluster, way: Way) -> None:
+def set_connection(cluster: Cluster, way: Connection) -> None:
     """New credentials, or another address of the same cluster."""
     _write(cluster, reference=way.reference, secret=way.secret)
 
@@ -150,14 +150,14 @@ def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
 
     Its worker finds no lease to renew, and so writes nothing more.
     """
-    sources = _let_go(cluster)
+    sources = _delete_cluster(cluster)
     for source in sources:
         if delete or not source.ready:
             store.discard_source(source, patience=_PATIENCE)
             notify.notify(source=source.pk)
 
 
-def renew_secrets() -> int:
+def reencrypt_secrets() -> int:
     """Encrypt what is stored with the first key, and sign permissions with it; how many credentials were encrypted.
 
     Raises credentials.Unusable.
@@ -175,7 +175,7 @@ def renew_secrets() -> int:
     return len(kept)
 
 
-def _let_go(cluster: Cluster) -> list[Source]:
+def _delete_cluster(cluster: Cluster) -> list[Source]:
     """Locks are taken in the order in which its worker takes them when it commits."""
     with transaction.atomic():
         Cluster.objects.select_for_update().filter(pk=cluster.pk).first()
@@ -189,7 +189,7 @@ def _let_go(cluster: Cluster) -> list[Source]:
     return sources
 
 
-def _columns(wanted: Wanted) -> dict[str, Any]:
+def _option_columns(wanted: WatchOptions) -> dict[str, Any]:
     return {
         "include": list(resources(wanted.include)),
         "exclude": list(resources(wanted.exclude)),

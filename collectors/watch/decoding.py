@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from collectors.normalise.objects import observed_object
 from collectors.redaction.entries import entry_without_credentials
-from collectors.watch.failures import Refused, refused, words
+from collectors.watch.failures import Refused, refused, safe_text
 from collectors.watch.resources import Resource
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner, revision
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
-_SIGNED = ("Lease",)  # every write leaves a sign: the same writer, in the same second
-_FRESH = 5_000_000  # µs: a writer that an object names was its last one, if it wrote so shortly before it arrived
+_ALWAYS_SIGNED = ("Lease",)  # every write leaves a sign: the same writer, in the same second
+# A field manager that wrote at most this long before the object arrived is taken for the writer of its last change.
+_LAST_WRITER_MICROSECONDS = 5_000_000
 _DATA = ("data", "binaryData", "immutable")
 
 
@@ -30,7 +31,7 @@ class KnownObject(Protocol):
     def owner(self) -> Owner | None: ...
 
 
-class _Living(msgspec.Struct, gc=False):
+class _LiveObject(msgspec.Struct, gc=False):
     ref: ObjectRef
     revision: int
     owner: Owner | None
@@ -56,12 +57,12 @@ class _Event(msgspec.Struct, gc=False):
     object: msgspec.Raw
 
 
-class _Marked(msgspec.Struct, gc=False):
+class _BookmarkMetadata(msgspec.Struct, gc=False):
     resourceVersion: str = ""
 
 
 class _Bookmark(msgspec.Struct, gc=False):
-    metadata: _Marked
+    metadata: _BookmarkMetadata
 
 
 class _Name(msgspec.Struct, gc=False):
@@ -74,15 +75,15 @@ class _Named(msgspec.Struct, gc=False):
     metadata: _Name
 
 
-_named = msgspec.json.Decoder(_Named)
-_list = msgspec.json.Decoder(_List)
-_event = msgspec.json.Decoder(_Event)
-_bookmark = msgspec.json.Decoder(_Bookmark)
+_name_decoder = msgspec.json.Decoder(_Named)
+_list_decoder = msgspec.json.Decoder(_List)
+_event_decoder = msgspec.json.Decoder(_Event)
+_bookmark_decoder = msgspec.json.Decoder(_Bookmark)
 
 
 class Page(NamedTuple):
     revision: int  # the list's
-    following: str  # asks for the next page; "" where there is none
+    continue_token: str  # asks for the next page; "" where there is none
     items: list[msgspec.Raw]
 
 
@@ -93,40 +94,42 @@ class Bookmark(NamedTuple):
 def page_of(body: bytes) -> Page:
     """Raises Malformed."""
     try:
-        told = _list.decode(body)
+        page = _list_decoder.decode(body)
     except (ValueError, RecursionError):
         raise Malformed("The answer is no list of objects.") from None
-    at = revision(told.metadata.resourceVersion)
-    if at is None:
+    version = revision(page.metadata.resourceVersion)
+    if version is None:
         raise Malformed("The list names no revision that can be compared.")
-    return Page(at, told.metadata.continue_, told.items or [])
+    return Page(version, page.metadata.continue_, page.items or [])
 
 
-class Reading:
+class ObjectDecoder:
     """One kind: what each of its objects and events tells, and the objects that live.
 
     A sighting that cannot be used is counted in `unusable`, and `why` says what is wrong with the last one.
     """
 
-    def __init__(self, resource: Resource, standing: Mapping[str, KnownObject]) -> None:
+    def __init__(self, resource: Resource, known_objects: Mapping[str, KnownObject]) -> None:
         self._resource = resource
-        self.living = {uid: _Living(each.ref, each.revision, each.owner) for uid, each in standing.items()}
+        self.live_objects = {
+            uid: _LiveObject(each.ref, each.revision, each.owner) for uid, each in known_objects.items()
+        }
         self.unusable = 0
         self.why = ""
 
     def listed(self, item: msgspec.Raw, arrived: int) -> Entry | None:
-        return self._seen(bytes(item), Change.OBSERVED, arrived)
+        return self._observe(bytes(item), Change.OBSERVED, arrived)
 
-    def event(self, line: bytes, arrived: int, reached: int) -> Entry | Bookmark | Refused | None:
+    def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | Refused | None:
         """What a line of the watch tells; None where its object cannot be used, or was told before: all up to the
         revision `reached` was. Raises Malformed."""
         try:
-            event = _event.decode(line)
+            event = _event_decoder.decode(line)
             if change := _CHANGES.get(event.type):
-                return self._seen(bytes(event.object), change, arrived, reached)
+                return self._observe(bytes(event.object), change, arrived, resume_version)
             if event.type == "BOOKMARK":
-                at = revision(_bookmark.decode(event.object).metadata.resourceVersion)
-                return Bookmark(at) if at is not None else None
+                version = revision(_bookmark_decoder.decode(event.object).metadata.resourceVersion)
+                return Bookmark(version) if version is not None else None
         except (ValueError, RecursionError):
             raise Malformed("A line of the watch is not JSON as an API server writes it.") from None
         if event.type == "ERROR":
@@ -135,41 +138,43 @@ class Reading:
 
     def vanished(self, seen: set[str], since: int, answered: int) -> Iterator[Entry]:
         """Those that lived and are not in a list that was answered then: they went somewhere since the other time."""
-        for uid in self.living.keys() - seen:
-            was = self.living.pop(uid)
-            yield Entry(was.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=was.owner, arrived=answered)
+        for uid in self.live_objects.keys() - seen:
+            gone = self.live_objects.pop(uid)
+            yield Entry(
+                gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered
+            )
 
-    def _seen(self, raw: bytes, change: Change, arrived: int, reached: int = 0) -> Entry | None:
+    def _observe(self, raw: bytes, change: Change, arrived: int, resume_version: int = 0) -> Entry | None:
         resource = self._resource
         try:
             if resource.metadata_only:
-                raw = _bare(raw, resource)
-            sighting = observed_object(
+                raw = _without_data(raw, resource)
+            observed = observed_object(
                 raw, change, None, bodies=True, api_version=resource.api_version, kind=resource.kind
             )
-            if sighting.entry.resource_version is None:
+            if observed.entry.resource_version is None:
                 raise ValueError("it has no resourceVersion that can be compared, as every API server gives one")
         except (ValueError, RecursionError) as error:
             self.unusable += 1
-            self.why = words(str(error))
+            self.why = safe_text(str(error))
             return None
-        entry = entry_without_credentials(sighting.entry)
-        own, key, signed = entry.resource_version or 0, key_of(entry), entry.user_agent
-        before = self.living.get(key)
-        if own <= reached:  # it was told before
-            if before and before.revision >= own:
+        entry = entry_without_credentials(observed.entry)
+        own_version, key, writer = entry.resource_version or 0, key_of(entry), entry.user_agent
+        known = self.live_objects.get(key)
+        if own_version <= resume_version:  # it was told before
+            if known and known.revision >= own_version:
                 return None
         elif change is Change.DELETED:
-            self.living.pop(key, None)
-        elif before is None:
-            self.living[key] = _Living(entry.ref, own, entry.owner, _hash(sighting.managers))
+            self.live_objects.pop(key, None)
+        elif known is None:
+            self.live_objects[key] = _LiveObject(entry.ref, own_version, entry.owner, _hash(observed.managers))
         else:
-            managers = _hash(sighting.managers)
-            signed = _signature(entry, before, managers, arrived)
-            if own >= before.revision:
-                before.revision, before.owner, before.managers = own, entry.owner, managers
-        ref = before.ref if before and before.ref == entry.ref else entry.ref  # one is enough in memory
-        return replace(entry, ref=ref, arrived=arrived, user_agent=signed)
+            managers = _hash(observed.managers)
+            writer = _signature(entry, known, managers, arrived)
+            if own_version >= known.revision:
+                known.revision, known.owner, known.managers = own_version, entry.owner, managers
+        ref = known.ref if known and known.ref == entry.ref else entry.ref  # one is enough in memory
+        return replace(entry, ref=ref, arrived=arrived, user_agent=writer)
 
 
 def key_of(entry: Entry) -> str:
@@ -180,29 +185,29 @@ def key_of(entry: Entry) -> str:
 def key_in(item: msgspec.Raw) -> str:
     """The same of an object that cannot be used; "" where it has no name."""
     try:
-        told = _named.decode(item).metadata
+        metadata = _name_decoder.decode(item).metadata
     except (ValueError, RecursionError):
         return ""
-    return told.uid or (f"{told.namespace}/{told.name}" if told.name else "")
+    return metadata.uid or (f"{metadata.namespace}/{metadata.name}" if metadata.name else "")
 
 
 def _hash(managers: bytes) -> int:
     return hash(managers) if managers else 0
 
 
-def _signature(entry: Entry, before: _Living, managers: int, arrived: int) -> str:
+def _signature(entry: Entry, known: _LiveObject, managers: int, arrived: int) -> str:
     """Who made a change; "" where it left no sign of that, as a binding does."""
-    if entry.change is not Change.MODIFIED or entry.ref.kind in _SIGNED:
+    if entry.change is not Change.MODIFIED or entry.ref.kind in _ALWAYS_SIGNED:
         return entry.user_agent
-    if before.managers:
-        return entry.user_agent if before.managers != managers else ""
-    return entry.user_agent if arrived - entry.received < _FRESH else ""
+    if known.managers:
+        return entry.user_agent if known.managers != managers else ""
+    return entry.user_agent if arrived - entry.received < _LAST_WRITER_MICROSECONDS else ""
 
 
-def _bare(raw: bytes, resource: Resource) -> bytes:
+def _without_data(raw: bytes, resource: Resource) -> bytes:
     """Without its data, should the server have sent them, and as what it is rather than as metadata alone."""
-    told: Any = orjson.loads(raw)
-    if isinstance(told, dict):
-        kept = {name: value for name, value in told.items() if name not in _DATA}
+    fields: Any = orjson.loads(raw)
+    if isinstance(fields, dict):
+        kept = {name: value for name, value in fields.items() if name not in _DATA}
         raw = orjson.dumps({**kept, "apiVersion": resource.api_version, "kind": resource.kind})
     return raw

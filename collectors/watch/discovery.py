@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from collectors.watch.calibration import calibrate
-from collectors.watch.failures import ApiError, words
-from collectors.watch.resources import appeared, resources
+from collectors.watch.failures import ApiError, safe_text
+from collectors.watch.resources import new_resources, resources
 from timeline.history.streams import PASSES
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ TRIES = 10  # at most, until then: some may never be listed
 PAUSES = (0.5, 5.0)  # seconds after a look that failed: the first, the longest
 
 
-class Sight(NamedTuple):
+class DiscoveryResult(NamedTuple):
     """What one look has shown: resources, or why they cannot be told."""
 
     resources: list[Resource]
     missing: list[Missing]
-    trouble: str = ""
+    error: str = ""
 
 
 class Discovery(threading.Thread):
@@ -41,44 +41,44 @@ class Discovery(threading.Thread):
     def __init__(
         self,
         api: Api,
-        wanted: tuple[list[str], list[str]],
-        deliver: Callable[[Sequence[Mark | Sight]], None],
-        over: threading.Event,
+        selection: tuple[list[str], list[str]],
+        deliver: Callable[[Sequence[Mark | DiscoveryResult]], None],
+        stop: threading.Event,
         namespace: str = "",
     ) -> None:
         super().__init__(name="scout", daemon=True)
-        self._api, self._wanted = api, wanted
-        self._deliver, self._over, self._namespace = deliver, over, namespace
+        self._api, self._selection = api, selection
+        self._deliver, self._stopping, self._namespace = deliver, stop, namespace
         self._found: list[Resource] = []
         self._compared: Counter[tuple[str, str]] = Counter()  # how often each kind was
         self._tries = 0
 
     def run(self) -> None:
-        look = compare = 0.0  # when each is due
+        next_look = compare = 0.0  # when each is due
         pause, longest = PAUSES
-        while not self._over.is_set():
+        while not self._stopping.is_set():
             try:
-                if time.monotonic() >= look:
-                    if self._look():
+                if time.monotonic() >= next_look:
+                    if self._discover():
                         compare = self._tries = 0
-                    look = time.monotonic() + LOOK_EVERY
+                    next_look = time.monotonic() + LOOK_EVERY
                 if time.monotonic() >= compare:
                     self.compare()
-                    compare = time.monotonic() + (COMPARE_FIRST if self.unsure else COMPARE_EVERY)
+                    compare = time.monotonic() + (COMPARE_FIRST if self.comparison_due else COMPARE_EVERY)
                 pause = PAUSES[0]
-                self._over.wait(min(look, compare) - time.monotonic())
+                self._stopping.wait(min(next_look, compare) - time.monotonic())
             except Exception as error:  # whatever the network does, or an answer says
-                trouble = str(error) if isinstance(error, ApiError) else words(f"{type(error).__name__}: {error}")
-                self._deliver([Sight([], [], trouble)])
-                self._over.wait(pause * random.uniform(0.5, 1))
+                message = str(error) if isinstance(error, ApiError) else safe_text(f"{type(error).__name__}: {error}")
+                self._deliver([DiscoveryResult([], [], message)])
+                self._stopping.wait(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, longest)
 
-    def _look(self) -> bool:
+    def _discover(self) -> bool:
         """Whether there are some that were not there before."""
-        sight = Sight(*resources(self._api, *self._wanted))
-        new = appeared(self._found, sight.resources)
-        self._found = sight.resources
-        self._deliver([sight])
+        result = DiscoveryResult(*resources(self._api, *self._selection))
+        new = new_resources(self._found, result.resources)
+        self._found = result.resources
+        self._deliver([result])
         return bool(new)
 
     def compare(self) -> None:
@@ -89,7 +89,7 @@ class Discovery(threading.Thread):
         self._deliver(marks)
 
     @property
-    def unsure(self) -> bool:
+    def comparison_due(self) -> bool:
         """Whether some kind was not compared as often as it takes, and may yet be."""
         kinds = {(each.group, each.kind) for each in self._found}
         return self._tries < TRIES and any(self._compared[kind] < PASSES for kind in kinds)

@@ -6,54 +6,54 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-ROOM = 2000  # that wait before those who tell do
+CAPACITY = 2000  # that wait before those who tell do
 
 
 class EventQueue(Generic[T]):
     """What each thread put in comes out in that order."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room = room
-        self._waiting: list[T] = []
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._items: list[T] = []
         self._open = True
-        self._called = False
+        self._interrupted = False
         self._changed = threading.Condition()
 
-    def put(self, told: Sequence[T], *, last: bool = False) -> None:
+    def put(self, items: Sequence[T], *, last: bool = False) -> None:
         """Returns once there is room. What comes after the last, or after `close`, is dropped."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._waiting) < self._room or not self._open)
+            self._changed.wait_for(lambda: len(self._items) < self._capacity or not self._open)
             if self._open:
-                self._waiting += told
+                self._items += items
                 self._open = not last
                 self._changed.notify_all()
 
-    def take(self, most: int, within: float, not_before: float) -> list[T]:
+    def take(self, most: int, timeout: float, not_before: float) -> list[T]:
         """At most so much of what waits.
 
         Unless it is that much, not before a moment of `time.monotonic`. Nothing where nothing has come within so many
         seconds, or `call` was called.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._called or not self._open, within)
-            while 0 < len(self._waiting) < most and not self._called and self._open:
+            self._changed.wait_for(lambda: self._items or self._interrupted or not self._open, timeout)
+            while 0 < len(self._items) < most and not self._interrupted and self._open:
                 if (left := not_before - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
-            self._called = False
-            taken, self._waiting = self._waiting[:most], self._waiting[most:]
+            self._interrupted = False
+            batch, self._items = self._items[:most], self._items[most:]
             self._changed.notify_all()
-            return taken
+            return batch
 
-    def call(self) -> None:
+    def interrupt(self) -> None:
         """Have `take` return, now or the next time."""
         with self._changed:
-            self._called = True
+            self._interrupted = True
             self._changed.notify_all()
 
     def close(self) -> None:
         """Nothing more is let in, and what waits is dropped."""
         with self._changed:
             self._open = False
-            self._waiting.clear()
+            self._items.clear()
             self._changed.notify_all()

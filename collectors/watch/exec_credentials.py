@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from collectors.redaction import redact
 from collectors.watch.failures import Unusable
 
-_SECONDS, _SECONDS_OF_A_PERSON = 60.0, 600.0  # in which a program has to end
+_SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0  # in which a program has to end
 _MOST_BYTES = 1 << 20  # of what it writes
-_SHOWN = 200  # characters of what it complains about
-_EARLY = timedelta(minutes=5)  # before its end, a token is renewed
-_KEPT = {
+_SHOWN_CHARACTERS = 200  # characters of what it complains about
+_RENEW_BEFORE = timedelta(minutes=5)  # before its end, a token is renewed
+_KEPT_VARIABLES = {
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
     *("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"),
@@ -35,19 +35,21 @@ class Credential(NamedTuple):
 
     @property
     def expired(self) -> bool:
-        return self.expires is not None and self.expires - _EARLY < datetime.now(UTC)
+        return self.expires is not None and self.expires - _RENEW_BEFORE < datetime.now(UTC)
 
 
 def run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credential:
     """Run the program of a reduced kubeconfig for the credentials of this cluster. Raises Unusable."""
-    person = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    spec: dict[str, Any] = {"interactive": person}
+    interactive = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    spec: dict[str, Any] = {"interactive": interactive}
     if plugin["provideClusterInfo"]:
         spec["cluster"] = cluster
-    told = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
-    given = {each["name"]: each["value"] for each in plugin["env"]}
-    variables = {**_environment(), **given, "KUBERNETES_EXEC_INFO": json.dumps(told)}
-    return _credential(_output([plugin["command"], *plugin["args"]], variables, person=person), plugin["apiVersion"])
+    info = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
+    plugin_variables = {each["name"]: each["value"] for each in plugin["env"]}
+    variables = {**_environment(), **plugin_variables, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+    return _credential(
+        _output([plugin["command"], *plugin["args"]], variables, interactive=interactive), plugin["apiVersion"]
+    )
 
 
 def _environment() -> dict[str, str]:
@@ -55,22 +57,22 @@ def _environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES)
+        if name.upper() in _KEPT_VARIABLES or name.upper().startswith(_KEPT_PREFIXES)
     }
 
 
-def _output(command: list[str], variables: dict[str, str], *, person: bool) -> bytes:
+def _output(command: list[str], variables: dict[str, str], *, interactive: bool) -> bytes:
     """Return what a program writes; a person at a terminal sees its complaints and can answer its questions."""
-    seconds = _SECONDS_OF_A_PERSON if person else _SECONDS
+    seconds = _INTERACTIVE_SECONDS if interactive else _SECONDS
     with tempfile.TemporaryFile() as written, tempfile.TemporaryFile() as complaints:
         try:
             process = subprocess.Popen(
                 command,
-                stdin=None if person else subprocess.DEVNULL,
+                stdin=None if interactive else subprocess.DEVNULL,
                 stdout=written,
-                stderr=None if person else complaints,
+                stderr=None if interactive else complaints,
                 env=variables,
-                start_new_session=not person,
+                start_new_session=not interactive,
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "its name or its arguments are none that a system takes"
@@ -85,15 +87,17 @@ def _output(command: list[str], variables: dict[str, str], *, person: bool) -> b
             ) from None
         finally:
             if process.poll() is None:
-                if person:
+                if interactive:
                     process.kill()
                 else:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if status:
             complaints.seek(0)
-            said = redact(complaints.read(10_000).decode(errors="replace")).strip().partition("\n")[0][:_SHOWN]
-            raise Unusable(f"There are no credentials: exec: process returned {status}. {said}".rstrip(" .") + ".")
+            complaint = (
+                redact(complaints.read(10_000).decode(errors="replace")).strip().partition("\n")[0][:_SHOWN_CHARACTERS]
+            )
+            raise Unusable(f"There are no credentials: exec: process returned {status}. {complaint}".rstrip(" .") + ".")
         written.seek(0)
         return written.read(_MOST_BYTES + 1)
 
@@ -101,10 +105,10 @@ def _output(command: list[str], variables: dict[str, str], *, person: bool) -> b
 def _credential(output: bytes, version: str) -> Credential:
     """Return what the program has told. Raises Unusable, and quotes nothing of it."""
     try:
-        told = json.loads(output) if len(output) <= _MOST_BYTES else None
+        info = json.loads(output) if len(output) <= _MOST_BYTES else None
     except (ValueError, RecursionError):
-        told = None
-    status = told.get("status") if isinstance(told, dict) and told.get("apiVersion") == version else None
+        info = None
+    status = info.get("status") if isinstance(info, dict) and info.get("apiVersion") == version else None
     if not isinstance(status, dict):
         raise Unusable(f"There are no credentials: its program (exec) wrote no ExecCredential of {version}.")
     names = {"token": "token", "clientCertificateData": "client-certificate-data", "clientKeyData": "client-key-data"}

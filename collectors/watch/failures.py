@@ -4,8 +4,8 @@ import msgspec
 
 from collectors.redaction import redact
 
-_LONGEST = 300  # letters of what a server says
-_READ = 10_000  # of it, in which credentials are looked for
+_SHOWN_CHARACTERS = 300  # letters of what a server says
+_SCANNED_CHARACTERS = 10_000  # of it, in which credentials are looked for
 
 
 class ApiError(Exception):
@@ -78,18 +78,18 @@ _TYPES: dict[int, type[Refused]] = {401: Unauthorized, 403: Forbidden, 404: Miss
 def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Refused:
     """What a Status says, of an answer or in a watch; of an answer also its HTTP status and its header Retry-After."""
     try:
-        told = _status.decode(body)
+        status_body = _status.decode(body)
     except (ValueError, RecursionError):
-        told = _Status()
-    details = told.details or _Details()
-    code = told.code or status
+        status_body = _Status()
+    details = status_body.details or _Details()
+    code = status_body.code or status
     wait = float(retry_after) if retry_after and retry_after.isdecimal() else details.retryAfterSeconds or None
-    said, reason = words(told.message), words(told.reason)
+    said, reason = safe_text(status_body.message), safe_text(status_body.reason)
     message = f"The API server answered {code}{': ' + said if said else ' ' + reason}".rstrip(" .") + "."
     return _TYPES.get(code, Refused)(message, code, reason, wait)
 
 
-def words(told: str | None) -> str:
+def safe_text(text: str | None) -> str:
     """Return what a server says so that it can be stored and shown: short, on one line, and without credentials."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in (told or "")[:_READ])
-    return str(redact(plain))[:_LONGEST].strip()
+    plain = "".join(letter if letter.isprintable() else " " for letter in (text or "")[:_SCANNED_CHARACTERS])
+    return str(redact(plain))[:_SHOWN_CHARACTERS].strip()

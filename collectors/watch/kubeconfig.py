@@ -63,19 +63,19 @@ class Kubeconfig:
 
     def __init__(self, content: bytes | dict[str, Any], folder: Path | None = None) -> None:
         """`folder`: where the file lies; the files that it names are looked for there."""
-        told = content if isinstance(content, dict) else _parsed(content)
-        if not isinstance(told.get("contexts"), list):
+        document = content if isinstance(content, dict) else _parsed(content)
+        if not isinstance(document.get("contexts"), list):
             raise Unusable("This is not a kubeconfig: it has no contexts.")
-        self._clusters = _named(told, "clusters", "cluster", folder)
-        self._users = _named(told, "users", "user", folder)
-        self._contexts = _named(told, "contexts", "context", folder)
+        self._clusters = _named(document, "clusters", "cluster", folder)
+        self._users = _named(document, "users", "user", folder)
+        self._contexts = _named(document, "contexts", "context", folder)
         if not self._contexts:
             raise Unusable("This is not a kubeconfig: it has no contexts.")
         if len(self._contexts) > _CONTEXTS:
             raise Unusable(
                 f"It has more than {_CONTEXTS} contexts. `kubectl config view --raw --flatten --minify` writes one."
             )
-        self._current = told.get("current-context")
+        self._current = document.get("current-context")
 
     @classmethod
     def merged(cls, parts: Sequence["Kubeconfig"]) -> "Kubeconfig":
@@ -107,7 +107,7 @@ class Kubeconfig:
             raise Unusable(f"The context {wanted[:_SHOWN]} names a cluster that is not in it.")
         return self._context(wanted)
 
-    def usable(self, name: str = "", *, programs: bool) -> Context:
+    def checked_context(self, name: str = "", *, programs: bool) -> Context:
         """Return the context of this name. Raises Unusable where its credentials come from a program although
         `programs` may not run, or where it impersonates somebody."""
         context = self.context(name)
@@ -128,7 +128,7 @@ class Kubeconfig:
         `read` reads the files that it names. Raises Unusable where one is named and there is no `read`, where an
         address cannot be used, and as `usable` does.
         """
-        context = self.usable(name, programs=programs)
+        context = self.checked_context(name, programs=programs)
         cluster, user = self._cluster_of(context.name) or _Fields({}, None), self._user_of(context.name)
         kept_cluster, kept_user = _kept(cluster, _CLUSTER, read), _kept(user, _USER, read)
         _check_addresses(context.name, kept_cluster)
@@ -166,13 +166,13 @@ class Kubeconfig:
 def own(paths: Sequence[Path], allowed: Allowed) -> Kubeconfig:
     """Return the caller's own kubeconfig, of one file or several. Files that do not exist are passed over, as kubectl
     does, unless none exists. Raises Unusable."""
-    there = [path for path in paths if path.exists()]
-    if not there:
+    existing_paths = [path for path in paths if path.exists()]
+    if not existing_paths:
         raise Unusable(f"There is no kubeconfig {', '.join(map(str, paths))}.")
-    return Kubeconfig.merged([Kubeconfig(allowed.read(path), path.parent) for path in there])
+    return Kubeconfig.merged([Kubeconfig(allowed.read(path), path.parent) for path in existing_paths])
 
 
-def usual_paths() -> list[Path]:
+def default_paths() -> list[Path]:
     """Return where kubectl looks for a kubeconfig where none is named: KUBECONFIG may hold several paths."""
     named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
     return [path.expanduser().absolute() for path in named or [Path("~/.kube/config")]]
@@ -182,7 +182,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     if len(content) > MOST_BYTES:
         raise Unusable(f"It is larger than {MOST_BYTES >> 20} MiB, which no kubeconfig is.")
     try:
-        told = value(content, _DEPTH)
+        document = value(content, _DEPTH)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
@@ -190,13 +190,13 @@ def _parsed(content: bytes) -> dict[str, Any]:
     except ValueError as error:  # an alias, too many values, too deep: these messages quote nothing
         why = str(error) if "alias" in str(error) else "it is no text that kubectl would write"
         raise Unusable(f"It cannot be used as a kubeconfig: {why}.") from None
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise Unusable("This is not a kubeconfig: it has no contexts.")
-    return told
+    return document
 
 
-def _named(told: dict[str, Any], field: str, inner: str, folder: Path | None) -> dict[str, _Fields]:
-    entries = told.get(field)
+def _named(document: dict[str, Any], field: str, inner: str, folder: Path | None) -> dict[str, _Fields]:
+    entries = document.get(field)
     found: dict[str, _Fields] = {}
     for each in entries if isinstance(entries, list) else ():
         if isinstance(each, dict) and isinstance(each.get("name"), str) and isinstance(each.get(inner), dict):

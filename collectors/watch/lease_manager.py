@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from timeline.storage.leases import Lease, Watched
 
 logger = logging.getLogger(__name__)
-EVERY = 1.0  # seconds between two looks at who has what
+BALANCE_SECONDS = 1.0  # seconds between two looks at who has what
 STOP_SECONDS = 5.0  # as long as followers may take to end their last commits
 
 
@@ -37,10 +37,10 @@ class ClusterWatcher(Protocol):
     def is_alive(self) -> bool: ...
 
 
-class Followed(NamedTuple):
+class WatchedCluster(NamedTuple):
     """Who follows a cluster, and what was wanted of it when that began (`Watched.wanted`)."""
 
-    follower: ClusterWatcher
+    watcher: ClusterWatcher
     wanted: str
 
 
@@ -51,18 +51,18 @@ class LeaseManager(threading.Thread):
         super().__init__(name="keeper of leases", daemon=True)
         self.holder = holder[: leases.NAME_LENGTH]
         self._follow = follow
-        self._over = threading.Event()
-        self._held: dict[Lease, Followed] = {}
+        self._stopped = threading.Event()
+        self._watched: dict[Lease, WatchedCluster] = {}
         self._failed = False
 
     def stop(self) -> None:
         """Returns at once; the thread ends once all leases are given back."""
-        self._over.set()
+        self._stopped.set()
 
     def run(self) -> None:
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             try:
-                self.look()
+                self.balance()
                 self._failed = False
             except (db.Error, psycopg.Error) as error:
                 if not self._failed:
@@ -72,57 +72,57 @@ class LeaseManager(threading.Thread):
             except Exception:
                 logger.exception("it could not be settled who watches what")
                 db.connection.close()
-            self._over.wait(EVERY)
-        self._give_back(list(self._held))
+            self._stopped.wait(BALANCE_SECONDS)
+        self._give_back(list(self._watched))
         db.connection.close()
 
-    def look(self) -> None:
+    def balance(self) -> None:
         """Renew what is held, take what nobody has, give back what others should have."""
         leases.present(self.holder)
-        leases.keep(self._held)
+        leases.keep(self._watched)
         watched = leases.overview()
-        self._mind({each.lease: each for each in watched})
-        mine, counts = len(self._held), Counter(each.holder for each in watched)
+        self._update_watchers({each.lease: each for each in watched})
+        own_count, counts = len(self._watched), Counter(each.holder for each in watched)
         others = [counts[name] for name in leases.workers() - {self.holder}]
-        least = min(others, default=mine)
+        smallest_count = min(others, default=own_count)
         share = math.ceil(sum(not each.paused for each in watched) / (len(others) + 1))
-        if mine - least >= 2:
-            self._give_back(list(self._held)[: (mine - least) // 2])
-        elif mine <= least and share > mine:
+        if own_count - smallest_count >= 2:
+            self._give_back(list(self._watched)[: (own_count - smallest_count) // 2])
+        elif own_count <= smallest_count and share > own_count:
             wanted = {each.lease.cluster: each.wanted for each in watched}
-            for lease in leases.take(self.holder, share - mine):
+            for lease in leases.take(self.holder, share - own_count):
                 logger.info("cluster %s is watched by this worker", lease.cluster)
                 self._start(lease, wanted.get(lease.cluster, ""))
                 notify.notify(cluster=lease.cluster)
 
-    def _mind(self, standing: Mapping[Lease, Watched]) -> None:
+    def _update_watchers(self, leases_now: Mapping[Lease, Watched]) -> None:
         """Let go of what was lost or is to pause; follow anew what has changed."""
-        for lease, (follower, wanted) in list(self._held.items()):
-            each = standing.get(lease)
+        for lease, (watcher, wanted) in list(self._watched.items()):
+            each = leases_now.get(lease)
             if each is None:  # another's, or deleted
-                follower.stop()
-                del self._held[lease]
+                watcher.stop()
+                del self._watched[lease]
             elif each.paused:
                 self._give_back([lease])
-            elif each.wanted != wanted or not follower.is_alive():
-                follower.stop()
-                follower.join(STOP_SECONDS)
+            elif each.wanted != wanted or not watcher.is_alive():
+                watcher.stop()
+                watcher.join(STOP_SECONDS)
                 self._start(lease, each.wanted)
 
     def _start(self, lease: Lease, wanted: str) -> None:
-        follower = self._follow(lease)
-        self._held[lease] = Followed(follower, wanted)
-        follower.start()
+        watcher = self._follow(lease)
+        self._watched[lease] = WatchedCluster(watcher, wanted)
+        watcher.start()
 
-    def _give_back(self, given: list[Lease]) -> None:
+    def _give_back(self, leases_to_release: list[Lease]) -> None:
         """Once their last commits are done. Where the database cannot be reached, leases run out by themselves."""
-        followers = [self._held.pop(lease).follower for lease in given]
-        for follower in followers:
-            follower.stop()
+        watchers = [self._watched.pop(lease).watcher for lease in leases_to_release]
+        for watcher in watchers:
+            watcher.stop()
         deadline = time.monotonic() + STOP_SECONDS
-        for follower in followers:
-            follower.join(max(0.0, deadline - time.monotonic()))
-        for lease in given:
+        for watcher in watchers:
+            watcher.join(max(0.0, deadline - time.monotonic()))
+        for lease in leases_to_release:
             try:
                 leases.release(lease)
                 notify.notify(cluster=lease.cluster)

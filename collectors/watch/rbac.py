@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from collectors.watch.resources import usual
+from collectors.watch.resources import default_resources
 
 NAME = "causeline"
 _NEVER = "secrets"
@@ -23,7 +23,9 @@ def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
 def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME) -> str:
     """A ServiceAccount that may list and watch, in the whole cluster, what is usual and what is included, without what
     is excluded; and its token. YAML."""
-    named = [each for each in (*usual(), *include) if each not in exclude and each.partition(".")[0] != _NEVER]
+    named = [
+        each for each in (*default_resources(), *include) if each not in exclude and each.partition(".")[0] != _NEVER
+    ]
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(map(_quoted, names))}]\n    verbs: [{_VERBS}]\n'
         for group, names in groups_of(named).items()

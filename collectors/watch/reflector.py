@@ -13,7 +13,7 @@ from typing import Any
 
 from collectors.watch.api import Api
 from collectors.watch.bodies import LIST_BYTES
-from collectors.watch.decoding import Bookmark, KnownObject, Malformed, Page, Reading, key_in, key_of, page_of
+from collectors.watch.decoding import Bookmark, KnownObject, Malformed, ObjectDecoder, Page, key_in, key_of, page_of
 from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
@@ -22,19 +22,19 @@ from timeline.core.entries import Entry, Mark, MarkType, Observation
 logger = logging.getLogger(__name__)
 PAGE = 500  # objects
 PAGE_BYTES = LIST_BYTES
-_SMALLER = 8  # times, where a page has too many bytes
+_PAGE_DIVISOR = 8  # times, where a page has too many bytes
 PAGES = 20_000  # after which a list has no end
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-_FIRST, _LONGEST = 0.2, 5.0  # seconds before the next try, at first and after many
-_CALM = 300.0  # seconds after a failure, after which the next one is treated as the first
-_AT_MOST = 60.0  # seconds that a server may ask us to wait
-_LASTS = (240, 480)  # seconds after which the server is to end a watch
-_TURN = 0.5  # seconds, after which who waits to list looks whether to go on
-_PAGINGS = 5  # times that a list is begun anew because its pages were too slow, before that is a failure
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # seconds before the next try, at first and after many
+_FAILURE_WINDOW = 300.0  # seconds after a failure, after which the next one is treated as the first
+_RETRY_AFTER_LIMIT = 60.0  # seconds that a server may ask us to wait
+_WATCH_SECONDS = (240, 480)  # seconds after which the server is to end a watch
+_LOCK_SECONDS = 0.5  # seconds, after which who waits to list looks whether to go on
+_LIST_ATTEMPTS = 5  # times that a list is begun anew because its pages were too slow, before that is a failure
 
 Deliver = Callable[[list[Observation]], None]
-Tell = Callable[[Resource, str, str], None]
+ReportState = Callable[[Resource, str, str], None]
 
 
 class Reflector:
@@ -47,32 +47,33 @@ class Reflector:
         resource: Resource,
         deliver: Deliver,
         *,
-        standing: Mapping[str, KnownObject],
-        resume: int | None,
-        heard: int = 0,
-        tell: Tell,
+        known_objects: Mapping[str, KnownObject],
+        resume_from: int | None,
+        resumed_at: int = 0,
+        report_state: ReportState,
         namespace: str = "",
         page: int = PAGE,
-        again: float = 30.0,
+        retry_seconds: float = 30.0,
     ) -> None:
         """`resume`: the revision up to which all was told before, and `heard` when, µs; `standing`: who lived then.
         `again`: seconds before a resource that is forbidden or missing is asked for once more."""
         self._api, self.resource = api, resource
-        self._deliver, self._tell = deliver, tell
+        self._deliver, self._report_state = deliver, report_state
         self.path = resource.path(namespace)
-        self._page, self._again = page, again
-        self.reading = Reading(resource, standing)
-        self.revision = resume  # up to which everything was told; None: it has to be listed
-        self._known = resume or max((each.revision for each in standing.values()), default=0)
-        self._heard = heard  # when that was so, µs
-        self._lost = "nobody watched" if standing or resume else ""  # why there will be a gap; "": there is none
-        self._doubtful = resume is not None  # whether revisions may have gone back meanwhile
-        self._unread: int | None = None  # the revision behind which a line could not be read
-        self._tries = 0
+        self._page_size, self._retry_seconds = page, retry_seconds
+        self.decoder = ObjectDecoder(resource, known_objects)
+        self.revision = resume_from  # up to which everything was told; None: it has to be listed
+        self._last_version = resume_from or max((each.revision for each in known_objects.values()), default=0)
+        self._complete_at = resumed_at  # when that was so, µs
+        # Why the next list leaves a gap; "" where it leaves none.
+        self._gap_reason = "nobody watched" if known_objects or resume_from else ""
+        self._may_have_gone_back = resume_from is not None  # whether revisions may have gone back meanwhile
+        self._unreadable_after: int | None = None  # the revision behind which a line could not be read
+        self._attempts = 0
         self.failures = 0  # of this program, not of the server
         self._failure, self._failed_at = "", 0.0  # the last of them, and when it was, time.monotonic
         self._running_failures = 0  # that came soon after another
-        self._told = ("", "")
+        self._state_reported = ("", "")
 
     def run(self, stop: threading.Event) -> None:
         """Follow the resource until `stop` is set, soon after which this returns. Nothing else ends it but revisions
@@ -85,62 +86,65 @@ class Reflector:
             except Stopped:
                 return
             except RevisionsWentBack as error:
-                self._say("restored", str(error))
+                self._set_state("restored", str(error))
                 return
             except Gone:
-                self._lose("the server no longer knew what had changed")
-                stop.wait(self._pause())
+                self._begin_gap("the server no longer knew what had changed")
+                stop.wait(self._backoff())
             except Silent:
-                self._doubtful = True
+                self._may_have_gone_back = True
             except (Forbidden, Missing) as error:
-                self._say("forbidden" if isinstance(error, Forbidden) else "missing", str(error))
-                stop.wait(self._again * random.uniform(0.8, 1.2))
+                self._set_state("forbidden" if isinstance(error, Forbidden) else "missing", str(error))
+                stop.wait(self._retry_seconds * random.uniform(0.8, 1.2))
             except (ApiError, Malformed) as error:
-                self._doubtful = True
-                wait = self._pause()
-                if self._tries > 1 or isinstance(error, Refused):
-                    self._say("failing", str(error))
-                stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _AT_MOST)))
+                self._may_have_gone_back = True
+                wait = self._backoff()
+                if self._attempts > 1 or isinstance(error, Refused):
+                    self._set_state("failing", str(error))
+                stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _RETRY_AFTER_LIMIT)))
             except Exception as error:  # an error of this program must not end the watch unseen
                 logger.exception("the watch of %s failed, and is begun anew", self.resource.name)
-                self._say("failing", self._failed(error))
-                self._lose("the watch failed within Causeline")  # what it was about to tell may be lost
-                stop.wait(min(_AT_MOST, _FIRST * 2 ** min(self._running_failures, 10)) * random.uniform(0.5, 1))
+                self._set_state("failing", self._failed(error))
+                self._begin_gap("the watch failed within Causeline")  # what it was about to tell may be lost
+                stop.wait(
+                    min(_RETRY_AFTER_LIMIT, _FIRST_PAUSE * 2 ** min(self._running_failures, 10))
+                    * random.uniform(0.5, 1)
+                )
 
-    def _pause(self) -> float:
+    def _backoff(self) -> float:
         """Seconds before the next try: more with each that failed."""
-        longest: float = min(_LONGEST, _FIRST * 2 ** min(self._tries, 10))
-        self._tries += 1
+        longest: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._attempts, 10))
+        self._attempts += 1
         return longest * random.uniform(0.5, 1)
 
     def _failed(self, error: Exception) -> str:
         """Count a failure of this program; what is said of it."""
         now = time.monotonic()
-        lately = self.failures and now - self._failed_at < _CALM
+        lately = self.failures and now - self._failed_at < _FAILURE_WINDOW
         self._running_failures = self._running_failures + 1 if lately else 0
         self._failed_at = now
         self.failures += 1
         self._failure = type(error).__name__
-        return self._complaint()
+        return self._problems()
 
-    def _say(self, state: str, error: str = "") -> None:
-        if (state, error) != self._told:
-            self._told = state, error
-            self._tell(self.resource, state, error)
+    def _set_state(self, state: str, error: str = "") -> None:
+        if (state, error) != self._state_reported:
+            self._state_reported = state, error
+            self._report_state(self.resource, state, error)
 
-    def _lose(self, why: str) -> None:
+    def _begin_gap(self, why: str) -> None:
         """What was told up to now stays; what comes next cannot be joined to it."""
         if self.revision is not None:
-            self._known, self.revision = max(self._known, self.revision), None
-            self._lost = why
+            self._last_version, self.revision = max(self._last_version, self.revision), None
+            self._gap_reason = why
 
     # Listing
 
     def _list(self, stop: threading.Event) -> None:
         """Everything that stands, and where it stood."""
-        self._say("listing")
-        for _ in range(_PAGINGS):
-            while not self._api.lists.acquire(timeout=_TURN):
+        self._set_state("listing")
+        for _ in range(_LIST_ATTEMPTS):
+            while not self._api.lists.acquire(timeout=_LOCK_SECONDS):
                 if stop.is_set():
                     raise Stopped
             try:
@@ -154,12 +158,12 @@ class Reflector:
     def _list_once(self, stop: threading.Event) -> None:
         page = self._page_of("")
         began = self._api.now()
-        revision, since = page.revision, self._heard or began
-        self._check(revision)
-        if self._lost:
-            reason = f"{self.resource.kind}: {self._lost}, so what changed in between is not known."
+        revision, since = page.revision, self._complete_at or began
+        self._check_version(revision)
+        if self._gap_reason:
+            reason = f"{self.resource.kind}: {self._gap_reason}, so what changed in between is not known."
             gap = self._mark(
-                MarkType.GAP, began, revision, since=since, since_revision=self._known or None, reason=reason
+                MarkType.GAP, began, revision, since=since, since_revision=self._last_version or None, reason=reason
             )
             self._deliver([gap])
         seen: set[str] = set()
@@ -167,34 +171,34 @@ class Reflector:
             entries = self._entries(page, seen)
             if stop.is_set():
                 raise Stopped
-            if not page.following:
+            if not page.continue_token:
                 break
             self._deliver(entries)
-            page = self._page_of(page.following)
+            page = self._page_of(page.continue_token)
         else:
             raise Malformed("The list does not end.")
-        gone = self.reading.vanished(seen, since, began)
+        gone = self.decoder.vanished(seen, since, began)
         self._deliver([*entries, *gone, self._mark(MarkType.LISTED, began, revision)])
-        self.revision, self._heard, self._lost, self._doubtful = revision, began, "", False
+        self.revision, self._complete_at, self._gap_reason, self._may_have_gone_back = revision, began, "", False
 
-    def _page_of(self, following: str) -> Page:
-        query: dict[str, Any] = {"continue": following} if following else {}
+    def _page_of(self, continue_token: str) -> Page:
+        query: dict[str, Any] = {"continue": continue_token} if continue_token else {}
         if self.resource.metadata_only:
             query["accept"] = METADATA_LIST
         while True:
             try:
-                return page_of(self._api.get(self.path, limit=self._page, most=PAGE_BYTES, **query))
+                return page_of(self._api.get(self.path, limit=self._page_size, most=PAGE_BYTES, **query))
             except TooLarge:
-                if self._page == 1:
+                if self._page_size == 1:
                     raise
-                self._page = max(1, self._page // _SMALLER)
+                self._page_size = max(1, self._page_size // _PAGE_DIVISOR)
 
     def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
         """What a page shows. Raises RevisionsWentBack where an object is older than it was."""
         arrived = self._api.now()
         entries: list[Observation] = []
         for item in page.items:
-            entry = self.reading.listed(item, arrived)
+            entry = self.decoder.listed(item, arrived)
             if entry is None:
                 if not (key := key_in(item)):
                     raise Malformed("The list has an object without a name, so it does not show what is gone.")
@@ -202,16 +206,16 @@ class Reflector:
             else:
                 entries.append(entry)
                 seen.add(key := key_of(entry))
-                if (entry.resource_version or 0) < (before := self.reading.living[key].revision):
+                if (entry.resource_version or 0) < (before := self.decoder.live_objects[key].revision):
                     raise RevisionsWentBack(
                         f"{entry.ref.kind} {entry.ref.name} has revision {entry.resource_version}, and had {before}"
                         " before: the cluster's etcd was restored."
                     )
         return entries
 
-    def _check(self, revision: int) -> None:
+    def _check_version(self, revision: int) -> None:
         """Whether a list may be of this revision after all that was told."""
-        if revision < (known := max(self._known, self.revision or 0)):
+        if revision < (known := max(self._last_version, self.revision or 0)):
             raise RevisionsWentBack(
                 f"The list of {self.resource.name} is of revision {revision}, and {known} was seen before: the"
                 " cluster's etcd was restored."
@@ -221,9 +225,9 @@ class Reflector:
 
     def _watch(self, stop: threading.Event) -> None:
         """What changes, until the server ends it."""
-        if self._doubtful:  # a server whose revisions went back would wait for ours to come again, and say nothing
-            self._check(page_of(self._api.get(self.path, limit=1)).revision)
-            self._doubtful = False
+        if self._may_have_gone_back:  # a restored server would wait silently until its versions pass ours again
+            self._check_version(page_of(self._api.get(self.path, limit=1)).revision)
+            self._may_have_gone_back = False
         accept = {"accept": _METADATA} if self.resource.metadata_only else {}
         stream = self._api.stream(
             self.path,
@@ -231,31 +235,31 @@ class Reflector:
             watch="true",
             allowWatchBookmarks="true",
             resourceVersion=self.revision,
-            timeoutSeconds=random.randint(*_LASTS),
+            timeoutSeconds=random.randint(*_WATCH_SECONDS),
             **accept,
         )
-        self._say("watching", self._complaint())
+        self._set_state("watching", self._problems())
         with stream:
             opened = stream.arrived
             try:
                 for lines in stream.lines():
-                    self._lines(lines, stream)
+                    self._handle_lines(lines, stream)
             finally:
                 lasted = time.monotonic() - opened
-                self._tries = 0 if lasted > _LONGEST else self._tries
-        if lasted < _FIRST:
-            stop.wait(self._pause())
+                self._attempts = 0 if lasted > _LONGEST_PAUSE else self._attempts
+        if lasted < _FIRST_PAUSE:
+            stop.wait(self._backoff())
 
-    def _lines(self, lines: list[bytes], stream: Stream) -> None:
+    def _handle_lines(self, lines: list[bytes], stream: Stream) -> None:
         arrived = self._api.clock.at(stream.arrived)
-        told: list[Observation] = []
+        observations: list[Observation] = []
         failure: ApiError | Malformed | None = None
-        before = self.reading.unusable
+        before = self.decoder.unusable
         for line in lines:
             if not line:
                 continue
             try:
-                event = self.reading.event(line, arrived, self.revision or 0)
+                event = self.decoder.event(line, arrived, self.revision or 0)
             except Malformed as error:
                 failure = error
                 break
@@ -263,43 +267,43 @@ class Reflector:
                 failure = event
                 break
             if isinstance(event, Entry):
-                told.append(event)
-                self._reached(event.resource_version)
+                observations.append(event)
+                self._advance(event.resource_version)
             elif isinstance(event, Bookmark) and event.revision >= (self.revision or 0):
-                self._reached(event.revision)
-                told.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
-        if told:
-            self._heard, self._tries = arrived, 0
-            self._deliver(told)
-        if self.reading.unusable.bit_length() != before.bit_length():  # not for each one, where all are
-            self._say("watching", self._complaint())
+                self._advance(event.revision)
+                observations.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
+        if observations:
+            self._complete_at, self._attempts = arrived, 0
+            self._deliver(observations)
+        if self.decoder.unusable.bit_length() != before.bit_length():  # not for each one, where all are
+            self._set_state("watching", self._problems())
         if isinstance(failure, Malformed):
             self._unreadable()
         if failure:
             raise failure
 
-    def _reached(self, revision: int | None) -> None:
+    def _advance(self, revision: int | None) -> None:
         if revision is not None and revision > (self.revision or 0):
             self.revision = revision
         elif revision != self.revision:
-            self._doubtful = True  # told twice, most likely
+            self._may_have_gone_back = True  # told twice, most likely
 
     def _unreadable(self) -> None:
         """Asked again, the server may tell it better; if not, it is lost, and that is a gap."""
-        if self._unread == self.revision:
-            self._lose("a line of the watch could not be read")
-        self._unread = self.revision
+        if self._unreadable_after == self.revision:
+            self._begin_gap("a line of the watch could not be read")
+        self._unreadable_after = self.revision
 
-    def _complaint(self) -> str:
+    def _problems(self) -> str:
         """Return what is wrong although the watch goes on."""
-        told = []
+        sentences = []
         if count := self.failures:
             times = "once" if count == 1 else f"{count} times"
-            told.append(f"The watch failed within Causeline {times} and was begun anew ({self._failure}).")
-        if count := self.reading.unusable:
+            sentences.append(f"The watch failed within Causeline {times} and was begun anew ({self._failure}).")
+        if count := self.decoder.unusable:
             what = "object" if count == 1 else "objects"
-            told.append(f"{count} {what} could not be used. The last one: {self.reading.why}.")
-        return " ".join(told)
+            sentences.append(f"{count} {what} could not be used. The last one: {self.decoder.why}.")
+        return " ".join(sentences)
 
     def _mark(self, what: MarkType, time: int, revision: int, **more: object) -> Mark:
         kind = self.resource

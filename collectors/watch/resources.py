@@ -18,7 +18,7 @@ from timeline.judging.remedies import resource_of
 from timeline.kinds import described
 
 GroupKind = tuple[str, str]
-_ALSO: frozenset[GroupKind] = frozenset(
+_OTHER_KINDS: frozenset[GroupKind] = frozenset(
     {("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"), ("", "ReplicationController")}
 )
 _NEVER: dict[GroupKind, str] = {
@@ -111,7 +111,7 @@ _group_list = msgspec.json.Decoder(_GroupList)
 def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple[list[Resource], list[Missing]]:
     """What is watched: the built-in set and what is included, as kubectl names resources ("jobs.batch.volcano.sh",
     "*.example.com"), without what is excluded; and of what is included that which cannot be. Raises ApiError."""
-    wanted = (described() | _ALSO) - _NEVER.keys()
+    wanted = (described() | _OTHER_KINDS) - _NEVER.keys()
     known, failed = _discovered(api, {group for group, _ in wanted}, include)
     chosen = {
         each.resource for each in known if _watchable(each) and (each.resource.group, each.resource.kind) in wanted
@@ -120,41 +120,41 @@ def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple
     for name in include:
         matching = _matching(name, known)
         chosen.update(each.resource for each in matching if _watchable(each))
-        if why := _lacks(name, matching, failed):
+        if why := _reason_missing(name, matching, failed):
             missing.append(Missing(name, why))
     for name in exclude:
         chosen.difference_update(each.resource for each in _matching(name, known))
     return sorted(chosen), missing
 
 
-def usual() -> list[str]:
+def default_resources() -> list[str]:
     """What is watched where nobody says otherwise, as kubectl takes it."""
-    wanted = sorted((described() | _ALSO) - _NEVER.keys())
+    wanted = sorted((described() | _OTHER_KINDS) - _NEVER.keys())
     return [f"{resource_of(kind)}.{group}" if group else resource_of(kind) for group, kind in wanted]
 
 
-def appeared(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:
+def new_resources(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:
     """Those that were not there before, in whatever version."""
     names = {each.name for each in before}
     return [each for each in after if each.name not in names]
 
 
 def _watchable(known: _Known) -> bool:
-    return known.verbs >= _VERBS and _never(known) is None
+    return known.verbs >= _VERBS and _reason_never_watched(known) is None
 
 
-def _never(known: _Known) -> str | None:
+def _reason_never_watched(known: _Known) -> str | None:
     return _NEVER.get(known.resource.group_kind)
 
 
-def _lacks(name: str, matching: list[_Known], failed: dict[str, str]) -> str:
+def _reason_missing(name: str, matching: list[_Known], failed: dict[str, str]) -> str:
     """Why nothing that a name stands for is watched; "" where something is."""
     if any(map(_watchable, matching)):
         return ""
     for each in matching:
-        return _never(each) or "It cannot be both listed and watched."
+        return _reason_never_watched(each) or "It cannot be both listed and watched."
     for group, why in failed.items():
-        if _means(name, group):
+        if _matches_group(name, group):
             return why
     return "The cluster has no such resource; it is picked up once there is one."
 
@@ -165,32 +165,32 @@ def _matching(name: str, known: list[_Known]) -> list[_Known]:
     found = [
         each
         for each in known
-        if any(fnmatchcase(own, plural) for own in each.names) and _means(name, each.resource.group)
+        if any(fnmatchcase(own, plural) for own in each.names) and _matches_group(name, each.resource.group)
     ]
-    return found if dot or name == "*" else [each for each in found if _own(each.resource.group)] or found
+    return found if dot or name == "*" else [each for each in found if _is_builtin_group(each.resource.group)] or found
 
 
-def _means(name: str, group: str) -> bool:
+def _matches_group(name: str, group: str) -> bool:
     """Whether a name may stand for something of a group: "jobs" for any, "jobs.batch" for one, "*.example.com" also for
     those below it."""
     plural, _, meant = name.lower().partition(".")
     return not meant or fnmatchcase(group, meant) or (plural == "*" and group.endswith(f".{meant}"))
 
 
-def _own(group: str) -> bool:
+def _is_builtin_group(group: str) -> bool:
     return "." not in group or group.endswith(".k8s.io")
 
 
 def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[list[_Known], dict[str, str]]:
     """What the server has in the groups that are wanted or may be meant, each in its preferred version where it is in
     that; and why a group could not be looked into. Raises ApiError where nothing can be."""
-    known, failed = _of(api, "", ["v1"]), {}
+    known, failed = _served_in_group(api, "", ["v1"]), {}
     for group in _decoded(_group_list, api.get("/apis", most=DISCOVERY_BYTES)).groups or ():
         if not _NAME.fullmatch(group.name):
             continue
-        if group.name in wanted or any(_means(name, group.name) for name in include):
+        if group.name in wanted or any(_matches_group(name, group.name) for name in include):
             try:
-                known += _of(api, group.name, _versions(group))
+                known += _served_in_group(api, group.name, _versions(group))
             except Refused as error:  # an aggregated server that is away
                 failed[group.name] = str(error)
             if len(known) + len(failed) > _MOST:
@@ -205,7 +205,7 @@ def _versions(group: _Group) -> list[str]:
     return sorted(served, key=lambda version: version != preferred)[:_VERSIONS]
 
 
-def _of(api: Api, group: str, versions: list[str]) -> list[_Known]:
+def _served_in_group(api: Api, group: str, versions: list[str]) -> list[_Known]:
     found: dict[str, _Known] = {}
     for version in versions:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"

@@ -14,9 +14,9 @@ import urllib3
 from collectors.watch.failures import Unreachable
 
 _PIECE = 1 << 18  # bytes
-LONGEST = 16 << 20  # bytes of a line; etcd itself takes no object of more than a few MB
+LINE_BYTES = 16 << 20  # bytes of a line; etcd itself takes no object of more than a few MB
 _LINE_SECONDS = 120.0  # in which a line that has begun has to end
-_LOOKS = 0.4  # seconds between two
+_CHECK_SECONDS = 0.4  # seconds between two
 _PATIENCE = 8  # times the mean time between two pieces
 _WEIGHT = 0.2  # of the last one in that mean
 _STEADY = 50  # pieces after which that mean says something of the network, too
@@ -42,12 +42,12 @@ class Stream:
         """`silence`: for how many seconds nothing may come, where much came before and where little did."""
         self._response = response
         self._watchdog = watchdog
-        self._least, self._most = silence
-        self._between: float | None = None  # seconds between two pieces, the running mean; None before the first
+        self._shortest_silence, self._longest_silence = silence
+        self._mean_interval: float | None = None  # seconds between two pieces, the running mean; None before the first
         self._pieces = 0
         self.stop = stop
         self.arrived = time.monotonic()  # when the last piece did
-        self.silenced = False
+        self.closed_as_silent = False
         watchdog.guard(self)
 
     def __enter__(self) -> "Stream":
@@ -73,8 +73,8 @@ class Stream:
             else:
                 began = began if line else self.arrived
                 line += piece
-                if len(line) > LONGEST:
-                    raise Unreachable(f"A line of the watch is longer than {LONGEST >> 20} MiB.")
+                if len(line) > LINE_BYTES:
+                    raise Unreachable(f"A line of the watch is longer than {LINE_BYTES >> 20} MiB.")
                 if self.arrived - began > _LINE_SECONDS:
                     raise Unreachable(f"A line of the watch did not end within {_LINE_SECONDS:.0f} s.")
         if line:
@@ -90,8 +90,12 @@ class Stream:
         if not piece:
             self._ended()
         now = time.monotonic()
-        between = now - self.arrived
-        self._between = between if self._between is None else self._between + _WEIGHT * (between - self._between)
+        interval = now - self.arrived
+        self._mean_interval = (
+            interval
+            if self._mean_interval is None
+            else self._mean_interval + _WEIGHT * (interval - self._mean_interval)
+        )
         self.arrived = now
         self._pieces += 1
         return piece
@@ -100,21 +104,21 @@ class Stream:
         """Raises Stopped or Silent where we ended it ourselves."""
         if self.stop.is_set():
             raise Stopped
-        if self.silenced:
+        if self.closed_as_silent:
             raise Silent("The watch was silent for too long, so it is begun anew.")
 
     @property
-    def steady(self) -> bool:
+    def has_steady_rate(self) -> bool:
         return self._pieces >= _STEADY
 
-    def silent(self, now: float) -> bool:
+    def is_silent(self, now: float) -> bool:
         """Whether it is so for longer than it used to be."""
-        patience = self._most if self._between is None else _PATIENCE * self._between
-        return now - self.arrived > min(self._most, max(self._least, patience))
+        patience = self._longest_silence if self._mean_interval is None else _PATIENCE * self._mean_interval
+        return now - self.arrived > min(self._longest_silence, max(self._shortest_silence, patience))
 
     def end(self) -> None:
         """Wake its reader up."""
-        self.silenced = True
+        self.closed_as_silent = True
         with contextlib.suppress(Exception):  # it has ended by itself; whoever looks must go on looking
             self._response.shutdown()
 
@@ -135,25 +139,25 @@ class Watchdog:
         with self._lock:
             self._streams.add(stream)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._look, name="watchdog", daemon=True)
+                self._thread = threading.Thread(target=self._check_streams, name="watchdog", daemon=True)
                 self._thread.start()
 
     def release(self, stream: Stream) -> None:
         with self._lock:
             self._streams.discard(stream)
 
-    def _look(self) -> None:
+    def _check_streams(self) -> None:
         while True:
-            time.sleep(_LOOKS)
+            time.sleep(_CHECK_SECONDS)
             with self._lock:
                 streams = list(self._streams)
                 if not streams:
                     self._thread = None
                     return
             now = time.monotonic()
-            silent = [stream for stream in streams if stream.silent(now)]
+            silent = [stream for stream in streams if stream.is_silent(now)]
             # Whoever has heard nothing since a steady one fell silent may hang on the same network, and cannot know.
-            heard = max((stream.arrived for stream in silent if stream.steady), default=0.0)
+            last_heard = max((stream.arrived for stream in silent if stream.has_steady_rate), default=0.0)
             for stream in streams:
-                if stream in silent or stream.stop.is_set() or stream.arrived <= heard:
+                if stream in silent or stream.stop.is_set() or stream.arrived <= last_heard:
                     stream.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from collectors.watch.discovery import Discovery, Sight
+from collectors.watch.discovery import Discovery, DiscoveryResult
 from collectors.watch.event_queue import EventQueue
 from collectors.watch.reflector import Reflector
 from timeline.core.entries import Entry, Mark
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RESTORED = "restored"  # what a reflector tells when revisions went back
 
 
-class Said(NamedTuple):
+class StreamStatus(NamedTuple):
     """How a stream is from here on."""
 
     resource: Resource
@@ -29,7 +29,7 @@ class Said(NamedTuple):
     error: str
 
 
-News = Entry | Mark | Said | Sight
+StreamItem = Entry | Mark | StreamStatus | DiscoveryResult
 
 
 class Streams:
@@ -40,22 +40,22 @@ class Streams:
 
     def __init__(self, api: Api, include: list[str], exclude: list[str]) -> None:
         self.api = api
-        self.inbox: EventQueue[News] = EventQueue()
-        self._over = threading.Event()
+        self.queue: EventQueue[StreamItem] = EventQueue()
+        self._stop = threading.Event()
         self._running: dict[Resource, threading.Event] = {}
-        self._broken = ""  # how a thread ended that should not have
+        self._thread_error = ""  # how a thread ended that should not have
         self._restored = False
-        self._scout = Discovery(api, (include, exclude), self.inbox.put, self._over)
+        self._discovery = Discovery(api, (include, exclude), self.queue.put, self._stop)
 
     def __enter__(self) -> Self:
-        self._scout.start()
+        self._discovery.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for over in self._running.values():
-            over.set()
-        self.inbox.close()
+        self._stop.set()
+        for stop in self._running.values():
+            stop.set()
+        self.queue.close()
         self.api.close()
 
     @property
@@ -63,33 +63,41 @@ class Streams:
         """Those that are read."""
         return set(self._running)
 
-    def start(self, resource: Resource, standing: Mapping[str, KnownObject], resume: int | None, heard: int) -> None:
+    def start(
+        self, resource: Resource, known_objects: Mapping[str, KnownObject], resume_from: int | None, resumed_at: int
+    ) -> None:
         """Read it from a revision on, which was reached at a time, µs; from a list on where none is told."""
-        over = self._running[resource] = threading.Event()
+        stop = self._running[resource] = threading.Event()
         reflector = Reflector(
-            self.api, resource, self.inbox.put, standing=standing, resume=resume, heard=heard, tell=self._tell
+            self.api,
+            resource,
+            self.queue.put,
+            known_objects=known_objects,
+            resume_from=resume_from,
+            resumed_at=resumed_at,
+            report_state=self._report,
         )
-        threading.Thread(target=self._run, args=[reflector, over], name=resource.name, daemon=True).start()
+        threading.Thread(target=self._run, args=[reflector, stop], name=resource.name, daemon=True).start()
 
-    def _run(self, reflector: Reflector, over: threading.Event) -> None:
-        why = "it returned"
+    def _run(self, reflector: Reflector, stop: threading.Event) -> None:
+        reason = "it returned"
         try:
-            reflector.run(over)
+            reflector.run(stop)
         except BaseException as error:  # `check` tells it to whoever takes in
-            why = type(error).__name__
-        if not (over.is_set() or self._restored):
-            self._broken = f"The thread that watched {reflector.resource.name} ended ({why})."
+            reason = type(error).__name__
+        if not (stop.is_set() or self._restored):
+            self._thread_error = f"The thread that watched {reflector.resource.name} ended ({reason})."
 
     def check(self) -> None:
         """Raises RuntimeError where a thread has ended that should go on: nothing would be heard of its resource."""
-        if not self._over.is_set() and not self._scout.is_alive():
+        if not self._stop.is_set() and not self._discovery.is_alive():
             raise RuntimeError("The thread that looked for resources ended.")
-        if self._broken:
-            raise RuntimeError(self._broken)
+        if self._thread_error:
+            raise RuntimeError(self._thread_error)
 
     def stop(self, resource: Resource) -> None:
         self._running.pop(resource).set()
 
-    def _tell(self, resource: Resource, state: str, error: str) -> None:
+    def _report(self, resource: Resource, state: str, error: str) -> None:
         self._restored = self._restored or state == RESTORED
-        self.inbox.put([Said(resource, state, error)], last=state == RESTORED)
+        self.queue.put([StreamStatus(resource, state, error)], last=state == RESTORED)

@@ -23,7 +23,7 @@ _THRESHOLDS = 50_000, 20, 20  # of the garbage collector: walking all that is kn
 _ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt
 
 
-class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
+class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
     """This step begins after the pool has forked its processes, and ends as soon as the worker is asked to stop.
 
     A worker that only does what is periodic watches nothing.
@@ -33,7 +33,7 @@ class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        self._keeper: LeaseManager | None = None
+        self._lease_manager: LeaseManager | None = None
 
     def include_if(self, parent: Any) -> bool:
         return "imports" in parent.app.amqp.queues.consume_from
@@ -43,17 +43,19 @@ class Watching(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries
             ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
-        self._keeper = LeaseManager(f"{parent.hostname}/{os.getpid()}", lambda lease: ClusterWatcher(lease, api_of))
-        self._keeper.start()
-        signals.worker_shutting_down.connect(self._end)  # long before `stop` where tasks still run
+        self._lease_manager = LeaseManager(
+            f"{parent.hostname}/{os.getpid()}", lambda lease: ClusterWatcher(lease, api_of)
+        )
+        self._lease_manager.start()
+        signals.worker_shutting_down.connect(self._stop_watching)  # long before `stop` where tasks still run
 
     def stop(self, parent: Any) -> None:
-        self._end()
-        if self._keeper:
-            self._keeper.join(2 * STOP_SECONDS)
+        self._stop_watching()
+        if self._lease_manager:
+            self._lease_manager.join(2 * STOP_SECONDS)
 
     close = terminate = stop
 
-    def _end(self, **_: Any) -> None:
-        if self._keeper:
-            self._keeper.stop()
+    def _stop_watching(self, **_: Any) -> None:
+        if self._lease_manager:
+            self._lease_manager.stop()

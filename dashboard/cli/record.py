@@ -99,12 +99,12 @@ def _api(options: argparse.Namespace) -> Api:
     """Return the API of the cluster that the options name. Raises ApiError."""
     from collectors.watch.api import Api
     from collectors.watch.files import Allowed
-    from collectors.watch.kubeconfig import own, usual_paths
+    from collectors.watch.kubeconfig import default_paths, own
 
     if options.in_cluster:
         return Api.in_cluster()
     # It is the caller's own, used with the caller's own rights, as kubectl uses it: files and programs included.
-    paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else usual_paths()
+    paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else default_paths()
     everywhere = Allowed(None)
     return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(options.context, everywhere.read, programs=True))
 
@@ -156,7 +156,9 @@ def _summary(recorder: Recorder, output: RecordingFile) -> int:
     for lack in recorder.missing:
         _tell(f"not recorded: {lack.resource}", [lack.why])
     _tell("gaps", [f"{_clock(gap.since)} to {_clock(gap.time)}: {gap.reason}" for gap in recorder.gaps], "; ")
-    late = sorted(each.name for each in recorder.resources if _watched(recorder, each) and each not in recorder.whole)
+    late = sorted(
+        each.name for each in recorder.resources if _watched(recorder, each) and each not in recorder.complete
+    )
     _tell("the last changes may be missing for", late)
     if not recorder.marks:
         return 1

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from collectors.analysis import Analysis, alike
+from collectors.analysis import Analysis, group_by_reason
 from collectors.formats import Skipped
 from dashboard.cli.terminal import KEPT, Terminal, plain
 from dashboard.presentation import wording
@@ -66,7 +66,7 @@ def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
 
 def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, more: str) -> None:
     """Print what was skipped, with the reasons; `count` pieces in all. `more` says where the others are listed."""
-    shown = alike(skipped)[:_SKIPPED]
+    shown = group_by_reason(skipped)[:_SKIPPED]
     for first, *others in shown:
         too = f" and {len(others)} more" if others else ""
         where = f"{first.file} line {first.line}{too}" if first.line else first.file

@@ -5,24 +5,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from collectors.addresses import is_loopback
-from collectors.watch.access import Checked, Grant
+from collectors.watch.access import AccessReport, Grant
 
 _PARTICIPLES = {"list": "listed", "watch": "watched"}
 
 
-def sentences(checked: Checked, reference: Mapping[str, Any]) -> list[str]:
+def sentences(checked: AccessReport, reference: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each thing to know about the access. `reference` says how the cluster is reached."""
     found = [f"The cluster runs Kubernetes {checked.version}."] if checked.version else []
     found += _exposures(reference)
     if checked.problem:
         return [*found, checked.problem]
-    if checked.unasked:
+    if checked.reviews_refused:
         unknown = "The cluster does not answer which kinds may be watched. The page shows it once it is connected."
-        return [*found, f"{unknown} {checked.unasked}"]
+        return [*found, f"{unknown} {checked.reviews_refused}"]
     allowed = len(checked.grants) - len(checked.refused)
     found.append(f"{allowed} of {len(checked.grants)} kinds may be watched.")
     found += [refusal(each) for each in checked.refused]
-    for each in checked.blind:
+    for each in checked.affected_rules:
         kinds = " and ".join(each.kinds)
         found.append(f"So the rule {each.rule} {'cannot judge' if each.wholly else 'judges only in part'}: no {kinds}.")
     return found

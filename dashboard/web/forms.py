@@ -10,7 +10,7 @@ import orjson
 from django.core.files.uploadedfile import UploadedFile
 
 from collectors.watch import connections, credentials
-from collectors.watch.connections import Refused, Wanted, Way
+from collectors.watch.connections import Connection, Refused, WatchOptions
 from collectors.watch.files import MOST_BYTES
 from collectors.watch.kubeconfig import Context, Kubeconfig
 
@@ -79,7 +79,7 @@ class Asked:
     def gives_credentials(self) -> bool:
         return bool(self.kubeconfig or self.sealed)
 
-    def way(self) -> Way:
+    def way(self) -> Connection:
         """Return how the cluster is reached. Raises Refused, and credentials.Unusable."""
         match self.how:
             case credentials.IN_CLUSTER:
@@ -87,22 +87,22 @@ class Asked:
             case credentials.BY_PATH:
                 raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
             case credentials.STORED:
-                return connections.stored(Kubeconfig(self._content()), self.context)
+                return connections.with_kubeconfig(Kubeconfig(self._content()), self.context)
         raise Refused("Choose how the cluster is reached.")
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WatchOptions:
         """Return what to watch and how long to keep it. Raises Refused."""
         days = _number(self.keep_days, "days")
         size = _number(self.keep_size, self.keep_unit)
         unit = UNITS.get(self.keep_unit, 1)
-        return Wanted(
+        return WatchOptions(
             connections.resources(self.include),
             connections.resources(self.exclude),
             int(days) if days is not None else None,
             round(size * unit) if size is not None else None,
         )
 
-    def with_sealed(self, way: Way) -> Asked:
+    def with_sealed(self, way: Connection) -> Asked:
         """Return the form for the next page, with the contexts to choose from and the encrypted kubeconfig."""
         chosen = replace(self, context=way.reference["context"], kubeconfig=b"")
         if self.how == credentials.STORED:

@@ -5,19 +5,19 @@ is ever unpacked to the disk.
 """
 
 from collectors.formats.stream.inputs import open_all
-from collectors.formats.stream.limits import TOO_DEEP, Intake, Limits, too_long
+from collectors.formats.stream.limits import TOO_DEEP, Limits, Usage, too_long
 from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, Skipped
 
 __all__ = [
     "HEAD_BYTES",
     "TOO_DEEP",
     "Block",
-    "Intake",
     "Limits",
     "Line",
     "NotARecording",
     "Recording",
     "Skipped",
+    "Usage",
     "open_all",
     "too_long",
 ]

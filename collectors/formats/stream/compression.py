@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 import zstandard
 
-from collectors.formats.stream.byte_stream import PIECE, Content
-from collectors.formats.stream.limits import Intake, Lost
+from collectors.formats.stream.byte_stream import PIECE, ByteStream
+from collectors.formats.stream.limits import Unreadable, Usage
 
-Unpack = Callable[[Content], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
+Decompress = Callable[[ByteStream], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
 # A decoder that meets damage gives nothing of the step it is in, so steps are small: what stood before is kept.
 _ZSTD_STEP = 256  # bytes that go in, as nothing bounds what comes out: 8 MiB at most
 _ZSTD_CHECKSUM = 4  # bytes
@@ -21,11 +21,11 @@ _PADDING = 4096  # bytes of it at a time
 _XZ_MEMORY = 512 * 1024**2  # bytes; xz itself never asks for more than 65 MiB unless told to
 
 
-def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[bytes]:
+def inflate(content: ByteStream, window: int = zlib.MAX_WBITS | 16) -> Iterator[bytes]:
     """One gzip member; with `-zlib.MAX_WBITS` the bare deflate of a zip."""
     decoder = zlib.decompressobj(window)
     while not decoder.eof:
-        data = decoder.unconsumed_tail or content.some(_ZLIB_STEP)
+        data = decoder.unconsumed_tail or content.read_some(_ZLIB_STEP)
         before = decoder.copy()
         try:
             piece = decoder.decompress(data, _ZLIB_STEP)
@@ -35,47 +35,47 @@ def inflate(content: Content, window: int = zlib.MAX_WBITS | 16) -> Iterator[byt
                 data = before.unconsumed_tail
             raise
         if not (data or piece or decoder.eof):
-            raise _cut(content)
+            raise _truncated(content)
         yield piece
-    content.untake(len(decoder.unused_data))
+    content.push_back(len(decoder.unused_data))
 
 
-def unzstd(content: Content) -> Iterator[bytes]:
+def unzstd(content: ByteStream) -> Iterator[bytes]:
     decoder = zstandard.ZstdDecompressor().decompressobj()
     while not decoder.eof:
-        data = _more(content, _ZSTD_STEP)
+        data = _read_more(content, _ZSTD_STEP)
         if _ZSTD_CHECKSUM < len(data) < _ZSTD_STEP:  # the end may be near
-            content.untake(_ZSTD_CHECKSUM)
+            content.push_back(_ZSTD_CHECKSUM)
             data = data[:-_ZSTD_CHECKSUM]
         yield decoder.decompress(data)
-    content.untake(len(decoder.unused_data))
+    content.push_back(len(decoder.unused_data))
 
 
-def bunzip2(content: Content) -> Iterator[bytes]:
+def bunzip2(content: ByteStream) -> Iterator[bytes]:
     return _stepped(content, bz2.BZ2Decompressor())
 
 
-def unxz(content: Content) -> Iterator[bytes]:
+def unxz(content: ByteStream) -> Iterator[bytes]:
     return _stepped(content, lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY))
 
 
-def _stepped(content: Content, decoder: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> Iterator[bytes]:
+def _stepped(content: ByteStream, decoder: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> Iterator[bytes]:
     while not decoder.eof:
-        yield decoder.decompress(_more(content, PIECE) if decoder.needs_input else b"", _STEP)
-    content.untake(len(decoder.unused_data))
+        yield decoder.decompress(_read_more(content, PIECE) if decoder.needs_input else b"", _STEP)
+    content.push_back(len(decoder.unused_data))
 
 
-def _more(content: Content, size: int) -> bytes:
-    if data := content.some(size):
+def _read_more(content: ByteStream, size: int) -> bytes:
+    if data := content.read_some(size):
         return data
-    raise _cut(content)
+    raise _truncated(content)
 
 
-def _cut(content: Content) -> Lost:
-    return Lost(f"the compressed data ends too early, at byte {content.tell()}: the file was cut")
+def _truncated(content: ByteStream) -> Unreadable:
+    return Unreadable(f"the compressed data ends too early, at byte {content.tell()}: the file was cut")
 
 
-PACKINGS: dict[re.Pattern[bytes], Unpack] = {
+MAGIC_NUMBERS: dict[re.Pattern[bytes], Decompress] = {
     re.compile(rb"\x1f\x8b\x08"): inflate,
     re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"): unzstd,  # pzstd begins with a skippable frame
     re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"): bunzip2,
@@ -83,27 +83,27 @@ PACKINGS: dict[re.Pattern[bytes], Unpack] = {
 }
 
 
-def unpacking(head: bytes) -> Unpack | None:
+def decompressor_of(head: bytes) -> Decompress | None:
     """How a compressed file that begins so is unpacked; None if it is not compressed."""
-    return next((unpack for magic, unpack in PACKINGS.items() if magic.match(head)), None)
+    return next((decompress for magic, decompress in MAGIC_NUMBERS.items() if magic.match(head)), None)
 
 
-def unpacked(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:
+def decompress_frames(content: ByteStream, decompress: Decompress, usage: Usage) -> Iterator[bytes]:
     """Everything that comes out of frames that follow each other, padded with NUL bytes or not."""
     while head := content.head(_PADDING):
         if padding := len(head) - len(head.lstrip(b"\0")):
             content.read(padding)
         else:
-            yield from counted(content, unpack, intake)
+            yield from decompress_frame(content, decompress, usage)
 
 
-def counted(content: Content, unpack: Unpack, intake: Intake) -> Iterator[bytes]:
+def decompress_frame(content: ByteStream, decompress: Decompress, usage: Usage) -> Iterator[bytes]:
     """What comes out of one frame. Raises Lost where it is damaged, cut, or more than may be."""
     try:
-        for piece in unpack(content):
+        for piece in decompress(content):
             if piece:
-                intake.unpacked(len(piece))
+                usage.add_decompressed(len(piece))
                 yield piece
     except (zlib.error, zstandard.ZstdError, lzma.LZMAError, OSError) as error:
-        what = "asks for too much memory" if "memory" in str(error).lower() else "is damaged"
-        raise Lost(f"the compressed data {what} near byte {content.tell()}: {error}") from None
+        problem = "asks for too much memory" if "memory" in str(error).lower() else "is damaged"
+        raise Unreadable(f"the compressed data {problem} near byte {content.tell()}: {error}") from None

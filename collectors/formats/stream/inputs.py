@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from collectors.formats.stream.byte_stream import PIECE, Content
-from collectors.formats.stream.compression import unpacked, unpacking
-from collectors.formats.stream.limits import Intake, Lost
+from collectors.formats.stream.byte_stream import PIECE, ByteStream
+from collectors.formats.stream.compression import decompress_frames, decompressor_of
+from collectors.formats.stream.limits import Unreadable, Usage
 from collectors.formats.stream.recording import NotARecording, Recording, Skipped
 from collectors.formats.stream.tar import is_tar, tar_members
 from collectors.formats.stream.zip import is_zip, zip_members
@@ -24,30 +24,30 @@ class _File(NamedTuple):
     name: str
 
 
-def open_all(inputs: Sequence[tuple[Path, str]], intake: Intake) -> Generator[Recording | Skipped, None, None]:
+def open_all(inputs: Sequence[tuple[Path, str]], usage: Usage) -> Generator[Recording | Skipped, None, None]:
     """The recordings in these paths, each path with what a person calls it; what holds none is told.
 
     A recording must have been read, as far as it shall be, before the next is asked for. Raises NotARecording for a
     path that is not there.
     """
-    return _opened([each for path, name in inputs for each in _found(path, _shown(name), intake)], intake)
+    return _open_files([each for path, name in inputs for each in _files_in(path, _display_name(name), usage)], usage)
 
 
-def _found(path: Path, name: str, intake: Intake) -> Iterator[_File | Skipped]:
+def _files_in(path: Path, name: str, usage: Usage) -> Iterator[_File | Skipped]:
     try:
         status = os.fstat(0) if path == STANDARD_INPUT else path.stat()
     except (OSError, ValueError) as error:
         raise NotARecording(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
     if stat.S_ISDIR(status.st_mode):
-        found = list(_walked(path.absolute(), name.rstrip("/"), intake))
-        yield from found or [Skipped(name, 0, "is a folder without files")]
+        files = list(_walk(path.absolute(), name.rstrip("/"), usage))
+        yield from files or [Skipped(name, 0, "is a folder without files")]
     else:
         if stat.S_ISREG(status.st_mode):
-            intake.bytes_total += status.st_size
+            usage.bytes_total += status.st_size
         yield _File(path, name)
 
 
-def _walked(folder: Path, name: str, intake: Intake) -> Iterator[_File | Skipped]:
+def _walk(folder: Path, name: str, usage: Usage) -> Iterator[_File | Skipped]:
     """The files in a folder, sorted, and then those in the folders inside it. No link is followed."""
     folders = [_File(folder, name)]
     while folders:
@@ -55,7 +55,7 @@ def _walked(folder: Path, name: str, intake: Intake) -> Iterator[_File | Skipped
         inside = []
         try:
             for entry in sorted(os.scandir(folder), key=lambda each: each.name):
-                each = _File(folder / entry.name, f"{name}/{_shown(entry.name)}")
+                each = _File(folder / entry.name, f"{name}/{_display_name(entry.name)}")
                 if _is_hidden(entry.name):
                     yield Skipped(each.name, 0, "is hidden")
                 elif entry.is_symlink():
@@ -65,19 +65,19 @@ def _walked(folder: Path, name: str, intake: Intake) -> Iterator[_File | Skipped
                 elif not entry.is_file():
                     yield Skipped(each.name, 0, "is not a regular file")
                 else:
-                    intake.member()
-                    intake.bytes_total += entry.stat().st_size
+                    usage.add_member()
+                    usage.bytes_total += entry.stat().st_size
                     yield each
         except OSError as error:
             yield Skipped(name, 0, f"cannot be opened: {error.strerror}")
-        except Lost as lost:
-            yield Skipped(name, 0, f"is not read further: {lost}")
+        except Unreadable as error:
+            yield Skipped(name, 0, f"is not read further: {error}")
             return
         folders += reversed(inside)
 
 
-def _opened(found: Sequence[_File | Skipped], intake: Intake) -> Generator[Recording | Skipped, None, None]:
-    for each in found:
+def _open_files(files: Sequence[_File | Skipped], usage: Usage) -> Generator[Recording | Skipped, None, None]:
+    for each in files:
         if isinstance(each, Skipped):
             yield each
             continue
@@ -87,56 +87,56 @@ def _opened(found: Sequence[_File | Skipped], intake: Intake) -> Generator[Recor
             yield Skipped(each.name, 0, f"cannot be opened: {error.strerror}")
             continue
         with file:
-            intake.begin()
-            yield from _recordings(each.name, Content(_pieces(file, intake)), intake)
+            usage.begin_input()
+            yield from _recordings(each.name, ByteStream(_pieces(file, usage)), usage)
 
 
 def _open(path: Path) -> BinaryIO:
     return open(0, "rb", closefd=False) if path == STANDARD_INPUT else path.open("rb")
 
 
-def _pieces(file: BinaryIO, intake: Intake) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, usage: Usage) -> Iterator[bytes]:
     try:
         while piece := file.read(PIECE):
-            intake.bytes_read += len(piece)
+            usage.bytes_read += len(piece)
             yield piece
     except OSError as error:
-        raise Lost(f"it cannot be read further: {error.strerror}") from None
+        raise Unreadable(f"it cannot be read further: {error.strerror}") from None
 
 
-def _recordings(name: str, content: Content, intake: Intake, layers: int = 0) -> Iterator[Recording | Skipped]:
+def _recordings(name: str, content: ByteStream, usage: Usage, layers: int = 0) -> Iterator[Recording | Skipped]:
     """The recordings in a stream of bytes, whatever it is packed in."""
     head = content.head(_MAGIC_BYTES)
-    unpack = unpacking(head)
+    decompress = decompressor_of(head)
     members = tar_members if is_tar(head) else zip_members if is_zip(head) else None
-    if not (unpack or members):
-        yield Recording(name, content, intake.limits)
+    if not (decompress or members):
+        yield Recording(name, content, usage.limits)
     elif layers == _LAYERS:
         yield Skipped(name, 0, f"is packed more than {_LAYERS} times over; unpack it first")
-    elif unpack:
-        yield from _recordings(name, Content(unpacked(content, unpack, intake)), intake, layers + 1)
+    elif decompress:
+        yield from _recordings(name, ByteStream(decompress_frames(content, decompress, usage)), usage, layers + 1)
     elif members:
         path = ""
         try:
-            for path, inside in members(content, intake):
-                label = f"{name}/{_shown(path.removeprefix('./'))}"
+            for path, inside in members(content, usage):
+                label = f"{name}/{_display_name(path.removeprefix('./'))}"
                 if isinstance(inside, str):
                     yield Skipped(label, 0, inside)
                 elif any(map(_is_hidden, path.split("/"))):
                     yield Skipped(label, 0, "is hidden")
                 else:
-                    yield from _recordings(label, inside, intake, layers + 1)
+                    yield from _recordings(label, inside, usage, layers + 1)
             if not path:
                 yield Skipped(name, 0, "is an archive without files")
-        except Lost as lost:
-            until = f" behind {_shown(path)}" if path else ""
-            yield Skipped(name, 0, f"cannot be read further{until}: {lost}")
+        except Unreadable as error:
+            until = f" behind {_display_name(path)}" if path else ""
+            yield Skipped(name, 0, f"cannot be read further{until}: {error}")
 
 
 def _is_hidden(name: str) -> bool:
     return name == "__MACOSX" or (name.startswith(".") and name not in {".", ".."})
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     """A name as it may be printed and stored: it comes from outside, and is nothing but a name."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name[-_NAME_LENGTH:])

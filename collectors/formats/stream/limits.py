@@ -22,41 +22,43 @@ def too_long(limit: int) -> str:
     return f"longer than {limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
 
 
-class Lost(Exception):
+class Unreadable(Exception):
     """The stream cannot be read further. The message says why, as the end of a sentence."""
 
 
-class Intake:
+class Usage:
     """The counts of one reading. `bytes_read` of `bytes_total` are its progress; a pipe has no total."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.bytes_total = 0
         self.bytes_read = 0
-        self._began = 0  # bytes_read when the present input began
-        self._unpacked = 0
-        self._unpacked_of_input = 0
+        self._read_before = 0  # bytes_read when the present input began
+        self._decompressed = 0
+        self._decompressed_of_input = 0
         self._members = 0
 
-    def begin(self) -> None:
+    def begin_input(self) -> None:
         """The next input begins."""
-        self._began = self.bytes_read
-        self._unpacked_of_input = 0
+        self._read_before = self.bytes_read
+        self._decompressed_of_input = 0
 
-    def member(self) -> None:
+    def add_member(self) -> None:
         """Another file comes out of a folder or an archive. Raises Lost when there are too many."""
         self._members += 1
         if self._members > self.limits.members:
-            raise Lost(f"there are more than {self.limits.members} files; CAUSELINE_MEMBER_LIMIT raises the limit")
+            raise Unreadable(
+                f"there are more than {self.limits.members} files; CAUSELINE_MEMBER_LIMIT raises the limit"
+            )
 
-    def unpacked(self, size: int) -> None:
+    def add_decompressed(self, size: int) -> None:
         """Bytes came out of something packed. Raises Lost when it looks as if they had no end."""
-        self._unpacked += size
-        self._unpacked_of_input += size
-        if self._unpacked > self.limits.content_bytes:
+        self._decompressed += size
+        self._decompressed_of_input += size
+        if self._decompressed > self.limits.content_bytes:
             limit = f"more than {self.limits.content_bytes} bytes come out of what is packed"
-            raise Lost(f"{limit}; CAUSELINE_CONTENT_LIMIT_BYTES raises the limit")
-        packed = self.bytes_read - self._began
-        if self._unpacked_of_input > max(RATIO_FLOOR, packed * self.limits.ratio):
+            raise Unreadable(f"{limit}; CAUSELINE_CONTENT_LIMIT_BYTES raises the limit")
+        compressed = self.bytes_read - self._read_before
+        if self._decompressed_of_input > max(RATIO_FLOOR, compressed * self.limits.ratio):
             limit = f"more than {self.limits.ratio} times as many bytes come out as went in"
-            raise Lost(f"{limit}; CAUSELINE_RATIO_LIMIT raises the limit")
+            raise Unreadable(f"{limit}; CAUSELINE_RATIO_LIMIT raises the limit")

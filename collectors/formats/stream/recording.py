@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.formats.stream.byte_stream import Content
-from collectors.formats.stream.limits import Limits, Lost, too_long
+from collectors.formats.stream.byte_stream import ByteStream
+from collectors.formats.stream.limits import Limits, Unreadable, too_long
 
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # white space and NUL are not above it
@@ -65,10 +65,10 @@ class Recording:
     many may read it at a time.
     """
 
-    def __init__(self, name: str, content: Content, limits: Limits) -> None:
+    def __init__(self, name: str, content: ByteStream, limits: Limits) -> None:
         self.name = name
         self.limits = limits
-        self.lost = ""
+        self.error = ""
         self.processes = 1
         self._content = content
         self._lines = 0
@@ -83,10 +83,10 @@ class Recording:
     def chunks(self) -> Iterator[bytes]:
         """The content in pieces, for formats that are not lines."""
         try:
-            while piece := self._content.some():
+            while piece := self._content.read_some():
                 yield piece
-        except Lost as lost:
-            self.lost = str(lost)
+        except Unreadable as error:
+            self.error = str(error)
 
     def lines(self) -> Iterator[Line | Skipped]:
         """Every line that is not blank."""
@@ -96,28 +96,28 @@ class Recording:
     def blocks(self) -> Iterator[Block]:
         """All lines, some at a time. One that is too long is not held."""
         limit = self.limits.line_bytes + 1
-        held, length = [b""], 0  # of the line that has begun
+        line_parts, length = [b""], 0  # of the line that has begun
         for chunk in self.chunks():
             lines = chunk.split(b"\n")
-            begun = lines.pop()
+            unfinished = lines.pop()
             if lines:
-                lines[0] = b"".join((*held, lines[0][: max(0, limit - length)]))
+                lines[0] = b"".join((*line_parts, lines[0][: max(0, limit - length)]))
                 yield Block(self.name, self._lines + 1, lines)
                 self._lines += len(lines)
-                held, length = [], 0
-            held.append(begun[: max(0, limit - length)])
-            length += len(begun)
+                line_parts, length = [], 0
+            line_parts.append(unfinished[: max(0, limit - length)])
+            length += len(unfinished)
         if length:
-            yield Block(self.name, self._lines + 1, [b"".join(held)])
+            yield Block(self.name, self._lines + 1, [b"".join(line_parts)])
 
-    def nothing(self) -> str:
+    def why_empty(self) -> str:
         """Why a recording without a head has none."""
         for _ in self.chunks():
             pass
-        return f"cannot be read: {self.lost}" if self.lost else "is empty"
+        return f"cannot be read: {self.error}" if self.error else "is empty"
 
-    def loss(self) -> Iterator[Skipped]:
+    def report_error(self) -> Iterator[Skipped]:
         """What could not be read of it, once it was."""
-        if self.lost:
+        if self.error:
             until = f"; it could be read up to line {self._lines}" if self._lines else ""
-            yield Skipped(self.name, 0, self.lost + until)
+            yield Skipped(self.name, 0, self.error + until)

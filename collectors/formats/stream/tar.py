@@ -4,8 +4,8 @@ import sys
 import tarfile
 from collections.abc import Iterator
 
-from collectors.formats.stream.byte_stream import PIECE, Content
-from collectors.formats.stream.limits import Intake, Lost
+from collectors.formats.stream.byte_stream import PIECE, ByteStream
+from collectors.formats.stream.limits import Unreadable, Usage
 
 _HEADER = 256 * 1024  # bytes that may tell of one file; tarfile holds them all
 _DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # what a bad header ends in
@@ -21,39 +21,39 @@ def is_tar(head: bytes) -> bool:
         return False
 
 
-def tar_members(content: Content, intake: Intake) -> Iterator[tuple[str, Content | str]]:
+def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str]]:
     """The name of each file with what it holds, or what it is instead. Raises Lost where the archive breaks off."""
     source = _Source(content)
     try:
         archive = tarfile.TarFile(fileobj=source, errors="replace")  # type: ignore[arg-type]
         while member := archive.next():
-            intake.member()
+            usage.add_member()
             archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep them all
             source.allowed = sys.maxsize
             if member.isfile():
                 holes = member.issparse()
-                yield member.name, Content(_filled(archive, member, intake) if holes else content.first(member.size))
+                yield member.name, ByteStream(_filled(archive, member, usage) if holes else content.take(member.size))
             elif not member.isdir():
                 yield member.name, "is a link" if member.issym() or member.islnk() else "is not a regular file"
             source.allowed = _HEADER
     except _DAMAGE as error:
-        raise Lost(f"the tar archive is damaged or cut near byte {content.tell()}{_why(error)}") from None
+        raise Unreadable(f"the tar archive is damaged or cut near byte {content.tell()}{_why(error)}") from None
     if source.last.strip(b"\0"):
-        raise Lost(f"the tar archive is damaged near byte {content.tell()}")
+        raise Unreadable(f"the tar archive is damaged near byte {content.tell()}")
     if len(source.last) < tarfile.BLOCKSIZE:
-        raise Lost(f"the tar archive ends too early, at byte {content.tell()}: the file was cut")
+        raise Unreadable(f"the tar archive ends too early, at byte {content.tell()}: the file was cut")
 
 
-def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, intake: Intake) -> Iterator[bytes]:
+def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, usage: Usage) -> Iterator[bytes]:
     """A sparse file with its holes, which cost nothing in the archive."""
     file = archive.extractfile(member)
     assert file
     try:
         while piece := file.read(PIECE):
-            intake.unpacked(len(piece))
+            usage.add_decompressed(len(piece))
             yield piece
     except _DAMAGE as error:
-        raise Lost(f"the tar archive is damaged or cut{_why(error)}") from None
+        raise Unreadable(f"the tar archive is damaged or cut{_why(error)}") from None
 
 
 def _why(error: Exception) -> str:
@@ -64,7 +64,7 @@ def _why(error: Exception) -> str:
 class _Source:
     """The content for tarfile, which takes a header it cannot read for the end and reads one of any length."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: ByteStream) -> None:
         self._content = content
         self.tell = content.tell
         self.seek = content.seek
@@ -74,6 +74,6 @@ class _Source:
     def read(self, size: int) -> bytes:
         self.allowed -= size
         if self.allowed < 0:
-            raise Lost(f"a header of the tar archive is longer than {_HEADER} bytes")
+            raise Unreadable(f"a header of the tar archive is longer than {_HEADER} bytes")
         self.last = self._content.read(size)
         return self.last

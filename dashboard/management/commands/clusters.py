@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import OperationalError
 
 from collectors.watch import connections, credentials
-from collectors.watch.access import Checked, check
-from collectors.watch.connections import Refused, Wanted, Way
-from collectors.watch.kubeconfig import usual_paths
+from collectors.watch.access import AccessReport, check
+from collectors.watch.connections import Connection, Refused, WatchOptions
+from collectors.watch.kubeconfig import default_paths
 from dashboard.access import change_log
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, plain, say
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = connections.renew_secrets()
+                count = connections.reencrypt_secrets()
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 
 def _connect(options: dict[str, Any]) -> None:
-    wanted = Wanted(
+    wanted = WatchOptions(
         connections.resources(options["include"]),
         connections.resources(options["exclude"]),
         options["keep_days"],
@@ -74,19 +74,19 @@ def _connect(options: dict[str, Any]) -> None:
     say(plain(f"{cluster.name} is connected, and a worker will watch it. `causeline clusters` shows its state."))
 
 
-def _way(options: dict[str, Any]) -> Way:
+def _way(options: dict[str, Any]) -> Connection:
     if options["in_cluster"]:
         return connections.in_cluster()
-    paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else usual_paths()
+    paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else default_paths()
     if options["by_path"]:
         if len(paths) > 1:
             raise Refused("KUBECONFIG names several files: name the one to connect by its path with --kubeconfig.")
-        return connections.by_path(paths[0], options["context"], programs_for=options["name"].strip())
+        return connections.with_kubeconfig_path(paths[0], options["context"], programs_for=options["name"].strip())
     kubeconfig, read = credentials.own_kubeconfig(paths)
-    return connections.stored(kubeconfig, options["context"], read)
+    return connections.with_kubeconfig(kubeconfig, options["context"], read)
 
 
-def _show(checked: Checked, way: Way) -> None:
+def _show(checked: AccessReport, way: Connection) -> None:
     terminal = Terminal(sys.stderr)
     context = way.reference["context"]
     terminal.wrapped(plain(f"{way.reference['server']}{f', context {context}' if context else ''}"), "")

@@ -58,8 +58,8 @@ class Command(BaseCommand):
             raise
         progress.end()
         terminal = Terminal(sys.stderr)
-        show_skipped(count.skips.told, count.skips.count, terminal, "the findings document tells them")
-        for words in documents.mostly_skipped(count.skips.most()):
+        show_skipped(count.skips.kept, count.skips.count, terminal, "the findings document tells them")
+        for words in documents.mostly_skipped(count.skips.mostly_skipped()):
             terminal.wrapped(plain(f"{words}."), "")
         terminal.wrapped(wording.redacted(source.redacted), "")
         found = Finding.objects.filter(source=source).count()

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import check
-from collectors.watch.connections import Refused, Way
+from collectors.watch.connections import Connection, Refused
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
 from dashboard.presentation import access_checks, clusters, home
@@ -69,7 +69,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     if request.method == "POST":
         try:
             if request.POST.get("act") == "test":
-                answer = _asked_cluster(row.name, Way(row.reference, _secret(row)), row.include, row.exclude)
+                answer = _asked_cluster(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
             else:
                 return _acted(request, row)
         except (Refused, credentials.Unusable) as error:
@@ -105,7 +105,7 @@ def _secret(row: Cluster) -> bytes | None:
     return bytes(row.secret) if row.secret is not None else None
 
 
-def _asked_cluster(name: str, way: Way, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+def _asked_cluster(name: str, way: Connection, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
     """Return what the cluster answers to a check of its access."""
     api = credentials.api_to(name, way.reference, way.secret)
     try:
@@ -128,7 +128,7 @@ def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             asked = forms.Asked.of(request)
             wanted = asked.wanted()
             if asked.gives_credentials:
-                connections.reach_otherwise(row, asked.way())
+                connections.set_connection(row, asked.way())
             connections.change(row, wanted)
         case _:
             raise Refused("The form was not understood; load the page again.")

@@ -1,0 +1,47 @@
+"""This pure module decides from an audit event whether a deletion removed an object or only asked for its removal."""
+
+from typing import Any
+
+import msgspec
+
+from collectors.normalise.audit_event import AuditEvent
+from timeline.kinds import Kind, Metadata
+
+
+class _NamespaceSpec(msgspec.Struct, gc=False):
+    finalizers: tuple[str, ...] | None = None
+
+
+class _Namespace(msgspec.Struct, gc=False):
+    spec: _NamespaceSpec | None = None
+
+
+class DeletedList(msgspec.Struct, gc=False):
+    kind: str = ""
+    items: tuple[msgspec.Raw, ...] | None = None
+
+
+class DeleteOptions(msgspec.Struct, gc=False):
+    gracePeriodSeconds: int | None = None
+    propagationPolicy: str | None = None
+    orphanDependents: bool | None = None
+
+
+_namespace = msgspec.json.Decoder(_Namespace)
+deleted_list = msgspec.json.Decoder(DeletedList)
+delete_options = msgspec.json.Decoder(DeleteOptions)
+
+
+def outlives_delete(kind: Kind, metadata: Metadata, facts: Any, options: DeleteOptions) -> bool:
+    """Whether an object outlives the request to delete it."""
+    if metadata.finalizers or options.orphanDependents or options.propagationPolicy in ("Foreground", "Orphan"):
+        return True
+    if kind.kind != "Pod" or options.gracePeriodSeconds == 0:
+        return False
+    return facts is None or bool(facts.node and facts.phase not in ("Succeeded", "Failed"))
+
+
+def has_namespace_finalizers(event: AuditEvent) -> bool:
+    """A Namespace keeps its finalizers in its spec; it stays until its content has gone."""
+    spec = _namespace.decode(event.responseObject).spec
+    return bool(spec and spec.finalizers)

@@ -1,0 +1,138 @@
+"""This pure module finds credentials in text by the name before them, as in `name=value` or `"name": "value"`."""
+
+import re
+
+from collectors.redaction.values import Span, harmless, value_at, word_at
+from timeline.core.secret_names import Grade, grade, word_set
+
+NAME = r"(?<![\w.$-])(?P<name>(?>[\w.$/-]{1,2000}))"
+_NAMED = re.compile(
+    NAME + r"(?P<quote>(?>(?:\\*[\"'`]|&quot;|&#34;|%22|\\+u0022)?))(?>\)?\]?[ \t]*)"
+    r"(?P<sep>::?=|：|===?|=>|=|:(?!//)|>|%3[dDaA]|\\+(?:u003|x3)[dDaAeE]|\((?=\\*[\"'])"
+    r"|,(?=[ \t]*(?:<<)?\\*[\"'])|\r?\n[ \t]*:(?=[ \t]))"
+)
+_BETWEEN = r"[\s\"'\\,;]{0,60}(?:-[ \t]+)?"
+_PAIRED = re.compile(
+    rf"{_BETWEEN}[\"'\\]{{0,8}}(?:value|values|val|v|content|data|default|string|stringvalue|text)[\"'\\]{{0,8}}"
+    r"[ \t]*(?:=>|[:=])",
+    re.IGNORECASE,
+)
+_NAMES_IT = re.compile(
+    rf"{_BETWEEN}[\"'\\]{{0,8}}(?:name|key|k|id|property|field|header)[\"'\\]{{0,8}}[ \t]*[:=][ \t]*", re.I
+)
+_ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")  # of XML
+_NAMING = word_set("name n key k id property field header param parameter variable var setting option attribute")
+_VALUING = frozenset(["value", "val", "v", "content", "data", "default"])
+_HEADERS = frozenset(["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token"])
+_QUERIED = word_set("key sig code auth p pw s hash h k sid ticket assertion x-amz-credential awsaccesskeyid")
+_LINE_START = re.compile(  # what may stand in a line before the name that begins it
+    r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
+    r"|global|local|declare|readonly|&)[ \t]+){0,3}[#;?\"'$<@!*+]{0,3}[ \t]*"
+)
+_TYPED = re.compile(r"[ ]*&?[\w<>?.]{1,40}[ ]?=[ ]?(?=[\"'])")  # val password: String = "x"
+
+
+def clean_named_values(text: str) -> str:
+    """Without the values of names, as `name=value`, `"name": "value"`, `<name>value</name>` and such."""
+    parts, done, at = list[str](), 0, 0
+    multiline = "\n" in text
+    while match := _NAMED.search(text, at):
+        at = match.end()
+        span = _span(text, match, multiline)
+        if span and span.start >= done:
+            parts += text[done : span.start], span.mask
+            done = span.end
+            at = max(at, done)
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
+    """The credential that a match begins."""
+    name, sep, at = match["name"], match["sep"].lstrip(), match.end()
+    start = match.start()
+    lower = name.lower()
+    sensitivity = grade(name)
+    if lower in _NAMING and sep not in "(,":
+        if span := _paired_value(text, at, start):
+            return span
+    elif lower in _VALUING and (span := _paired_value_before(text, at)):
+        return span
+    if (
+        not sensitivity
+        and lower.lstrip("$") in _QUERIED
+        and sep in "=%3D"
+        and text[start - 1 : start] in ("?", "&", ";")
+    ):
+        sensitivity = Grade.SCALAR
+    if not sensitivity:
+        return None
+    if sep == ">":
+        return element(text, name, at) if start and text[start - 1] in "<:" else None
+    if sep == "," and text[start - 1 : start] == "{" and text.startswith("<<", at + 1):  # of Erlang: {name, <<"x">>}
+        return value_at(text, at + 3, line=False, block=False, whole=False)
+    if sep == ",":
+        quoted = match["quote"] and text[max(0, start - 10) : start].rstrip("\"'`\\").endswith("(")
+        return value_at(text, at, line=False, block=False, whole=False) if quoted else None
+    if sep == "(":
+        return value_at(text, at, line=False, block=False, whole=False)
+    begins = text.rfind("\n", max(0, start - 200), start) + 1 or (0 if start < 200 else start)
+    leads = _LINE_START.fullmatch(text, begins, start) is not None
+    block = leads and multiline and sep in (":", "：")
+    line = leads and (sep in (":", "：") or (multiline and sep in ("=", ":=") and not _is_shell(text, at)))
+    if sep == ":" and (typed := _TYPED.match(text, at)):
+        at = typed.end()
+    header = sep == ":" and lower in _HEADERS and not block
+    return value_at(text, at, line=line, block=block, whole=sensitivity == Grade.WHOLE, header=header)
+
+
+_SHELL = re.compile(
+    r"[^\s\"'&|;]*[ \t]*[;&|]{1,2}[ \t]|[^\s\"']*[ \t]+[\w.-]{1,100}=|[^\s\"']*;[\w ]{1,60}=|[^\s\"']*&[\w.-]{1,60}="
+)
+
+
+def _is_shell(text: str, at: int) -> bool:
+    """Whether more follows in the line than the value."""
+    return _SHELL.match(text, at) is not None
+
+
+def _paired_value(text: str, at: int, start: int) -> Span | None:
+    """The value of `name: password, value: x` in any notation; `at`: where the name's text begins."""
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    if text.startswith(("<", ">"), at):
+        return None
+    word, end = word_at(text, at)
+    if text[max(0, start - 1) : start] in ("<", ":"):  # <name>password</name> <value>x</value>
+        word, end = word.partition("<")[0], at + len(word.partition("<")[0])
+    if not word or not grade(word):
+        return None
+    if match := _PAIRED.match(text, end):
+        return value_at(text, match.end(), line="\n" in match[0], block=False, whole=True)
+    open_tag = text.rfind("<", max(0, start - 300), start)
+    if open_tag > text.rfind(">", max(0, start - 300), start) and (match := _ENTRY.match(text, end)):
+        return element(text, "", match.end())
+    if match := _ENTRY.match(text, end):
+        return element(text, "", match.end()) if match[0].startswith("</") else None
+    return None
+
+
+def _paired_value_before(text: str, at: int) -> Span | None:
+    """The same where the value stands before the name."""
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    _, end = word_at(text, at)
+    match = _NAMES_IT.match(text, end) if end > at else None
+    if match is None:
+        return None
+    word, _ = word_at(text, match.end())
+    if not word or not grade(word):
+        return None
+    return value_at(text, at, line=False, block=False, whole=True)
+
+
+def element(text: str, name: str, at: int) -> Span | None:
+    """What stands in an element of XML; to the end where it is not closed."""
+    end = text.find(f"</{name}" if name else "</", at)
+    end = end if end >= 0 else text.find("</", at)
+    end = end if end >= 0 else len(text)
+    return None if harmless(text[at:end]) else Span(at, end)

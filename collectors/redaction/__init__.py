@@ -1,12 +1,11 @@
-"""Pure: what must never be stored is taken out of everything that is observed, before anything else sees it.
+"""This pure package removes what must never be stored from everything that is observed, before anything else sees it.
 
-`timeline/core/secret_names.py` says by which names a credential is known, `forms.py` which are known by themselves.
-`objects.py` walks an object, `text.py` reads the texts in it, `commands.py` arguments and command lines. `quick.py`
-does the same of JSON, and quickly; `entries.py` of everything in an entry besides the object. docs/redaction.md
-describes it for users.
+`timeline/core/secret_names.py` decides which names belong to credentials, and `forms.py` knows credentials by their form.
+`objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text: `named_values.py` and
+`spaced_values.py` find values behind names in it, `commands.py` reads arguments and command lines. `cached.py` cleans
+objects in JSON quickly, and `entries.py` everything in an entry besides the object. docs/redaction.md is for users.
 """
 
-from collectors.redaction.cached import redact_json
 from collectors.redaction.objects import redact
 from collectors.redaction.policy import PatternError, Policy, current, use
 from timeline.core.masks import BY_FORM, BY_NAME, COPY, OWN

@@ -2,24 +2,29 @@
 
 import re
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from collectors.redaction import commands, policy, text
+from collectors.redaction.field_names import (
+    DATA_FIELDS,
+    NEVER_BY_NAME,
+    SHORTEST_FORM,
+    harmless_names,
+    has_free_names,
+    holds_secret,
+    is_copy,
+    is_credential,
+    is_environment,
+    plain_fields,
+    remember,
+    rename_fields,
+)
 from collectors.redaction.values import harmless
 from timeline.core.masks import BY_NAME, COPY
 from timeline.core.secret_names import Grade, grade, is_reference
 
-_COPIES = re.compile(  # annotations in which tools keep a whole object
-    r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
-    r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
-)
-_OBJECT_FIELDS = frozenset(
-    {"apiVersion", "spec", "data", "stringData", "template", "metadata"}
-)  # fields by which a copy is known
-_ENVIRONMENT = re.compile(r"(?i)(?:.*[a-z0-9])?env(?:s|[-_]?vars?|ironment(?:[-_]?variables?)?)?$")  # env, extraEnvVars
 _NAMING = (
     "name",
     "key",
@@ -58,31 +63,20 @@ _VALUING = (
     "headerValue",
 )
 NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
-_FREE_NAMES = frozenset(
-    {"annotations", "data", "labels", "matchLabels", "nodeSelector"}
-)  # whose fields anybody may name
-_NEVER_BY_NAME = frozenset(
-    {"labels", "matchLabels", "nodeSelector", "stringMatch", "hard", "used"}
-)  # that select, and so are seen anyway, or count
-_DATA_FIELDS = frozenset({"stringData", "binaryData"})  # of Secrets and ConfigMaps, whatever they stand in
 _SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})  # what of a Secret is none
 _FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")  # of a parameter: its value is a credential
 _TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # of resources of Terraform
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters of a text that is worth being remembered
-_FORM = 14  # no credential that is known by its form is shorter
-_MANY = 20_000
 _MAX_DEPTH = 6  # JSON in JSON in JSON is not looked into further, and then goes as a whole
 _harmless_texts: set[str] = set()  # short texts that were scanned
-_harmless_names: set[str] = set()  # names that are no credentials themselves
-_plain_fields: set[str] = set()  # names of fields under which texts are no credentials
 _LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
 def forget() -> None:
     """What was found harmless may not be so by other patterns."""
-    for known in (_harmless_texts, _plain_fields, _harmless_names):
+    for known in (_harmless_texts, plain_fields, harmless_names):
         known.clear()
 
 
@@ -132,10 +126,10 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
     if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
         _clean_secret(body)
         return
-    free_names = _has_free_names(parent)
+    free_names = has_free_names(parent)
     renamed = False
     for key, value in body.items():
-        if key in _plain_fields and not free_names:
+        if key in plain_fields and not free_names:
             if isinstance(value, str):
                 if value not in _harmless_texts and (cleaned := clean_text(value, depth)) is not value:
                     body[key] = cleaned
@@ -147,7 +141,7 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
         cleaned = _clean_field(key, value, parent, depth)
         if cleaned is not value:
             body[key] = cleaned
-        renamed = _is_to_rename(key) or renamed
+        renamed = is_credential(key) or renamed
     if not _VALUES.isdisjoint(body):
         _clean_pair(body)
         if "value" in body and any(body.get(each) is True for each in _FLAGS):
@@ -155,22 +149,22 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
     elif "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
         _clean_state(body["instances"])
     if renamed:
-        _rename(body)
+        rename_fields(body)
 
 
 def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
     """The value of a field whose name may say what it is."""
     if value is None or isinstance(value, bool):
         return value
-    if key in _DATA_FIELDS:
+    if key in DATA_FIELDS:
         return _masked(value)
     if isinstance(value, str):
-        if _holds_secret(key, parent):
+        if holds_secret(key, parent):
             return value if harmless(value) else BY_NAME
-        return COPY if parent == "annotations" and _is_copy(key, value) else clean_text(value, depth)
-    sensitivity = Grade.PLAIN if parent in _NEVER_BY_NAME else grade(key)
+        return COPY if parent == "annotations" and is_copy(key, value) else clean_text(value, depth)
+    sensitivity = Grade.PLAIN if parent in NEVER_BY_NAME else grade(key)
     if isinstance(value, dict):
-        mask_under(value, depth) if sensitivity == Grade.WHOLE and not _has_free_names(parent) else clean_fields(
+        mask_under(value, depth) if sensitivity == Grade.WHOLE and not has_free_names(parent) else clean_fields(
             value, key, depth
         )
     elif isinstance(value, list):
@@ -178,41 +172,9 @@ def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
             clean_managed(value)
         else:
             _mask_list(value, sensitivity, key, depth) if sensitivity else _clean_list(value, key, depth)
-    elif _holds_secret(key, parent):
+    elif holds_secret(key, parent):
         return BY_NAME
     return value
-
-
-def _is_to_rename(key: str) -> bool:
-    """Whether the name of a field is itself a credential, by its form."""
-    if key in _harmless_names:
-        return False
-    if len(key) >= _FORM and text.without_known_forms(key) != key:
-        return True
-    if not grade(key) and key not in _DATA_FIELDS and key != "managedFields":
-        _remember(_plain_fields, key)
-    _remember(_harmless_names, key)
-    return False
-
-
-def _rename(body: dict[str, Any]) -> None:
-    """Names of fields that are credentials by their form."""
-    cleaned = {text.without_known_forms(key): value for key, value in body.items()}
-    body.clear()
-    body.update(cleaned)
-
-
-def _is_copy(key: str, value: str) -> bool:
-    """Whether an annotation holds a whole object."""
-    if _COPIES.search(key):
-        return True
-    if value[:1] != "{" or '"' not in value:
-        return False
-    try:
-        cleaned = orjson.loads(value)
-    except ValueError:
-        return False
-    return len(_OBJECT_FIELDS & cleaned.keys()) > 1
 
 
 def mask_under(body: dict[str, Any], depth: int = 0) -> None:
@@ -230,8 +192,8 @@ def mask_under(body: dict[str, Any], depth: int = 0) -> None:
                 body[key] = clean_text(value, depth)
         elif not isinstance(value, str) or not harmless(value):
             body[key] = BY_NAME
-    if any(map(_is_to_rename, body)):
-        _rename(body)
+    if any(map(is_credential, body)):
+        rename_fields(body)
 
 
 def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
@@ -266,23 +228,8 @@ def _clean_state(instances: Any) -> None:
             each["attributes"] = _masked(cleaned)
 
 
-def _holds_secret(key: str, parent: str) -> bool:
-    """Whether text in a field is one, by the names of the field and of that which it stands in."""
-    if key != "name" and _is_environment(parent):
-        return True
-    if parent in _NEVER_BY_NAME:
-        return False
-    return grade(key) != Grade.PLAIN
-
-
-def _remember(known: set[str], cleaned: str) -> None:
-    if len(known) == _MANY:
-        known.clear()
-    known.add(cleaned)
-
-
 def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
-    if _is_environment(parent):
+    if is_environment(parent):
         for at, value in enumerate(values):
             values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, parent, depth)
         return
@@ -300,20 +247,9 @@ def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
             values[at] = clean_text(value, depth)
 
 
-@lru_cache(_MANY)
-def _is_environment(field: str) -> bool:
-    return _ENVIRONMENT.match(field) is not None
-
-
-@lru_cache(_MANY)
-def _has_free_names(field: str) -> bool:
-    """Whether anybody may name the fields that stand in this one."""
-    return field in _FREE_NAMES or _is_environment(field)
-
-
-def _assignment(cleaned: str) -> str:
-    name, equals, _ = cleaned.partition("=")
-    return name + equals + BY_NAME if equals else clean_text(cleaned)
+def _assignment(raw: str) -> str:
+    name, equals, _ = raw.partition("=")
+    return name + equals + BY_NAME if equals else clean_text(raw)
 
 
 def clean_managed(entries: list[Any]) -> None:
@@ -334,12 +270,12 @@ def clean_managed(entries: list[Any]) -> None:
 def _clean_names(fields: dict[str, Any], parent: str) -> None:
     changed = {}
     for name, value in fields.items():
-        if name not in _harmless_names:
+        if name not in harmless_names:
             clean = _name_of_managed(name, parent)
             if clean != name:
                 changed[name] = clean
             elif name[0:2] != "v:" and len(name) <= _SHORT:
-                _remember(_harmless_names, name)
+                remember(harmless_names, name)
         if isinstance(value, dict) and value:
             _clean_names(value, name.removeprefix("f:"))
     if changed:
@@ -363,21 +299,21 @@ def _name_of_managed(name: str, parent: str) -> str:
     return name if before == after else name[:2] + after.decode()
 
 
-def clean_text(cleaned: str, depth: int = 0) -> str:
+def clean_text(raw: str, depth: int = 0) -> str:
     """Free text without credentials; the very same where it holds none."""
-    if cleaned in _harmless_texts or _cannot_hold_credential(cleaned):
-        return cleaned
-    clean = cleaned
-    if cleaned[:1] in '{["' or cleaned[:1].isspace():
-        clean = _clean_json(cleaned, depth)
+    if raw in _harmless_texts or _cannot_hold_credential(raw):
+        return raw
+    clean = raw
+    if raw[:1] in '{["' or raw[:1].isspace():
+        clean = _clean_json(raw, depth)
     if "\\" in clean and '"' in clean:
         clean = _LITERAL.sub(lambda match: _clean_literal(match[0], depth), clean)
     clean = text.clean(clean)
-    if clean != cleaned:
+    if clean != raw:
         return clean
-    if len(cleaned) <= _SHORT:
-        _remember(_harmless_texts, cleaned)
-    return cleaned
+    if len(raw) <= _SHORT:
+        remember(_harmless_texts, raw)
+    return raw
 
 
 def _clean_literal(quoted: str, depth: int) -> str:
@@ -394,26 +330,26 @@ def _clean_literal(quoted: str, depth: int) -> str:
     return quoted if clean == cleaned else orjson.dumps(clean).decode()
 
 
-def _cannot_hold_credential(cleaned: str) -> bool:
+def _cannot_hold_credential(raw: str) -> bool:
     """Whether text lacks what all credentials are found by: a separator, or a length; or is a time."""
-    if " " in cleaned or "=" in cleaned or ">" in cleaned or "&" in cleaned or not cleaned.isprintable():
+    if " " in raw or "=" in raw or ">" in raw or "&" in raw or not raw.isprintable():
         return False
-    if ":" in cleaned or "%" in cleaned or "(" in cleaned or "@" in cleaned:
-        return cleaned[-1] == "Z" and _TIME.fullmatch(cleaned) is not None
-    return len(cleaned) < _FORM or _token.search(cleaned) is None
+    if ":" in raw or "%" in raw or "(" in raw or "@" in raw:
+        return raw[-1] == "Z" and _TIME.fullmatch(raw) is not None
+    return len(raw) < SHORTEST_FORM or _token.search(raw) is None
 
 
-def _clean_json(cleaned: str, depth: int) -> str:
+def _clean_json(raw: str, depth: int) -> str:
     """A text that is JSON is looked into like the object that it is of."""
-    begins = cleaned.lstrip()[:1]
+    begins = raw.lstrip()[:1]
     if begins not in ("{", "[", '"'):
-        return cleaned
+        return raw
     try:
-        inner = orjson.loads(cleaned)
+        inner = orjson.loads(raw)
     except (ValueError, RecursionError):
-        return cleaned
-    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not cleaned.strip().endswith('"')):
-        return cleaned
+        return raw
+    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not raw.strip().endswith('"')):
+        return raw
     if depth >= _MAX_DEPTH:
         return BY_NAME
     before = orjson.dumps(inner)
@@ -421,8 +357,8 @@ def _clean_json(cleaned: str, depth: int) -> str:
         inner = clean_text(inner, depth + 1) if isinstance(inner, str) else _clean_json_value(inner, depth + 1)
         after = orjson.dumps(inner)
         if before == after:
-            return cleaned
-        return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in cleaned.strip() else 0).decode()
+            return raw
+        return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in raw.strip() else 0).decode()
     except (ValueError, RecursionError):
         return BY_NAME
 

@@ -1,1 +1,1 @@
-"""Gather: recordings and clusters become entries."""
+"""This package gathers: recordings and clusters become entries."""

@@ -1,4 +1,4 @@
-"""Pure: whether an address is one of this machine alone."""
+"""This pure module says whether an address belongs to this machine alone."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""Recordings become findings, with no server: read, put in order, judged."""
+"""This module turns recordings into findings without a server: it reads them, puts changes in order, and judges."""
 
 import gc
 import os

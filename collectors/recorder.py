@@ -1,4 +1,7 @@
-"""A cluster is recorded into one file, with no server and no database: all watches, and how far each can be trusted."""
+"""This module records a cluster into one file without a server or a database.
+
+The file holds what all watches delivered, and marks that say up to where each of them is complete.
+"""
 
 import threading
 import time

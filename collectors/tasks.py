@@ -1,4 +1,4 @@
-"""Celery tasks: finite work only."""
+"""This module has the Celery tasks of collectors. Each of them ends; watching clusters is not a task."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""Recordings become entries: which format each has, and how it is read."""
+"""This package reads recordings as entries. Each module with a `FORMAT` knows one format."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""How deep JSON is nested."""
+"""This pure module says how deeply JSON is nested."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""JSON documents become entries: objects, lists of them, and the events of a watch, however they were written down."""
+"""This module turns JSON documents into entries: objects, lists of objects, and watch events."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,7 @@
-"""JSON that comes in pieces, gone through value by value: only one is held at a time, and it stays as it stands."""
+"""This module steps through JSON that arrives in pieces, value by value.
+
+Only one value is held at a time, and its bytes stay as they are.
+"""
 
 import re
 from collections.abc import Iterator

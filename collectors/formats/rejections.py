@@ -1,4 +1,4 @@
-"""What to say of files that are no recordings, and of what cannot be used in one: never what stands in them."""
+"""This module says why a file is not a recording, and why a line cannot be used. It never quotes file contents."""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""What all formats share in which log stores and log shippers put something around audit events.
+"""This module is shared by all formats in which a log store or a log shipper wraps audit events in records.
 
-Records are taken out of documents, an audit event out of each record, and these are read as an audit log is.
+Records are taken out of documents, one audit event out of each record, and the events are read as an audit log.
 """
 
 import re

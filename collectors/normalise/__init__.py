@@ -1,4 +1,4 @@
-"""Pure: what was observed, in whatever form, becomes an entry. Here are the parts that all forms share."""
+"""This pure package turns what was observed, in whatever form, into entries. This module has what all forms share."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pure: one event of an audit log becomes an entry, or a reason why it tells nothing of an object."""
+"""This pure module turns one event of an audit log into entries."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pure: an event of an audit log as it is decoded, and the times that it tells."""
+"""This pure module decodes an audit event (`audit.k8s.io/v1` Event) and parses its timestamps."""
 
 import re
 

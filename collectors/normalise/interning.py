@@ -1,4 +1,4 @@
-"""Pure: what many events of one log tell alike, kept once."""
+"""This pure module keeps one copy of what many events of one log repeat, such as names and object references."""
 
 from collectors.normalise import owner
 from collectors.normalise.audit_event import ObjectReference

@@ -1,4 +1,4 @@
-"""Pure: a whole object, as a list, a watch or a file shows it, becomes an entry."""
+"""This pure module turns a whole object, as a list, a watch or a file shows it, into an entry."""
 
 import re
 from typing import NamedTuple

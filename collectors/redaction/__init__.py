@@ -1,11 +1,12 @@
 """This pure package removes what must never be stored from everything that is observed, before anything else sees it.
 
-`timeline/core/secret_names.py` decides which names belong to credentials, and `forms.py` knows credentials by their form.
+`timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` knows credentials by their form.
 `objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text: `named_values.py` and
 `spaced_values.py` find values behind names in it, `commands.py` reads arguments and command lines. `cached.py` cleans
 objects in JSON quickly, and `entries.py` everything in an entry besides the object. docs/redaction.md is for users.
 """
 
+from collectors.redaction.cached import redact_json
 from collectors.redaction.objects import redact
 from collectors.redaction.policy import PatternError, Policy, current, use
 from timeline.core.masks import BY_FORM, BY_NAME, COPY, OWN

@@ -1,7 +1,7 @@
-"""Pure: an object in JSON without what must never be stored, as `objects.redact` has it, and quickly.
+"""This pure module redacts an object in JSON as `objects.redact` does, but quickly.
 
-Of the changes of an object most repeat what the one before had. So an object is taken apart, and what rarely changes is
-looked at once and remembered.
+Most changes of an object repeat what the previous one had. So an object is split into parts, and the results for parts
+that rarely change are cached.
 """
 
 from functools import lru_cache

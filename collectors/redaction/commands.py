@@ -1,4 +1,4 @@
-"""Pure: arguments and command lines without credentials."""
+"""This pure module removes credentials from arguments and command lines."""
 
 import re
 from collections.abc import Iterable, Iterator

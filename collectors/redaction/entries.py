@@ -1,6 +1,6 @@
-"""Pure: everything in an entry besides the object, without credentials: names, who wrote, and what is remembered of it.
+"""This pure module removes credentials from everything in an entry besides the object.
 
-A user's name may be a token, a message may quote one, and so may any field that somebody outside can fill.
+A user name may be a token, a message may quote one, and so may any field that somebody outside can fill.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Pure: an object without what must never be stored."""
+"""This pure module removes from an object what must never be stored."""
 
 import re
 from copy import deepcopy

@@ -1,7 +1,7 @@
-"""Pure: what the operator asks for besides: patterns of credentials of the house, and to keep no objects at all.
+"""This pure module has what the operator adds to redaction: own patterns of credentials, and to keep no objects.
 
-A pattern is a regular expression of Python, of which the time is bounded: how much it may repeat is limited, so that no
-text makes it try long. `use` is called once, at the start of a process, before anything is read.
+A pattern is a Python regular expression whose time is bounded, because its repetitions are limited. `use` is called
+once, when a process starts, before it reads anything.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Pure: where a value ends that follows a name in some text, whatever the text is written in."""
+"""This pure module finds where a value ends that follows a name in text, whatever notation the text uses."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A recording as a Kubernetes API server: kubectl, client libraries and Causeline itself look at the past with it."""
+"""This package serves a recording as a Kubernetes API server, for kubectl, client libraries and Causeline itself."""
 
 from collectors.replay.serving import Replay, replaying, serve
 

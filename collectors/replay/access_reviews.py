@@ -1,4 +1,4 @@
-"""Pure: who may do what, as SelfSubjectAccessReview asks: in JSON, or in Protocol Buffers as kubectl does."""
+"""This pure module answers SelfSubjectAccessReviews, in JSON or in Protocol Buffers as kubectl sends them."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

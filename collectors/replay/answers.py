@@ -1,4 +1,4 @@
-"""Pure: what an API server answers besides objects: Status, lists, bookmarks, events of a watch."""
+"""This pure module builds the responses of an API server besides objects: Status, lists, bookmarks and watch events."""
 
 from collections.abc import Iterable
 from typing import Any

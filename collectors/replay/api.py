@@ -1,4 +1,4 @@
-"""The paths of an API server: discovery, objects, lists and watches; and who may ask for what."""
+"""This module routes the paths of an API server (discovery, objects, lists, watches) and decides who may read what."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Pure: the recording's own time, which goes on as fast as it is played."""
+"""This pure module has the clock of a replay: the recording's own time, which passes as fast as it is played."""
 
 import time
 from collections.abc import Callable

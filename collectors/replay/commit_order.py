@@ -1,7 +1,6 @@
-"""Pure: changes get their place in the order of commits, and the revision and the time that go with it.
+"""This pure module puts changes into the order of commits, and gives each its revision and time.
 
-What a recording tells of without its revision, such as most deletions in an audit log, gets an unused one between its
-neighbours.
+A change recorded without a revision, such as most deletions in an audit log, gets an unused one between its neighbours.
 """
 
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Pure: a recording becomes what stood when it begins, and the commits that follow, each with the object after it.
+"""This pure module turns a recording into the objects that exist when it begins, and the commits that follow.
 
 Order and times are those that Causeline draws (`timeline/history/ledger.py`). An audit log does not show the Pod of a
 binding: the replay serves the Pod as it was before, with the node filled in.

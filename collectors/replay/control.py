@@ -1,4 +1,4 @@
-"""What a test or a person tells a replay while it runs, by POST /replay/control; how it is, GET /replay/status."""
+"""This module controls a running replay (POST /replay/control) and shows its state (GET /replay/status)."""
 
 import asyncio
 import hmac

@@ -1,6 +1,6 @@
-"""Pure: Events that were recorded under events.k8s.io are served under v1 too, as an API server does.
+"""This pure module also serves Events of events.k8s.io under v1, as an API server does, because kubectl asks there.
 
-kubectl asks there. Both are one change, of one revision.
+Both are one change, with one revision.
 """
 
 from collections.abc import Iterable

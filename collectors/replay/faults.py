@@ -1,4 +1,4 @@
-"""Pure: how a replayed server is told to misbehave, once or several times."""
+"""This pure module has the faults that a replayed server can be told to show, once or several times."""
 
 from collections.abc import Iterable
 from typing import Literal

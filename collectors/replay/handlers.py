@@ -1,4 +1,4 @@
-"""What is read of a replay: one object, a list, a watch; as objects, or as the Tables that kubectl shows."""
+"""This module answers get, list and watch requests, with objects or with the Tables that kubectl shows."""
 
 import base64
 import binascii

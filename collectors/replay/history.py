@@ -1,4 +1,4 @@
-"""Pure: what has been played so far, by resource: what stands, what changed, and which revisions are still known."""
+"""This pure module knows what has been played so far of each resource: objects, changes, and revisions still known."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
-"""Pure: a tape is played again and again as if it happened now.
+"""This pure module plays a tape in a loop as if it happened now.
 
-Each lap is one of its own: times are moved to now by whole seconds, objects have UIDs of their own, revisions go on.
-When a lap is over, what still stands is deleted, users of a thing before the thing. What belongs to the cluster rather
-than to a namespace stays what it is, but for what is written to it again.
+Each lap is a new run: times move to now by whole seconds, objects get new UIDs, and revisions go on. When a lap ends,
+objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later laps modify them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Plays a tape: adds its commits to the history when their time has come, and wakes the watches that wait for them."""
+"""This module plays a tape: it adds commits to the history when their time has come, and wakes the watches."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Pure: under which paths a recording's kinds are served, and how discovery tells of them."""
+"""This pure module says under which paths a recording's kinds are served, and how discovery lists them."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Pure: label and field selectors, as the API server takes them."""
+"""This pure module evaluates label and field selectors as the API server does."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Starts a replay: in this process until it is told to stop, or in a thread beside a test."""
+"""This module starts a replay: in this process until it is stopped, or in a thread beside a test."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Pure: objects as rows, in the columns that kubectl shows; ages are told by the recording's own time."""
+"""This pure module renders objects as a Table (meta.k8s.io/v1), with the columns that kubectl shows."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""One watch: what changed since a revision, and what changes, as it is played."""
+"""This module serves one watch: what changed since a revision, and what changes while the tape is played."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""An upload becomes a recording: read, counted, reported while it runs, and taken in by the pipeline as one."""
+"""This module imports a claimed upload as a recording, and reports the progress while it runs."""
 
 import json
 import logging

@@ -1,7 +1,7 @@
-"""Files arrive, whole or piece by piece, and lie on the disk until they are imported.
+"""This module receives files, whole or in pieces, and keeps them on disk until they are imported.
 
-How much of a file has arrived is the size that it has on the disk: a broken connection, a reloaded page or a restarted
-server go on from there. What must never be kept is refused by its name, or by its first bytes before they are written.
+The size of a file on disk says how much of it has arrived, so a broken connection, a reloaded page or a restarted
+server continues from there. What must never be kept is refused by its name, or by its first bytes before they are written.
 """
 
 import errno

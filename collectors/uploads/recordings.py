@@ -1,4 +1,4 @@
-"""Recordings become a source, or add to one: read whole, judged, stored in one transaction."""
+"""This module imports recordings into a source: it reads, judges and stores them in one transaction."""
 
 import gc
 import itertools

@@ -1,4 +1,4 @@
-"""A live cluster: its API server is asked what stands and what changes, and tells entries and marks.
+"""This package watches live clusters: it lists and watches resources, and delivers entries and marks.
 
-No Django here, so that `causeline record` runs where there is no server and no database.
+The modules that `causeline record` needs import no Django, so that it runs without a server and a database.
 """

@@ -1,4 +1,4 @@
-"""Asks a cluster whether it can be reached, and what may be watched in it."""
+"""This module checks whether a cluster can be reached, and which resources may be watched in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One API server: how it is reached and by whom, and raw requests to it. Thread-safe."""
+"""This module sends requests to one API server with the credentials of one configuration. It is thread-safe."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Reads the whole body of an answer in small steps, and counts its bytes both as they come and unpacked."""
+"""This module reads the body of a response in small steps, and limits its bytes both packed and unpacked."""
 
 import time
 import zlib

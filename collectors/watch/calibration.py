@@ -1,6 +1,6 @@
-"""Whether the revisions of two kinds are of one counter: asked of the server, again and again.
+"""This module finds out whether the resourceVersions of two kinds come from one counter.
 
-A kind is listed between two lists of a reference kind. If all count together, its revision lies between theirs. One
+A kind is listed between two lists of a reference kind. If all share a counter, its revision lies between theirs. One
 failure disproves it; many passes in a busy cluster make it sure.
 """
 

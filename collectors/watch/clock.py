@@ -1,7 +1,7 @@
-"""Pure: what an API server's clock shows, as far as the Date headers of its answers tell.
+"""This pure module estimates the clock of an API server from the Date headers of its responses.
 
-A header tells a whole second, and the answer was written between the request and its arrival. So each answer bounds how
-far the server's clock is from ours, and together they bound it closely. Ours is one that nobody sets.
+A header has whole seconds, and the response was written between the request and its arrival. So each response bounds
+the difference to our monotonic clock, and together they bound it closely.
 """
 
 import threading

@@ -1,7 +1,7 @@
-"""One worker follows one cluster: what its streams tell goes into the database, as long as the lease is held.
+"""This module lets one worker watch one cluster, and stores what its streams deliver while the lease is held.
 
-Whatever fails, what is known is dropped and opened again from what was committed; the streams go on from there. So
-nothing is lost and nothing comes twice.
+After any failure, the state in memory is dropped and loaded again from what was committed, and the streams go on from
+there. So nothing is lost, and nothing is stored twice.
 """
 
 from __future__ import annotations

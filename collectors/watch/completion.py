@@ -1,4 +1,4 @@
-"""How a watch is known to have told everything where no bookmark says so: a list shows nothing that it did not tell."""
+"""This module proves that a watch is complete where no bookmark says so: by a list that shows nothing newer."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Fills the client library's configuration, and nothing else of the library's ways to find one.
+"""This module fills the configuration of the Kubernetes client library, and lets it look nowhere else for one.
 
-A kubeconfig comes here checked and reduced (`collectors.watch.kubeconfig`), and the library gets that same dict: no
-path, no file in the home folder. Keys of clients do not stay in temporary files, where the library would leave them.
+A kubeconfig arrives checked and reduced (`collectors.watch.kubeconfig`), and the library gets that dict: no path, and
+no file of the home folder. Client keys do not stay in temporary files, where the library would leave them.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Clusters are connected, changed, paused and let go. Workers see it in the row, and are told that it changed."""
+"""This module connects, changes, pauses and disconnects clusters. Workers read the row, and are notified of changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a cluster is reached: credentials that are kept are encrypted, others are only referred to."""
+"""This module turns a connected cluster into an `Api`. Stored credentials are encrypted, others referred to."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Connections on which the head of an answer has to be complete in time, however slowly it trickles in.
+"""This module limits the time in which the head of a response must be complete, however slowly it trickles in.
 
-The timeout of a socket holds for each read of it alone, so that one byte now and then would keep a thread for ever.
+A socket timeout applies to each read alone, so one byte now and then would keep a thread busy without end.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Pure: what a list and the events of a watch of one kind say, as entries, and who lives by them."""
+"""This pure module decodes a list and the watch events of one kind into entries, and tracks which objects exist."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol

@@ -1,4 +1,4 @@
-"""Looks around in a cluster again and again: which resources there are, and whose revisions are of one counter."""
+"""This module discovers again and again which resources a cluster serves, and which of them share a counter."""
 
 from __future__ import annotations
 

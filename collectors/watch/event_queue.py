@@ -1,4 +1,4 @@
-"""What many threads tell, one after the other, for the one who takes it in; they wait while that is behind."""
+"""This module has a bounded queue between the threads that watch a cluster and the one that stores."""
 
 import threading
 import time

@@ -1,6 +1,6 @@
-"""Runs the program of a kubeconfig that gives credentials (`exec_plugins` says what is kept of it).
+"""This module runs the exec plugin of a kubeconfig, which prints credentials (`exec_plugins` reduced it).
 
-The client library would give it the whole environment, with Causeline's own secrets in it, and would wait for ever.
+The client library would give it the whole environment, including Causeline's secrets, and would wait without limit.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Which clusters' kubeconfigs may run programs (exec) where Causeline runs: those that somebody allowed who may run
-programs there, at a terminal.
+"""This module decides which clusters' kubeconfigs may run an exec plugin where Causeline runs.
 
-The permission stands in the cluster's row as a signature, by a key that is not in the database. It covers the cluster's
-name, the path and the context, so a row that was written, changed or copied in the database allows nothing.
+Somebody who may run programs there allows it at a terminal. The permission in the cluster's row is a signature by a key
+that is not in the database. It covers the cluster's name, the path and the context, so a row that was written, changed
+or copied in the database allows nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure: what a kubeconfig says of the program that gives credentials, cut down to the fields that Causeline uses."""
+"""This pure module reduces the exec plugin of a kubeconfig to the fields that Causeline uses."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pure: how a request to an API server fails. Messages are sentences for the screen, and hold no credentials."""
+"""This pure module has the errors of requests to an API server. Messages are sentences without credentials."""
 
 import msgspec
 

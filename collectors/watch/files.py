@@ -1,6 +1,6 @@
-"""Reads the small files that a kubeconfig consists of, only from where that is allowed.
+"""This module reads the small files of a kubeconfig, only from folders where that is allowed.
 
-Every path is compared after links are followed, on both sides of the comparison. Errors do not quote contents.
+Paths are compared after links are resolved, on both sides of the comparison. Errors do not quote contents.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Takes into the database what the streams of one cluster tell, batch after batch, and how the streams are."""
+"""This module stores what the streams of one cluster deliver, batch after batch, and the state of each stream."""
 
 from __future__ import annotations
 

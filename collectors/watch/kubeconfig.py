@@ -1,7 +1,7 @@
-"""Checks a kubeconfig and cuts it down to the one context that is used.
+"""This module checks a kubeconfig and reduces it to the one context that is used.
 
-What `reduced` returns is all that is ever given to the client library: plain strings and booleans of known fields, with
-the content of files instead of their names. Errors do not quote what a kubeconfig holds, because that may be secret.
+The client library only ever gets what `reduced` returns: plain strings and booleans of known fields, with the contents
+of files instead of their names. Errors do not quote what a kubeconfig holds, because that may be secret.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Keeps this worker's fair share of the clusters, and a follower for each, whatever comes and goes."""
+"""This module holds this worker's fair share of the clusters, and runs a watcher for each of them."""
 
 from __future__ import annotations
 

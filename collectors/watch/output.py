@@ -1,4 +1,4 @@
-"""A recording in Causeline's own format, written as it goes: when the process is killed, it lacks the last moment."""
+"""This module writes a recording in Causeline's own format as it grows. A killed process loses the last moment only."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pure: the least that a cluster has to grant Causeline, as manifests to apply."""
+"""This pure module writes the RBAC manifests with the least that a cluster has to grant Causeline."""
 
 from collections.abc import Collection, Iterable
 

@@ -1,7 +1,7 @@
-"""One resource, followed: listed, then watched from there on, and begun anew however it ends.
+"""This module lists and watches one resource (the reflector of client-go), and starts again however a watch ends.
 
-What it tells is in order: entries, and marks that say up to where nothing is missing. It never says that it knows what
-it did not see: where the server cannot tell any more what has changed, there is a gap.
+It delivers entries in order, and marks that say up to which resourceVersion nothing is missing. It never claims to know
+what it did not see: where the server can no longer tell what changed, it delivers a gap.
 """
 
 import logging

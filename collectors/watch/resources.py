@@ -1,7 +1,7 @@
-"""Which resources of a cluster are watched: those that Causeline knows more of, and what somebody names besides.
+"""This module selects the resources of a cluster to watch: those that Causeline knows, and those that a user names.
 
-Secrets never are. Of ConfigMaps the metadata is enough for every rule, and their data may be large and private, so that
-is all that is asked for.
+Secrets are never watched. Of ConfigMaps only the metadata is requested: every rule is content with it, and their data
+may be large and private.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The lines of an answer that goes on, and somebody who notices when it does not.
+"""This module reads a streaming response line by line, and has a watchdog for connections that are silent.
 
-A read may wait for ever on a network that is dead. So one thread an API server looks at all its streams: one that has
-been silent for longer than it should, or whose reader is to stop, is shut down, and the reader wakes up.
+A read may block without end on a dead network. One thread for each API server checks all its streams: it shuts down a
+stream that was silent for too long, or whose reader must stop, and the reader wakes up.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The threads that read one cluster, and what they have told that nobody has taken in yet. No database here."""
+"""This module runs the threads that watch one cluster, and queues what they deliver. It uses no database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a Celery worker watch clusters: a step of the worker itself, beside the pool that runs tasks.
+"""This module makes a Celery worker watch clusters: a step of the worker itself, beside the pool that runs tasks.
 
 It needs no broker, so it goes on while Valkey is away.
 """

@@ -1,7 +1,7 @@
-"""How recordings are opened: files, folders and archives become named streams of bytes, bounded and counted.
+"""This package opens recordings: files, folders and archives become named streams of bytes, bounded and counted.
 
-Knows nothing of what the bytes say. What a file is packed in is known by its content, never by its name, and nothing
-is ever unpacked to the disk.
+It knows nothing of what the bytes mean. It recognises compression and archives by content, never by name, and never
+unpacks anything to disk.
 """
 
 from collectors.formats.stream.inputs import open_all

@@ -1,4 +1,4 @@
-"""Bytes that are read once, front to back, with a look ahead."""
+"""This module has a stream of bytes that is read once, front to back, with lookahead."""
 
 from collections.abc import Iterator
 

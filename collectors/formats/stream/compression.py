@@ -1,4 +1,4 @@
-"""gzip, zstd, bzip2 and xz, known by their first bytes. Whatever comes in, what comes out comes in bounded pieces."""
+"""This module decompresses gzip, zstd, bzip2 and xz, which it recognises by their first bytes, in bounded pieces."""
 
 import bz2
 import lzma

@@ -1,4 +1,4 @@
-"""What a person names becomes recordings, one after the other: files, folders, archives, the standard input."""
+"""This module opens the files, folders, archives and the standard input that a user names, one recording at a time."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What has been taken in so far, held against the limits that keep bad input from filling memory and time."""
+"""This module counts what a reading has consumed, against the limits that protect memory and time from bad input."""
 
 from typing import NamedTuple
 

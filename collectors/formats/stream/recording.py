@@ -1,4 +1,4 @@
-"""A recording: one named stream of bytes, as lines or as it comes."""
+"""This module has the recording: one named stream of bytes, read as lines or as pieces."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

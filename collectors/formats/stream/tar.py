@@ -1,4 +1,4 @@
-"""The files in a tar archive, read one after the other as they come; nothing is written anywhere."""
+"""This module reads the files of a tar archive one after the other, and writes nothing to disk."""
 
 import sys
 import tarfile

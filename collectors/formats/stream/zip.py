@@ -1,7 +1,7 @@
-"""The files in a zip archive, read one after the other as they come.
+"""This module reads the files of a zip archive one after the other, as they arrive.
 
-zipfile begins with the directory at the archive's end, so it can neither read a pipe nor anything of an archive that
-was cut. What stands before each file says enough.
+Python's zipfile starts with the directory at the end of the archive, so it can read neither a pipe nor a truncated
+archive. The header before each file is enough. docs/decisions/0022-libraries-for-input.md compares stream-unzip.
 """
 
 import struct

@@ -1,8 +1,8 @@
 """This pure module restores the audit event from an entry of Google's Cloud Logging, as far as the entry kept it.
 
 The entry names no stage and has one time, `timestamp`, which is taken for the receipt of the request. What surely
-bounds the commit from above is `receiveTimestamp`, the arrival in Cloud Logging seconds later. Without revisions, only changes
-that far apart are in a sure order.
+bounds the commit from above is `receiveTimestamp`, the arrival in Cloud Logging seconds later. Without revisions, only
+changes that far apart are in a sure order.
 """
 
 import re

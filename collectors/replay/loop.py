@@ -1,7 +1,8 @@
 """This pure module plays a tape in a loop as if it happened now.
 
 Each lap is a new run: times move to now by whole seconds, objects get new UIDs, and revisions go on. When a lap ends,
-objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later laps modify them.
+objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later laps
+modify them.
 """
 
 import re

@@ -1,7 +1,8 @@
 """This module receives files, whole or in pieces, and keeps them on disk until they are imported.
 
 The size of a file on disk says how much of it has arrived, so a broken connection, a reloaded page or a restarted
-server continues from there. What must never be kept is refused by its name, or by its first bytes before they are written.
+server continues from there. What must never be kept is refused by its name, or by its first bytes before
+they are written.
 """
 
 import errno

@@ -42,5 +42,5 @@ def _exposures(reference: Mapping[str, Any]) -> list[str]:
 
 def refusal(grant: Grant) -> str:
     """Return a sentence that names the verbs that the cluster refuses for a resource, and why."""
-    why = f": {grant.why}" if grant.why else ""
+    why = f": {grant.reason}" if grant.reason else ""
     return f"{grant.resource} may not be {' or '.join(_PARTICIPLES[verb] for verb in grant.refused)}{why}."

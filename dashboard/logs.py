@@ -45,7 +45,10 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "formatters": {"line": formatter},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["console"], "level": level},
-        "loggers": {"causeline.changes": {"level": "INFO"}},  # these are written at every CAUSELINE_LOG_LEVEL
+        "loggers": {
+            "causeline.changes": {"level": "INFO"},  # these are written at every CAUSELINE_LOG_LEVEL
+            "uvicorn": {"level": "INFO" if level == "DEBUG" else level},  # its DEBUG logs whole heads, with tokens
+        },
     }
 
 

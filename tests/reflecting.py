@@ -44,7 +44,7 @@ class Watching:
             known_objects=standing,
             resume_from=resume,
             report_state=lambda resource, state, why: self.states.append((state, why)),
-            **{"again": 0.3, **options},
+            **{"retry_seconds": 0.3, **options},
         )
         self.thread = threading.Thread(target=self.reflector.run, args=(self.stop,), daemon=True)
         self.thread.start()

@@ -244,7 +244,7 @@ def left(watched: Watching) -> dict[str, Any]:
     """What somebody who takes over knows: who lives, and up to where and when everything was told."""
     live_objects = watched.reflector.decoder.live_objects
     standing = {uid: Stood(each.ref, each.revision, each.owner) for uid, each in live_objects.items()}
-    return {"standing": standing, "resume": watched.reflector.revision, "heard": 1_000_000}
+    return {"standing": standing, "resume": watched.reflector.revision, "resumed_at": 1_000_000}
 
 
 def test_another_process_takes_up_where_one_ended(replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]) -> None:

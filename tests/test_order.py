@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timeline.core.entries import FOREVER
@@ -86,6 +86,28 @@ def test_a_revision_that_comes_late_is_not_slipped_into_a_growing_clock() -> Non
     clock = clock_of([Stamp(7, 10, 20), Stamp(9, 30, 40)])
     assert not clock.extend([(8, 15, 25)])
     assert clock.drawn(9, 30, 40) == 30
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30), st.booleans()), min_size=1, max_size=30),
+    st.randoms(use_true_random=False),
+)
+@example([(1, 0, False), (2, 0, True), (0, 0, False)], random.Random(0))  # the second has no step of its own
+def test_a_clock_that_takes_in_late_commits_draws_as_one_that_knew_all_and_says_what_moved(
+    commits: list[tuple[int, int, bool]], chance: random.Random
+) -> None:
+    """Watches run side by side: each commit may arrive after later ones, and some carry only an earlier time."""
+    log = [(rev, near, near + late if undated else 0) for rev, (near, late, undated) in enumerate(commits, start=100)]
+    arriving = chance.sample(log, len(log))
+    growing = CommitClock()
+    for count, (revision, near, _) in enumerate(arriving):
+        before = {rev: growing.drawn(rev, at, FOREVER, undated) for rev, at, undated in arriving[:count]}
+        above, below = growing.insert(revision, near) or (0, 0)
+        after = {rev: growing.drawn(rev, at, FOREVER, undated) for rev, at, undated in arriving[:count]}
+        assert {rev for rev in before if before[rev] != after[rev]} <= set(range(above + 1, below))
+        whole = CommitClock((rev, at, FOREVER) for rev, at, _ in arriving[: count + 1])
+        assert list(growing.steps()) == list(whole.steps())
+        assert growing.last == whole.last
 
 
 def test_revisions_of_different_counters_are_not_compared() -> None:

@@ -73,14 +73,15 @@ class CommitClock:
     def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
         """Take in one commit of which nothing bounds the time above, wherever it lies.
 
-        Return the two revisions between which, both excluded, drawn times may have moved; None if none has.
+        Return the two revisions between which, both excluded, drawn times may have moved; None if none has. The step
+        before the new one lies between them, too: if it carries no time of its own, it is drawn before the next step.
         """
         revisions, times = self._revisions, self._times
         step = bisect_right(revisions, resource_version)
         before = revisions[step - 1] if step else 0
+        self._last = max(self._last, resource_version)
         if step and times[step - 1] >= time:
             return None
-        self._last = max(self._last, resource_version)
         if before == resource_version:
             step -= 1
             before = revisions[step - 1] if step else 0
@@ -89,7 +90,7 @@ class CommitClock:
         while end < len(times) and times[end] <= time:
             end += 1
         revisions[step:end], times[step:end] = [resource_version], [time]
-        return before, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+        return before - 1, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """Yield the revisions at which the drawn time increases, in order, each with that time."""

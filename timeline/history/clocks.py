@@ -189,6 +189,8 @@ class Clocks:
             kept = revisions.get(space, set())
             clock.thin(sorted(kept))
             self._steps[space] = {revision: time for revision, time in clock.steps() if revision not in kept}
+            if clock.last and clock.last not in kept:  # it says how far the watches have to come
+                self._steps[space][clock.last] = clock.time_of(clock.last)
 
     def steps(self) -> list[tuple[str, int, int]]:
         """Return space, revision and drawn time of each change that was forgotten and by which others are drawn."""

@@ -1,1 +1,1 @@
-"""Measurements. Machines are noisy: every figure is a ratio of two things timed in one run."""
+"""This package has measurements. Machines are noisy: every figure is a ratio of two things timed in one run."""

@@ -1,10 +1,10 @@
-"""How fast `causeline analyze` is, and how much memory it takes, against a bare loop of `orjson.loads`.
+"""Measure how fast `causeline analyze` is, and how much memory it takes, against a bare loop of `orjson.loads`.
 
     python -m bench.analysing [FILE] [--runs 5]
 
-Whole processes are timed, each beside the others: the bare loop over the lines of FILE (an unpacked audit log; else one
-made of the sample), `analyze` on one processor, on two, and on a file with every line twice. Prints medians of the
-ratios of neighbours; greater than 1 is faster than the bare loop.
+The bench times whole processes, each next to the others: the bare loop over the lines of FILE (an unpacked audit log;
+without it, one made of the sample), `analyze` on one processor, on two, and on a file with every line twice. It prints
+medians of the ratios of neighbouring runs; greater than 1 is faster than the bare loop.
 """
 
 import argparse
@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
 
 def run(code: str, arguments: Sequence[str], processors: int) -> Run:
-    """One process of its own, on so many processors."""
+    """Run a process of its own on so many processors."""
     start = time.perf_counter()
     child = os.fork()
     if child == 0:

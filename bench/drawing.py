@@ -1,11 +1,11 @@
-"""How quickly a timeline is there, and follows the hand, in a real browser.
+"""Measure how quickly a real browser shows a timeline and follows gestures.
 
     python -m bench.drawing [URL or FILE] [--gestures 60] [--browser PATH]
 
-URL is that of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without one, a Causeline
-of its own is started and imports FILE, else the sample. The server is warm: the page is opened once before. Prints the
-first paint, the marks that came, the layout shift, and of pans and zooms the milliseconds until the next frame that
-shows them.
+URL is the address of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without it, the
+bench starts a Causeline of its own, which imports FILE or else the sample. The server is warm: the page is opened once
+before. The bench prints the first paint, the number of marks, the layout shift, and for pans and zooms the milliseconds
+until the next frame that shows them.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from playwright.sync_api import Page, Response, sync_playwright
 SAMPLE = Path(__file__).resolve().parents[1] / "dashboard/samples/volcano-restart.jsonl.zst"
 BROWSERS = ("google-chrome", "chromium", "chromium-browser")
 WAIT_SECONDS = 900
-# In the page: when it was drawn first, how much it shifted, and from each gesture to the frame that shows it.
+# This runs in the page. It records the first paint, the layout shift, and the time from each gesture to its frame.
 WATCH = """
   window.bench = { first: null, shift: 0, began: null, drawn: [] };
   const add = (each) => { bench.shift += each.hadRecentInput ? 0 : each.value; };
@@ -53,7 +53,7 @@ COLUMNS = ("bars", "marks", "births", "strips", "holes", "shades", "arrows")
 
 @contextmanager
 def causeline(recording: Path) -> Iterator[str]:
-    """The address of the timeline of a recording, on a server that lasts as long."""
+    """Yield the address of the timeline of a recording, on a server that runs until the context ends."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -70,7 +70,7 @@ def causeline(recording: Path) -> Iterator[str]:
 
 
 def imported(door: str, recording: Path) -> str:
-    """The address of the timeline, with the token that `door` has."""
+    """Return the address of the timeline, with the token that `door` has."""
     parts = urlsplit(door)
     site, token = f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]
     deadline = time.monotonic() + WAIT_SECONDS
@@ -89,7 +89,7 @@ def imported(door: str, recording: Path) -> str:
 
 
 class Figures:
-    """What one visit showed."""
+    """The figures of one visit."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
@@ -102,12 +102,12 @@ class Figures:
         self.shift = float(page.evaluate("bench.shift"))
 
     def marks(self) -> int:
-        """The most that came in one window."""
+        """Return the largest number of marks in one window."""
         windows = [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
         return max(sum(len(next(iter(window[name].values()))) for name in COLUMNS) for window in windows)
 
     def gestures(self, count: int) -> list[float]:
-        """Milliseconds of pans and zooms by keys, wheel and drag, from the whole recording into it and back."""
+        """Return milliseconds of pans and zooms by keys, wheel and drag, from the whole recording and back to it."""
         page = self.page
         page.keyboard.press("r")
         page.wait_for_timeout(800)

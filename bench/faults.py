@@ -1,11 +1,11 @@
-"""Random faults for as long as one likes, and what they cost.
+"""Cause random faults for as long as one likes, and measure what they cost.
 
     python -m bench.faults [--minutes 10] [--seed 1]
 
-Three workers follow the replays of the sample, one after the other, on servers of their own. While each plays, API
-server, workers, PostgreSQL and Valkey fail at random. Once it has ended, what is stored is held against the recording:
-prints what is missing outside a gap, what is there twice, and how long it took until all was there. Exits with 1 where
-anything is wrong.
+Three workers watch replays of the sample, one after the other, on servers of their own. While a replay plays, API
+server, workers, PostgreSQL and Valkey fail at random. After it has ended, the stored entries are compared with the
+recording. The bench prints what is missing outside a gap, what is stored twice, and how long it took until everything
+was stored. It exits with 1 if anything is wrong.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Machine:
             self._workers[name] = subprocess.Popen(command, cwd=_ROOT, stdout=log, stderr=subprocess.STDOUT)
 
     def disturb(self, chance: random.Random) -> str:
-        """Do something bad; what that was."""
+        """Cause a random fault and return its description."""
         name = chance.choice(_WORKERS)
         worker = self._workers[name]
         match chance.choice(("kill", "stop", "freeze", "postgres", "valkey")):
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -> bool:
-    """Whether all is well with one replay from its beginning to its end."""
+    """Return whether one replay was stored correctly from its beginning to its end."""
     from collectors.replay import serve
     from tests.followed import changes_of, connected, expected, taped, watched
     from timeline.models import Cluster, Gap
@@ -165,7 +165,7 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
 
 
 def _until(happens: Any, seconds: float = 90) -> None:
-    """Wait until something is so, whatever fails meanwhile, or for so long."""
+    """Wait until a condition holds, whatever fails meanwhile, or until the time is over."""
     from django.db import DatabaseError, InterfaceError, connection
 
     deadline = time.monotonic() + seconds

@@ -1,11 +1,11 @@
-"""How fast an import into PostgreSQL is, and how much room it takes there.
+"""Measure how fast an import into PostgreSQL is, and how much space it takes there.
 
     python -m bench.importing [FILE] [--runs 3]
 
-Each run imports FILE (an unpacked audit log; else one made of the sample) into an empty database on a PostgreSQL of its
-own, beside a bare loop of `orjson.loads` over the same lines in another process. Prints the median of the ratios of
-neighbours, greater than 1 being faster than the bare loop; lines a second; and, after VACUUM, the bytes that all tables
-with their indexes have grown by, for each entry.
+Each run imports FILE (an unpacked audit log; without it, one made of the sample) into an empty database on a PostgreSQL
+of its own, next to a bare loop of `orjson.loads` over the same lines in another process. The bench prints the median of
+the ratios of neighbouring runs, where greater than 1 is faster than the bare loop; lines a second; and, after VACUUM,
+the bytes for each entry by which all tables with their indexes have grown.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def main() -> None:
 
 @contextmanager
 def served(data_dir: Path) -> Iterator[dict[str, str]]:
-    """The environment of Django with servers of their own behind it."""
+    """Yield the environment variables of Django for servers of its own."""
     command = [sys.executable, "-m", "dashboard.services", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as services:
         assert services.stdin and services.stdout

@@ -1,9 +1,9 @@
-"""What judging one Pod's status write costs in a Job of many Pods, against one of few.
+"""Measure what judging one Pod's status write costs in a Job of many Pods, against a Job of few.
 
     python -m bench.judging [--pods 10000] [--few 100] [--writes 200]
 
-One write is learned, settled, and everything that it touches is judged, as in live collection. Prints the median of
-both sizes and their ratio.
+The world learns one write and settles it, and everything that the write affects is judged, as in live collection. The
+bench prints the median for both sizes and their ratio.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _OWNER = Owner("batch", "v1", "Job", "many", "job-uid")
 
 
 class Cluster:
-    """One Job whose Pods are created, and then written one after the other."""
+    """A cluster with one Job whose Pods are created, and then written one after the other."""
 
     def __init__(self, pods: int) -> None:
         self.world = RecordingWorld()
@@ -58,7 +58,7 @@ class Cluster:
 
 
 def median_of(pods: int, writes: int) -> float:
-    """Seconds a write."""
+    """Return the median of the seconds that one write takes."""
     cluster = Cluster(pods)
     taken = []
     for entry in cluster.status_writes(min(pods, writes)):

@@ -1,4 +1,4 @@
-"""A recording as large as one likes: a small one again and again, each time as if other objects had lived later."""
+"""Make a recording as large as one likes: repeat a small one, each time as if other objects had existed later."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def repeated(path: Path, times: int) -> Iterator[bytes]:
-    """The lines of an audit log `times` over, under shifted times, UIDs and revisions; namespaces are made but once."""
+    """Yield an audit log `times` times, with shifted times, UIDs and revisions; namespaces are created only once."""
     lines = list(lines_of(path))
     found = sorted(match[0] for line in lines for match in (_TIME.search(line),) if match)
     length = _moment(found[-1]) - _moment(found[0]) + timedelta(minutes=1)

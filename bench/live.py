@@ -1,12 +1,12 @@
-"""How fast live collection is: what one worker takes in, and what an entry costs it.
+"""Measure how fast live collection is: how much one worker processes, and what an entry costs.
 
     python -m bench.live [FILE] [--rounds 20] [--runs 3]
 
-A replay of FILE (an audit log with objects; else one made of the sample) serves its watched resources as fast as they
-are read, in a process of its own. Each run follows it into an empty database on a PostgreSQL of its own, beside a bare
-loop of `orjson.loads` over the same bytes. Prints the medians: entries a second from HTTP to commit, and that as a part
-of the bare loop's lines a second. Then the Pods alone are followed, and read by the typed `Watch` of the package
-kubernetes, and what an event costs of a processor's time is compared, all in.
+A replay of FILE (an audit log with objects; without it, one made of the sample) serves its watched resources as fast as
+they are read, in a process of its own. Each run watches it and stores its entries in an empty database on a PostgreSQL
+of its own, next to a bare loop of `orjson.loads` over the same bytes. The bench prints the medians of the entries a
+second from HTTP to commit, and of that as a fraction of the bare loop's lines a second. Then only the Pods are watched,
+by Causeline and by the typed `Watch` of the package kubernetes, and the total processor time of an event is compared.
 """
 
 import argparse
@@ -96,7 +96,7 @@ Process = subprocess.Popen[str]
 
 
 class Taken(NamedTuple):
-    """What following a replay took."""
+    """The cost of following a replay."""
 
     entries: int
     seconds: float  # from the first event to the last commit
@@ -143,7 +143,7 @@ def compare(path: Path, runs: int, variables: dict[str, str]) -> None:
 
 @contextmanager
 def _replay(path: Path, lines: Path, only: str) -> Iterator[tuple[Process, str, Path]]:
-    """Its process, its address, and a kubeconfig for it."""
+    """Start a replay; yield its process, its address, and a kubeconfig for it."""
     command = [sys.executable, "-c", _SERVE, str(path), str(lines), only]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin and process.stdout
@@ -196,7 +196,7 @@ def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "")
 
 
 def typed(path: Path, entries: int, variables: dict[str, str]) -> float:
-    """CPU seconds an event that the package kubernetes takes."""
+    """Return the CPU seconds that the package kubernetes takes for each event."""
     lines = path.with_suffix(".typed")
     with _replay(path, lines, "pods") as (_, url, kubeconfig):
         command = [sys.executable, "-c", _TYPED, str(kubeconfig), str(entries)]
@@ -209,7 +209,7 @@ def typed(path: Path, entries: int, variables: dict[str, str]) -> float:
 
 
 def _settled(connection: "psycopg.Connection[tuple[str]]") -> list[str]:
-    """The resources that are watched, once no more come."""
+    """Return the resources that are watched, once there are no new ones."""
     watched: list[str] = []
     since = time.perf_counter()
     while time.perf_counter() - since < 3 or not watched:

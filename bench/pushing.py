@@ -1,11 +1,11 @@
-"""How quickly what is committed to a live source is drawn, with many sockets open.
+"""Measure how quickly a commit of a live source is drawn, with many sockets open.
 
     python -m bench.pushing [--rate 500] [--sockets 200] [--seconds 30] [--pods 400] [--browser PATH]
 
-A Causeline of its own: a writer follows a cluster that it makes up (Pods that become ready and not ready, and every
-second some that go and come again), ten commits a second; a real browser follows the source's timeline, and further
-sockets follow it too. Prints the milliseconds from each commit to the frame that shows it, how many messages the
-sockets got, and what the processes cost.
+The bench starts a Causeline of its own. A writer invents a cluster (Pods that become ready and not ready, and every
+second some that are deleted and created again) and makes ten commits a second; a real browser shows the source's
+timeline, and more sockets follow it. The bench prints the milliseconds from each commit to the frame that shows it, how
+many messages the sockets got, and the processor time of the processes.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from dashboard.services.launcher import served
 BROWSERS = ("google-chrome", "chromium", "chromium-browser")
 PORT = 8765
 TICK = 0.1  # seconds between two commits
-# In the page: each sequence that a frame shows, and when that was.
+# This runs in the page. It records each sequence that a frame shows, and the time of the frame.
 WATCH = """
   window.shown = [];
   new MutationObserver(() => {
@@ -48,7 +48,7 @@ WATCH = """
 
 
 def door(path: str) -> str:
-    """The address that lets in, and leads on to the path."""
+    """Return the address with the start-up token that redirects to the path."""
     return f"http://127.0.0.1:{PORT}{path}?token={os.environ['CAUSELINE_TOKEN']}"
 
 
@@ -72,7 +72,7 @@ def pod(number: int, life: int, revision: int, ready: bool, now: float) -> bytes
 
 
 def write(rate: int, pods: int) -> None:
-    """Commits until it is ended; tells the source's id, then [sequence, when it was committed, entries] each time."""
+    """Commit until the process is ended; send the source's id, then [sequence, time, entries] for each commit."""
     import django
 
     django.setup(set_prefix=False)
@@ -117,7 +117,7 @@ def write(rate: int, pods: int) -> None:
 
 
 def listen(source: int, sockets: int) -> None:
-    """Opens sockets and reads them until it is ended; then tells how many messages and bytes came."""
+    """Open sockets and read them until the process is ended; then send how many messages and bytes came."""
     import signal
 
     from websockets.asyncio.client import connect
@@ -156,7 +156,7 @@ def beside(*command: str, **options: Any) -> Iterator["subprocess.Popen[str]"]:
 
 
 def spent(process: "subprocess.Popen[str]") -> float:
-    """CPU seconds of a process so far."""
+    """Return the CPU seconds of a process so far."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -190,7 +190,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def watched(options: argparse.Namespace, source: int, begin: Callable[[], None]) -> list[tuple[int, float]]:
-    """What a browser shows in so many seconds, after it has become warm."""
+    """Return what a browser shows in so many seconds, after it has warmed up."""
     path = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])

@@ -1,10 +1,11 @@
-"""What a worker that watches takes: memory with many objects, and a processor's time where nothing happens.
+"""Measure what a worker that watches costs: memory with many objects, and processor time if nothing happens.
 
     python -m bench.watching [--objects 20000] [--seconds 60]
 
-A real Celery worker follows, first, one cluster of 50 resources with so many objects: its memory once all are listed,
-and after each tenth of them has changed. Then ten clusters without change, with a bookmark a minute on each watch: the
-part of one processor that the worker takes in so many seconds. PostgreSQL, Valkey and the replay are other processes.
+A real Celery worker first watches one cluster of 50 resources with so many objects; the bench measures its memory when
+all are listed, and after each tenth of them has changed. Then the worker watches ten clusters without change, with a
+bookmark a minute on each watch; the bench measures the fraction of one processor that the worker takes in so many
+seconds. PostgreSQL, Valkey and the replay are other processes.
 """
 
 import argparse
@@ -95,7 +96,7 @@ def main() -> None:
 def _watching(
     folder: Path, variables: dict[str, str], kinds: int, objects: int, clusters: int
 ) -> Iterator[tuple[int, str, "psycopg.Connection[tuple[int]]"]]:
-    """A worker's pid, the address of the replay that it watches, and a connection to its database."""
+    """Yield a worker's pid, the address of the replay that it watches, and a connection to its database."""
     connection: psycopg.Connection[tuple[int]]
     command = [sys.executable, "-c", _SERVE, str(kinds), str(objects)]
     with (
@@ -134,13 +135,13 @@ def _play(url: str) -> None:
 
 
 def _memory(pid: int) -> float:
-    """MiB that it takes now."""
+    """Return the memory that a process takes now, in MiB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def _cpu(pid: int) -> float:
-    """Seconds of a processor's time that it has taken."""
+    """Return the processor time that a process has taken, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICK
 

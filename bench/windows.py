@@ -1,10 +1,10 @@
-"""How long a window of a timeline takes the server, in a recording and in one ten times as large.
+"""Measure how long the server takes for a window of a timeline, in a recording and in one ten times as large.
 
     python -m bench.windows [FILE] [--sizes 100000 1000000] [--windows 400] [--data-dir D]
 
-FILE (an audit log; else the sample) is repeated under shifted times, UIDs and revisions until there are so many lines,
-and imported into a PostgreSQL of its own. Asked are windows of 40 lanes of random width, place and offset, with the
-filters that the page offers. With --data-dir the recordings stay there for the next run.
+FILE (an audit log; else the sample) is repeated with shifted times, UIDs and revisions until there are so many lines,
+and imported into a PostgreSQL of its own. It requests windows of 40 lanes of random width, place and offset, with
+the filters that the page offers. With --data-dir the recordings stay there for the next run.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
 
 
 def _recording(path: Path, size: int, folder: Path) -> int:
-    """The source with so many lines; imported unless it is there."""
+    """Return the source with so many lines; import it unless it exists."""
     from timeline.models import Source
 
     name = f"bench {size}"
@@ -101,7 +101,7 @@ def _import(path: Path, name: str) -> None:
 
 
 def _memory(source: int) -> None:
-    """What a web process of its own holds after so many different windows of a recording."""
+    """Print the memory of a separate web process after so many different windows of a recording."""
     from timeline import queries
 
     whole = queries.overview(source)

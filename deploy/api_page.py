@@ -1,4 +1,4 @@
-"""The reference of the HTTP API as one Markdown page, written from the OpenAPI description that Causeline serves."""
+"""Write the reference of the HTTP API as one Markdown page, from the OpenAPI description that Causeline serves."""
 
 import re
 from collections.abc import Iterator

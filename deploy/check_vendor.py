@@ -1,6 +1,6 @@
-"""Checks that every vendored file is the one that npm serves under the version its VENDOR.json names.
+"""Check that every vendored file is the one that npm serves under the version that its VENDOR.json names.
 
-Needs `npm` and a registry. Ends with 1 and says which file differs, if one does.
+This needs `npm` and a registry. If a file differs, it names the file and exits with 1.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ def sha256(content: bytes) -> str:
 
 
 def published(name: str, version: str, path: str) -> bytes:
-    """The file as it stands in the published package."""
+    """Return the file as it is in the published package."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=folder, check=True, capture_output=True)
         (archive,) = Path(folder).glob("*.tgz")

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/images anew from a running demo: `make pictures`, after a page has changed how it looks.
+"""Take the pictures of docs/images again from a running demo. Run `make pictures` after the look of a page has changed.
 
 They show what the tutorial describes, in its order: the timeline, a finding, an object's change, the home page after an
 import, and the coverage.
@@ -44,7 +44,7 @@ def demo(data_dir: Path) -> Iterator[str]:
 
 
 def broken_recording(data_dir: Path, folder: Path) -> Path:
-    """Return the demo's recording with a last line that is none, as the tutorial makes it."""
+    """Return the demo's recording with a last line that is not valid, as in the tutorial."""
     recording = folder / "ring.jsonl"
     command = [sys.executable, "-m", "dashboard.cli", "export", "volcano-restart", "--format", "recording"]
     subprocess.run([*command, "--data-dir", data_dir, "-o", recording], cwd=ROOT, check=True)

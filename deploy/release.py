@@ -1,4 +1,4 @@
-"""Builds a release of the last commit into dist/: wheel, sdist, SBOM, and a file with the SHA-256 of each."""
+"""Build a release of the last commit into dist/: wheel, sdist, SBOM, and a file with the SHA-256 of each."""
 
 import hashlib
 import io

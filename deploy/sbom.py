@@ -1,4 +1,4 @@
-"""The software bill of materials (SBOM) of a release: a CycloneDX 1.6 document of what Causeline consists of.
+"""Write the software bill of materials (SBOM) of a release: a CycloneDX 1.6 document of the parts of Causeline.
 
 It names the packages of requirements.lock, which are what an image installs, and the vendored files, each of which has
 a VENDOR.json beside it.

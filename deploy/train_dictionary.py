@@ -1,6 +1,6 @@
-"""Make a dictionary for what the store packs: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
+"""Make a dictionary for the data that the store packs: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
 
-It is written to timeline/history/dictionaries/. A released one is never made again: stored data needs it.
+The dictionary is written to timeline/history/dictionaries/. Never make a released one again: stored data needs it.
 """
 
 import sys

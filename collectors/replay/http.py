@@ -1,7 +1,7 @@
 """This module serves HTTP/1.1 for the replay, with full control of each connection.
 
 h11 parses requests and frames responses. The connection stays ours, because a test wants it reset, half an object sent,
-or the port closed for a minute, which no HTTP framework offers (docs/decisions/0022-libraries-for-input.md).
+or the port closed for a minute, which no HTTP framework offers (docs/decisions/0023-libraries-for-input.md).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """This module reads the files of a zip archive one after the other, as they arrive.
 
 Python's zipfile starts with the directory at the end of the archive, so it can read neither a pipe nor a truncated
-archive. The header before each file is enough. docs/decisions/0022-libraries-for-input.md compares stream-unzip.
+archive. The header before each file is enough. docs/decisions/0023-libraries-for-input.md compares stream-unzip.
 """
 
 import struct

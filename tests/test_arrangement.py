@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.live import batches, observations
+from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.test_live_order import side_by_side
 from timeline import queries
@@ -57,7 +58,7 @@ def order_of(arrangement: Arrangement) -> Order:
     return Order([row(lane) for lane in arrangement.lanes()], [strip(each) for each in arrangement.strips()])
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(40, 900))
 def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: int) -> None:
     world = RecordingWorld()

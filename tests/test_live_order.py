@@ -231,6 +231,17 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
         assert all(each.committed[0] <= (each.committed[1] or FOREVER) for each in track.moments)
 
 
+def test_a_list_that_shows_nothing_shows_which_counter_its_kind_has() -> None:
+    """The revision of an empty list of Events says nothing about how far the others have come."""
+    world = RecordingWorld()
+    for batch in ([*started("Pod"), pod(10, 1)], [mark("Event", MarkType.LISTED, 0.5, 900)]):
+        for _ in world.learn(batch):
+            pass
+        world.settle()
+    assert world.own_counters == [("", "Event")]
+    assert world.reached([("", "Event")]) == T + SECOND // 2
+
+
 def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
     """Pods were not observed while the Service came; the list after that shows the Pod as it was."""
     gap = mark(

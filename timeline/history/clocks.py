@@ -156,9 +156,9 @@ class Clocks:
         return moved
 
     def respaced(self) -> bool:
-        """Return whether the watches have shown meanwhile that a kind has another counter than was known."""
-        spaces = self._live_spaces()
-        return any(spaces[kind] != space for kind, space in self._spaces.items())
+        """Return whether the watches have shown meanwhile that a kind has another counter than was known, or a kind of
+        which nothing was known."""
+        return self._live_spaces() != self._spaces
 
     def _live_spaces(self) -> dict[GroupKind, str]:
         """Return the space of each kind. A kind that was not seen often enough to count with the others has its own."""

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-AT_LEAST = 32  # characters of a secret that is hard to guess
+AT_LEAST = 32  # the least number of characters of a secret
 
 
 def kept(data_dir: Path, name: str) -> str:
@@ -17,7 +17,7 @@ def kept(data_dir: Path, name: str) -> str:
         descriptor, new = tempfile.mkstemp(dir=data_dir, prefix=f"{name}.")  # mode 0600
         with os.fdopen(descriptor, "w", encoding="ascii") as text:
             text.write(secrets.token_urlsafe(48))
-        with suppress(FileExistsError):  # another process was quicker, and its secret is the one that counts
+        with suppress(FileExistsError):  # another process was faster, and its secret is used
             os.link(new, file)
         Path(new).unlink()
     return file.read_text(encoding="ascii").strip()

@@ -1,4 +1,4 @@
-"""Django's settings. The variables that they come from are declared in `dashboard/environment/declarations.py`."""
+"""This module holds Django's settings. `dashboard/environment/declarations.py` declares their variables."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ DATA_DIR = variables.data_dir
 UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # of JSON and forms, which are parsed whole
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # bytes of JSON and forms, which are parsed in memory
 UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
@@ -73,7 +73,7 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,  # an installed wheel carries the templates inside the dashboard package
+        "APP_DIRS": True,  # the templates are inside the dashboard package, also in an installed wheel
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
@@ -107,13 +107,13 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # whoever can write to the broker sends data, never code
-# Imports take hours where many come, and have a queue of their own: what is done again and again never waits for them.
+CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # JSON, so that who can write to the broker cannot run code
+# Imports can take hours, so they have a queue of their own, and periodic tasks never wait for them.
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
 CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
-# A message that no worker took in time has expired: the next one does the same.
+# A message that no worker has taken in time expires, because the next one does the same.
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
@@ -132,9 +132,9 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-WHITENOISE_USE_FINDERS = True  # files are served from the packages themselves; nothing has to be collected first
+WHITENOISE_USE_FINDERS = True  # files are served from the packages, so collectstatic is not needed
 
-# What screens.md measured plotly.js to need, and nothing else.
+# It allows what the pages and plotly.js need, and nothing else.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -152,12 +152,12 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# A browser sends the cookies of one host to all its ports, so what distinguishes two instances has to be in the names.
+# A browser sends the cookies of a host to all its ports, so the names contain the port to keep instances apart.
 SESSION_COOKIE_NAME = f"causeline_session_{PORT}" if PORT else "causeline_session"
 CSRF_COOKIE_NAME = f"causeline_csrf_{PORT}" if PORT else "causeline_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True  # pages have their token in the HTML
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True  # scripts read the CSRF token from the HTML
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS

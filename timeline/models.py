@@ -1,4 +1,4 @@
-"""The tables. Hot writes go through `timeline.storage.store`, reads of a screen through `timeline.queries`."""
+"""This module declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ KEEP_DAYS_AT_MOST = 36_500  # a hundred years
 KEEP_BYTES_AT_MOST = 10**18
 
 
-class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes none at run time
-    """JSON, packed with zstd (see `timeline.history.packing`)."""
+class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes no parameter at run time
+    """This column holds JSON that is packed with zstd (see `timeline.history.packing`)."""
 
     def from_db_value(self, value: bytes | None, *_: object) -> Any:
         return None if value is None else unpacked(value)
@@ -26,21 +26,21 @@ def unpacked(value: bytes) -> Any:
 
 
 class Cluster(models.Model):
-    """A cluster that is watched: how it is reached, what of it is watched, and by which worker.
+    """A cluster is watched by one worker. The row says how it is reached, and which resources are watched.
 
-    `holder`, `epoch` and `expires_at` are the lease: whoever takes it raises the epoch, and only the latest one writes.
+    `holder`, `epoch` and `expires_at` are the lease. Who takes it increments the epoch, and only the latest one writes.
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting"  # no worker has it
+        WAITING = "waiting"  # no worker watches it
         CONNECTING = "connecting"
         LIVE = "live"
-        FAILING = "failing"  # the worker that has it tries again and again
+        FAILING = "failing"  # its worker cannot reach it and tries again and again
         PAUSED = "paused"
 
     name = models.CharField(max_length=253, unique=True)
     created = models.DateTimeField(auto_now_add=True)
-    reference = models.JSONField(default=dict)  # {"how", "path", "context", "server"}; nothing secret
+    reference = models.JSONField(default=dict)  # {"how", "path", "context", "server"}, without secrets
     secret = models.BinaryField(null=True)  # a kubeconfig, encrypted
     include = models.JSONField(default=list)  # resources as kubectl takes them, "jobs.batch.volcano.sh"
     exclude = models.JSONField(default=list)
@@ -70,7 +70,7 @@ class Cluster(models.Model):
 
 
 class Source(models.Model):
-    """Where observations come from: a recording, or a cluster until its revisions go back."""
+    """A source of observations is a recording, or a cluster until its revisions go back."""
 
     name = models.CharField(max_length=253)
     ready = models.BooleanField(default=False)  # False while its first import runs; it is not shown then
@@ -78,34 +78,34 @@ class Source(models.Model):
     inputs = models.JSONField(default=list)  # names of what was read, as the user gave them
     entries = models.BigIntegerField(default=0)  # changes that were observed
     stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
-    table = models.BigIntegerField(default=0)  # to which the next ones are written (see `timeline.storage.chunks`)
+    table = models.BigIntegerField(default=0)  # where the next ones are written (see `timeline.storage.chunks`)
     redacted = models.JSONField(default=dict)  # redacted values, counted by reason (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
-    skips = models.JSONField(default=list)  # [file, line, reason], the first ones
-    told = models.JSONField(default=dict)  # SourceDocumentPayload
+    skips = models.JSONField(default=list)  # the first ones, as [file, line, reason]
+    told = models.JSONField(default=dict)  # `source` of the findings document (SourceDocumentPayload)
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # changes in equal slices from first to last
     census = models.JSONField(default=list)  # [namespace, family, number of lanes]
-    own_counters = models.JSONField(default=list)  # [group, kind] whose revisions are of a counter of their own
+    own_counters = models.JSONField(default=list)  # [group, kind] of those whose revisions have a counter of their own
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
-    ended = models.TextField(default="")  # a sentence: why its cluster feeds it no more
-    sequence = models.BigIntegerField(default=0)  # of its last commit, where it is live
+    ended = models.TextField(default="")  # a sentence that says why nothing of its cluster is added any more
+    sequence = models.BigIntegerField(default=0)  # of its last commit, if it is live
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )  # the account that sent it
     judged = models.IntegerField(default=0)  # the version of the judging that its findings are from (`judge.VERSION`)
     judging = models.IntegerField(default=0)  # the version that last tried to judge it again
     attempts = models.IntegerField(default=0)  # how often that version has tried to judge it
-    mostly_skipped = models.JSONField(default=dict)  # {file: [lines that were skipped, lines]} where that is most
+    mostly_skipped = models.JSONField(default=dict)  # {file: [lines that were skipped, lines]} if that is most
 
     def __str__(self) -> str:
         return self.name
 
 
 class Stream(models.Model):
-    """The watch of one resource of a live source, and the revision from which it resumes."""
+    """A stream is the watch of one resource of a live source, and the revision from which it resumes."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -139,7 +139,7 @@ class Stream(models.Model):
 
 
 class Gap(models.Model):
-    """An interval in which a kind of a live source was not observed."""
+    """A gap is an interval in which a kind of a live source was not observed."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     group = models.TextField()
@@ -158,7 +158,7 @@ class Gap(models.Model):
 
 
 class Delta(models.Model):
-    """What one commit of a live source changed. The last ones are kept for browsers that reconnect."""
+    """A delta is what one commit of a live source changed. The last ones are kept for browsers that reconnect."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     sequence = models.BigIntegerField()
@@ -175,7 +175,7 @@ class Delta(models.Model):
 
 
 class SnapshotPart(models.Model):
-    """A part of the snapshot of a live source, so that another worker need not read all of its entries."""
+    """A snapshot of a live source is stored in parts. With it, another worker need not read all of its entries."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     number = models.IntegerField()
@@ -191,10 +191,10 @@ class SnapshotPart(models.Model):
 
 
 class Track(models.Model):
-    """One object's life; `id` numbers it in its source (see `World.id_of`).
+    """A track is the life of one object; `id` numbers it in its source (see `World.id_of`).
 
-    A lane is all lives of one name under one root owner. The columns that describe the whole lane are set in the row of
-    its first life, and null in the others. The table is partitioned by source, as entries are.
+    A lane consists of all lives of one name under one root owner. Columns that describe the whole lane are set in its
+    first life, and null in the others. The table is partitioned by source, as entries are.
     """
 
     pk = models.CompositePrimaryKey("source", "id")
@@ -204,8 +204,8 @@ class Track(models.Model):
     root = models.BigIntegerField()  # the id of the first life of its root owner
     strip = models.BigIntegerField()  # Strip.place of the strip that its lane belongs to; 0 for none
     place = models.BigIntegerField()  # the lane's place in the order of creation (see `layout.places`)
-    number = models.IntegerField()  # creation order within the root owner's group
-    span = DateTimeRangeField(null=True)  # of the lane: from its first life's beginning to its last one's end
+    number = models.IntegerField()  # position in the order of creation in the root owner's group
+    span = DateTimeRangeField(null=True)  # of the lane, from the beginning of its first life to the end of the last
     changed = models.DateTimeField(null=True)  # the lane's last change
     life = DateTimeRangeField()  # the upper bound is null while the object lives
     family = models.TextField()
@@ -229,7 +229,7 @@ class Track(models.Model):
 
 
 class Strip(models.Model):
-    """Many lanes of one owner and kind, drawn as one row until it is opened."""
+    """A strip stands for many lanes of one owner and kind, drawn as one row until it is opened."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     place = models.BigIntegerField()  # right before its first lane
@@ -238,8 +238,8 @@ class Strip(models.Model):
     group = models.TextField()
     kind = models.TextField()
     namespace = models.TextField()
-    name = models.TextField()  # of the owner
-    members = models.IntegerField()  # lanes
+    name = models.TextField()  # the owner's name
+    members = models.IntegerField()  # number of lanes
     span = DateTimeRangeField()
     changed = models.DateTimeField()
 
@@ -251,12 +251,12 @@ class Strip(models.Model):
 
 
 class Chunk(models.Model):
-    """Entries that follow each other in the sequence. The table is partitioned by import."""
+    """A chunk holds entries that follow each other in the sequence. The table is partitioned by import."""
 
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
-    sequence = models.BigIntegerField()  # of its first entry, from 1
-    keys = ArrayField(models.IntegerField())  # of the track of each entry (see `World.id_of`)
+    sequence = models.BigIntegerField()  # the sequence number of its first entry, from 1
+    keys = ArrayField(models.IntegerField())  # the id of the track of each entry (see `World.id_of`)
     low = models.IntegerField()  # the least of them
     high = models.IntegerField()
     first = models.DateTimeField()  # when the earliest was received
@@ -274,7 +274,7 @@ class Chunk(models.Model):
 
 
 class Finding(models.Model):
-    """One violation. `document` is the finding as it is in the findings document."""
+    """A finding is one violation. `document` is the finding as it is in the findings document."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)
@@ -283,12 +283,12 @@ class Finding(models.Model):
     namespace = models.TextField()
     subject = models.BigIntegerField()  # Track.id of the life with which it is shown
     root = models.BigIntegerField()  # Track.root of that
-    tracks = ArrayField(models.BigIntegerField())  # of all that it names: subject, other, proofs, and what it affects
+    tracks = ArrayField(models.BigIntegerField())  # all it names: subject, other, proofs, and what it affects
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
     occurrences = models.JSONField()  # `payloads.occurrences.occurrence` of each
-    withdrawn = models.BooleanField(default=False)  # later observations explained it, so it is no longer listed
+    withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]
@@ -298,11 +298,11 @@ class Finding(models.Model):
 
 
 class Acknowledgement(models.Model):
-    """A note that somebody knows of a finding. It outlives the finding's row, which every import writes anew."""
+    """An acknowledgement notes that a user knows of a finding. It outlives the finding's row, which imports replace."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)  # Finding.identity
-    by = models.TextField()  # a user's name; "" where nobody has to sign in
+    by = models.TextField()  # a user's name; "" if nobody has to sign in
     at = models.DateTimeField(auto_now=True)
     note = models.TextField()
 
@@ -314,7 +314,7 @@ class Acknowledgement(models.Model):
 
 
 class Occurrence(models.Model):
-    """One occurrence of a violation, for all subjects to which it happened alike: a row of the list of findings."""
+    """An occurrence of a violation, for all subjects to which it happened alike, is a row of the list of findings."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     key = models.CharField(max_length=16)
@@ -323,7 +323,7 @@ class Occurrence(models.Model):
     namespace = models.TextField()
     families = ArrayField(models.TextField())  # of its subjects
     words = models.TextField()  # its summary and the names of its subjects, in lower case, for the search
-    tracks = ArrayField(models.BigIntegerField())  # whose lanes show it
+    tracks = ArrayField(models.BigIntegerField())  # the ids of the tracks whose lanes show it
     first = models.DateTimeField()
     last = models.DateTimeField()
     findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
@@ -337,7 +337,8 @@ class Occurrence(models.Model):
 
 
 class Upload(models.Model):
-    """Files that are to become a recording. A worker that takes it up raises `attempt`; only the latest may end it.
+    """An upload consists of files that become a recording. A worker that starts it increments `attempt`, and only
+    the latest attempt may end it.
 
     `bytes_read` counts the bytes that have arrived, and during the import those that were imported.
     """
@@ -371,13 +372,13 @@ class Upload(models.Model):
 
 
 class UploadFile(models.Model):
-    """A file of an upload. The number of bytes that have arrived is its size on the disk."""
+    """This is a file of an upload. The number of bytes that have arrived is its size on the disk."""
 
     upload = models.ForeignKey(Upload, models.CASCADE, related_name="files")
     number = models.IntegerField()
-    name = models.TextField()  # as the person knows it: its path inside the folder
+    name = models.TextField()  # its path inside the uploaded folder
     size = models.BigIntegerField()
-    refused = models.TextField(default="")  # why it is left out
+    refused = models.TextField(default="")  # why it is left out, or ""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["upload", "number"], name="upload_file_once")]

@@ -1,8 +1,8 @@
-"""Guessing passwords is made slow: who fails too often has to wait, and each time twice as long.
+"""This module makes guessing passwords slow: after too many failures one has to wait, each time twice as long.
 
-What counts is a name from an address, so that nobody can lock somebody else out by failing under their name. Beside
-that each address has a larger allowance for all names together, for those who try one password with many names. An
-attempt is counted before the password is looked at, so of many at the same time none slips through.
+Failures are counted for a name together with an address, so that nobody can lock out another user from elsewhere. Each
+address also has a larger limit for all names together, against those who try one password with many names. An attempt
+is counted before the password is checked, so that simultaneous attempts are all counted.
 """
 
 import ipaddress
@@ -15,19 +15,19 @@ from django.utils.crypto import salted_hmac
 
 from dashboard.models import FailedSignIns
 
-OF_A_NAME = 5  # failures of one name from one address, after which there is a wait
-OF_AN_ADDRESS = 50  # of all names from it: an office may be behind one address
+OF_A_NAME = 5  # failures of one name from one address until one has to wait
+OF_AN_ADDRESS = 50  # the same for all names; a whole office may have one address
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(hours=1)
-FORGOTTEN = timedelta(days=1)  # after the last failure
-_IPV6_NETWORK = 64  # bits; whoever has an IPv6 address usually has as many of them as they like
+FORGOTTEN = timedelta(days=1)  # time from the last failure until failures are forgotten
+_IPV6_NETWORK = 64  # bits; within such a network one usually can use every IPv6 address
 
 
 def begin(name: str, address: str) -> timedelta | None:
-    """Count an attempt that is about to be made; how long to wait instead, where there were too many."""
+    """Count an attempt that is about to be made, or return how long to wait if there were too many."""
     network = network_of(address)
     with transaction.atomic():
         rows = [_row(_hashed(name), network), _row("", network)]
-        now = timezone.now()  # after others that held the rows have had their turn
+        now = timezone.now()  # read after waiting for the locks of the rows
         locked = max(row.locked_until for row in rows)
         if locked > now:
             return locked - now
@@ -40,7 +40,7 @@ def begin(name: str, address: str) -> timedelta | None:
 
 
 def succeeded(name: str, address: str) -> None:
-    """Take an attempt back that was none in vain; what others failed in from this address stays counted."""
+    """Uncount an attempt that succeeded. The failures of other names from this address stay counted."""
     network = network_of(address)
     with transaction.atomic():
         FailedSignIns.objects.filter(name=_hashed(name), address=network).delete()
@@ -51,7 +51,7 @@ def succeeded(name: str, address: str) -> None:
 
 
 def unlock(name: str = "", address: str = "") -> int:
-    """Forget the failures of a name, of an address, or all of them; how many names and addresses that were."""
+    """Delete the failures of a name, of an address, or all, and return of how many names and addresses they were."""
     rows = FailedSignIns.objects.all()
     if name:
         rows = rows.filter(name=_hashed(name))
@@ -61,17 +61,17 @@ def unlock(name: str = "", address: str = "") -> int:
 
 
 def forget() -> None:
-    """Remove what was long ago."""
+    """Delete failures that were long ago."""
     FailedSignIns.objects.filter(last__lt=timezone.now() - FORGOTTEN).delete()
 
 
 def wait(over: int) -> timedelta:
-    """How long after so many failures, counted from the last one that was allowed."""
+    """Return how long to wait when the limit is exceeded by this number of failures."""
     return timedelta() if over < 0 else min(SHORTEST * 2 ** min(over, 16), LONGEST)
 
 
 def network_of(address: str) -> str:
-    """The address, or of IPv6 its network; "" for what is none, such as a socket's."""
+    """Return the address, or its network for IPv6, or "" for what is no IP address, such as a socket's."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -82,7 +82,7 @@ def network_of(address: str) -> str:
 
 
 def _row(name: str, network: str) -> FailedSignIns:
-    """Locked until the transaction ends; always that of the name before that of the address."""
+    """Return the row, locked until the transaction ends. Callers lock a name before an address, to avoid deadlocks."""
     now = timezone.now()
     FailedSignIns.objects.bulk_create(
         [FailedSignIns(name=name, address=network, last=now, locked_until=now)], ignore_conflicts=True
@@ -94,6 +94,6 @@ def _row(name: str, network: str) -> FailedSignIns:
 
 
 def _hashed(name: str) -> str:
-    """Names that differ in capitals, or in how they are written, count as one."""
+    """Return a hash of the name. Names that differ only in case or in their Unicode form have the same one."""
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
     return salted_hmac("causeline.sign-in", plain, algorithm="sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The middleware that lets people in: by the start-up token, by an account, or without being asked."""
+"""This middleware lets people in: with the start-up token, with an account, or without a login."""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Entrance(LoginRequiredMiddleware):
-    """A token in the address becomes a session, and the browser is sent to the same address without it."""
+    """This class turns a token in the address into a session, and redirects to the same address without the token."""
 
     def process_request(self, request: "HttpRequest") -> HttpResponse | None:
         given = rights.given_token(request)

@@ -1,7 +1,7 @@
-"""WebSockets are for our own pages alone.
+"""This module accepts WebSockets only from our own pages.
 
-A browser lets any page open a socket to any host and sends the cookies along. It tells where the page is from in the
-header Origin, which is held against the address that was asked for, with scheme and port, as Django does it for forms.
+A browser lets any page open a socket to any host, and sends the cookies with it. The header Origin says where the page
+is from. It is compared with the requested address, including scheme and port, as Django does it for forms.
 """
 
 from io import BytesIO
@@ -18,7 +18,7 @@ _forms: Any = CsrfViewMiddleware(lambda request: HttpResponse())
 
 
 class OwnPagesOnly:
-    """Refuses sockets of other sites, of other ports of our own host, and of hosts that we do not serve."""
+    """This class refuses sockets from other sites, from other ports of our host, and for hosts that we do not serve."""
 
     def __init__(self, application: Any) -> None:
         self._application = application

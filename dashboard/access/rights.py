@@ -1,7 +1,7 @@
-"""Who is let in, who administers, and who may still listen: sockets stay open for hours, and rights end meanwhile.
+"""This module decides who is let in, who is an administrator, and whose open sockets have to be closed.
 
-There are three ways (`CAUSELINE_LOGIN`): people sign in with accounts; or, without accounts, whoever holds the start-up
-token is let in and administers; or nobody is asked.
+`CAUSELINE_LOGIN` selects one of three ways. People sign in with accounts; or, without accounts, whoever has the
+start-up token is let in and is an administrator; or everybody is.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ _SESSION = "start-up token"  # the key of the session
 
 
 class Holder(AnonymousUser):
-    """Whoever holds the start-up token. There is no row of the database, and no name, for them."""
+    """This is the user with the start-up token, who has no row in the database and no name."""
 
     is_active: Any = True
     is_staff: Any = True
@@ -37,35 +37,35 @@ class Holder(AnonymousUser):
 
 
 def asks() -> bool:
-    """Whether anybody has to say who they are."""
+    """Return whether users have to prove who they are."""
     return bool(settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED)
 
 
 def admitted(user: Any) -> bool:
-    """Whether somebody is let in at all."""
+    """Return whether the user is let in."""
     return not asks() or bool(user and user.is_authenticated)
 
 
 def may_change(user: Any, owner: int | None) -> bool:
-    """Whether somebody may rename, add to, cancel or delete what this user has sent. What is nobody's, because it was
-    sent before there were owners, or its owner has gone, is the administrators'."""
+    """Return whether the user may rename, extend, cancel or delete what this owner has sent. What has no owner, because
+    it was sent before owners were stored or its owner was deleted, only administrators may change."""
     return is_admin(user) or (owner is not None and user.pk == owner)
 
 
 def is_admin(user: Any) -> bool:
-    """Whether somebody administers this instance: staff; without accounts, everybody who is let in."""
+    """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
     return bool(user and user.is_staff) if asks() else True
 
 
 def user_of(request: HttpRequest) -> Any:
-    """Who sends a request that has its session. Without accounts, an account's session counts for nothing."""
+    """Return the user of a request that has its session. Without accounts, the session of an account is ignored."""
     if not settings.TOKEN_REQUIRED:
         return get_user(request)
     return Holder() if by_script(request) or _remembers(request.session) else AnonymousUser()
 
 
 def how_to_sign_in() -> str:
-    """For the API's answer to a stranger."""
+    """Return the sentence of the API's answer to a client that is not signed in."""
     if settings.TOKEN_REQUIRED:
         return (
             "Load the page again to sign in; a script sends the header Authorization: Bearer with the start-up token."
@@ -75,7 +75,7 @@ def how_to_sign_in() -> str:
 
 @cache
 def token() -> str:
-    """The start-up token, as it was when this process started."""
+    """Return the start-up token, as it was when this process started."""
     return environment.token(settings.DATA_DIR)
 
 
@@ -84,21 +84,21 @@ def is_token(text: str) -> bool:
 
 
 def by_script(request: HttpRequest) -> bool:
-    """Whether the request carries the token in a header, which no page of another site can make a browser send."""
+    """Return whether the request has the token in a header, which no page of another site can make a browser send."""
     kind, _, given = request.headers.get("Authorization", "").partition(" ")
     return kind.lower() == "bearer" and is_token(given.strip())
 
 
 def remember(request: HttpRequest) -> None:
-    """The session of this request belongs to a holder of the token from now on. Its key changes, so whoever planted the
-    old one gains nothing."""
+    """Admit the session of this request from now on. Its key changes, so that an attacker who set the old key does not
+    gain the session."""
     request.session.cycle_key()
     request.session[_SESSION] = _fingerprint()
     rotate_token(request)
 
 
 def _remembers(session: Mapping[str, Any]) -> bool:
-    """Whether the session was begun with the token that counts now."""
+    """Return whether the session was started with the current token."""
     return constant_time_compare(session.get(_SESSION, ""), _fingerprint())
 
 
@@ -110,7 +110,7 @@ def take_token(scope: dict[str, Any]) -> None:
     """Move the token out of the address of a request, before anything can log it or show it in an error."""
     left = []
     for each in scope.get("query_string", b"").split(b"&"):
-        before, separator, last = each.rpartition(b";")  # such as `&amp;token=…`, of an address taken out of a page
+        before, separator, last = each.rpartition(b";")  # such as `&amp;token=…`, if the address was copied from HTML
         name, _, value = last.decode("latin-1").partition("=")
         if unquote_plus(name).strip().lower() == "token":
             scope[_GIVEN] = unquote_plus(value)
@@ -122,14 +122,14 @@ def take_token(scope: dict[str, Any]) -> None:
 
 
 def given_token(request: HttpRequest) -> str | None:
-    """The token that stood in the address."""
+    """Return the token that was in the address, or None."""
     given: str | None = getattr(request, "scope", {}).get(_GIVEN)
     return given
 
 
 @sync_to_async
 def listener_admitted(scope: Mapping[str, Any]) -> bool:
-    """Whether whoever opens a socket may listen."""
+    """Return whether the user who opens a socket may listen."""
     if settings.TOKEN_REQUIRED:
         close_old_connections()
         return _remembers(scope["session"])
@@ -138,8 +138,8 @@ def listener_admitted(scope: Mapping[str, Any]) -> bool:
 
 @sync_to_async
 def withdrawn(sessions: Iterable[str]) -> set[str]:
-    """Keys of those sessions that are no longer anybody's: signed out, run out, of a token that was replaced, or of a
-    user who may not sign in or has another password now."""
+    """Return the keys of the sessions that are no longer valid. Such a session is signed out or has expired, or its
+    token was replaced, or its user may not sign in any more or has changed the password."""
     close_old_connections()
     wanted = set(sessions)
     if not asks() or not wanted:

@@ -1,1 +1,1 @@
-"""Django management commands, and the backups that two of them make and restore."""
+"""This package holds the Django management commands, and the backups that two of them make and restore."""

@@ -1,7 +1,7 @@
-"""The database as one file and back, by the PostgreSQL programs that come with Causeline's own server.
+"""This module writes the database to one file and restores it, with the PostgreSQL programs that Causeline installs.
 
-Left out is what would be of no use elsewhere, or of use to the wrong person: uploads whose files lie in the data
-directory, and the sessions of those who are signed in.
+Uploads are left out, because their files are in the data directory, and so are sessions, because whoever reads them
+could act as the signed-in users.
 """
 
 import os
@@ -15,18 +15,18 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.services.binaries import client
 from timeline.models import Source
 
-OWN = ("auth_", "dashboard_", "django_", "timeline_")  # how the names of Causeline's tables and sequences begin
+OWN = ("auth_", "dashboard_", "django_", "timeline_")  # prefixes of the names of Causeline's tables and sequences
 LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboard_failedsignins")
 
 
 class Unusable(Exception):
-    """A back-up could not be written or read back; the message says why, and what holds now."""
+    """A backup could not be written or restored. The message says why, and what state the database or file is in."""
 
 
 def write(path: Path | None) -> None:
-    """Write a dump of PostgreSQL's custom format to the file, which its owner alone may read, or to standard output.
+    """Write a dump in PostgreSQL's custom format to standard output, or to a file that only its owner can read.
 
-    The file appears whole or not at all. Recordings that are being imported are not in it.
+    The file appears complete or not at all. Recordings that are being imported are not in it.
     """
     options = [
         "--format=custom",
@@ -50,7 +50,7 @@ def write(path: Path | None) -> None:
 
 
 def read(path: Path | None) -> None:
-    """Fill the database with what was written to the file, or comes from standard input.
+    """Fill the database with the dump in the file, or on standard input.
 
     Nothing is overwritten: a database that has recordings or users is refused.
     """
@@ -65,7 +65,7 @@ def read(path: Path | None) -> None:
             )
     with connection.cursor() as cursor:
         for table in tables:
-            if table.startswith(OWN):  # the others are somebody else's
+            if table.startswith(OWN):  # the other tables are not Causeline's
                 cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
         cursor.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = current_schema()")
         for (sequence,) in cursor.fetchall():
@@ -80,7 +80,7 @@ def read(path: Path | None) -> None:
 
 
 def _run(program: str, options: list[str]) -> None:
-    """Run it on Django's database; the password is in its environment, where other users do not see it."""
+    """Run the program on Django's database. The password is in its environment, where other users do not see it."""
     (_, *where, name), environment = DatabaseClient.settings_to_cmd_args_env(connection.settings_dict, [])
     command = [str(client(program)), *where, f"--dbname={name}", *options]
     done = subprocess.run(command, env=os.environ | (environment or {}), check=False)

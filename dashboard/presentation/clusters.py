@@ -32,7 +32,7 @@ _STREAMS: dict[StreamState, tuple[str, str]] = {  # what is said of it, and as w
     "forbidden": ("not allowed", "failing"),
     "missing": ("not served", "paused"),
 }
-_HOWS = {"stored": "a stored kubeconfig", "path": "a kubeconfig by its path", "in-cluster": "its ServiceAccount"}
+_HOWS = {"stored": "a stored kubeconfig", "path": "the kubeconfig", "in-cluster": "the workers' ServiceAccount"}
 _UNSEEN = {"forbidden", "missing"}
 _TOLD = {"failing", "watching", *_UNSEEN}  # what is said of a watch that goes on is no old failure
 

@@ -110,9 +110,10 @@ def lack(rules: Collection[tuple[str, str]]) -> str:
     """Say how many rules cannot judge, or only in part, from their verdicts and remedies; "" if all can."""
     blind = sum(verdict == "not" for verdict, _ in rules)
     partly = sum(verdict != "not" and bool(remedy) for verdict, remedy in rules)
-    parts = [f"{blind} of {len(rules)} rules have nothing to judge by in this recording"] if blind else []
+    parts = [f"{blind} of {len(rules)} rules cannot judge this recording"] if blind else []
     if partly:
-        parts.append(f"{partly} only in part" if blind else f"{partly} of {len(rules)} rules judge it only in part")
+        some = f"{partly}" if blind else f"{partly} of {len(rules)} rules"
+        parts.append(f"{some} can judge it only in part")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Live updates: one listener for each process reads notifications of PostgreSQL and feeds all WebSockets.
+"""This package sends live updates: one listener in each process reads PostgreSQL's notifications for all WebSockets.
 
-What is sent has the shapes of `timeline.payloads`; who may listen is decided in `dashboard.access`.
+Messages have the types of `timeline.payloads`; `dashboard.access` decides who may listen.
 """

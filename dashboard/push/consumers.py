@@ -24,7 +24,7 @@ class _Forwarding(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         if not await rights.listener_admitted(self.scope):
-            await self.accept()  # a browser is told the code of an open connection only
+            await self.accept()  # a browser learns the code only of an open connection
             await self.close(code=UNAUTHORISED)
             return
         self._forwarding = asyncio.create_task(self._forward())
@@ -34,7 +34,7 @@ class _Forwarding(AsyncWebsocketConsumer):
             self._forwarding.cancel()
 
     async def receive(self, text_data: Any = None, bytes_data: Any = None) -> None:
-        """Browsers only listen here."""
+        """Ignore what browsers send."""
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         raise NotImplementedError
@@ -50,10 +50,10 @@ class _Forwarding(AsyncWebsocketConsumer):
             async with hub.visited(session, self._dismiss), self.queue() as queue:
                 await (
                     self.accept()
-                )  # only now: what the page fetches when it is open, and what it is told, leave no gap
+                )  # sent last: between what the page then fetches and what it receives, nothing is lost
                 while True:
                     await self.send(text_data=(await queue.get()).decode())
-        except Exception as error:  # the browser comes again
+        except Exception as error:  # the browser connects again
             logger.warning("a socket ends: %r", error)
             await self.close(code=FAILED)
 

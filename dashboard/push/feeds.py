@@ -12,7 +12,7 @@ from timeline import queries
 from timeline.models import Source
 
 logger = logging.getLogger(__name__)
-APART = 0.1  # seconds between two messages; what is committed meanwhile is one
+APART = 0.1  # seconds between two messages; commits in between become one message
 RETRY = 1.0  # seconds, after PostgreSQL went away
 GONE = b'{"type":"gone"}'  # the source was deleted
 
@@ -23,7 +23,7 @@ class Feed:
     def __init__(self, source_id: int, send: Callable[[bytes], None]) -> None:
         self._source = source_id
         self._send = send
-        self.pulse = b""  # how it stood with the source when that was looked at last
+        self.pulse = b""  # the last health message of the source
         self._woken = asyncio.Event()
         self._started = asyncio.Event()
         self._deltas: queries.Deltas | None = None
@@ -32,7 +32,7 @@ class Feed:
 
     @property
     def sequence(self) -> int:
-        """Of the last commit that was read."""
+        """Return the sequence of the last commit that was read."""
         return self._deltas.cursor if self._deltas else 0
 
     async def started(self) -> None:
@@ -40,8 +40,8 @@ class Feed:
         await self._started.wait()
 
     async def greeting(self, cursor: int | None) -> list[bytes]:
-        """What somebody is told who comes with a cursor. Read once for all who come with the same one before the next
-        commit: after a restart of this process they come all at once."""
+        """Return the messages for a browser that connects with a cursor. They are read once for all browsers with the
+        same cursor until the next commit, because after a restart of this process all browsers connect at once."""
         known = cursor, self.sequence
         if known not in self._greetings:
             self._greetings = {key: task for key, task in self._greetings.items() if key[1] == self.sequence}
@@ -72,7 +72,7 @@ class Feed:
                 self._started.set()
                 self._send(GONE)
                 return
-            except Exception as error:  # whatever it is, the browsers must not wait for ever
+            except Exception as error:  # after any error the browsers must not wait for ever
                 logger.warning("reading source %s failed, again in %s s: %r", self._source, RETRY, error)
                 self._woken.set()
                 await asyncio.sleep(RETRY)
@@ -101,7 +101,7 @@ def _read(deltas: queries.Deltas) -> bytes | None:
 
 @sync_to_async
 def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
-    """What was committed since the cursor."""
+    """Return the messages for what was committed since the cursor."""
     close_old_connections()
     if cursor is None:
         return []

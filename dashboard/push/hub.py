@@ -19,11 +19,11 @@ from timeline.models import Upload
 from timeline.storage import notify
 
 logger = logging.getLogger(__name__)
-QUEUE = 100  # messages a slow browser may lie behind; then it is told to fetch anew
+QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
 RETRY = 1.0  # seconds, after PostgreSQL went away
-CHECK = 3.0  # seconds; so often it is told how sources are, and looked who may still listen
+CHECK = 3.0  # seconds between two messages of health, and between two checks of who may listen
 REFETCH = b'{"type":"refetch"}'
-SOURCES = b'{"type":"sources"}'  # one was renamed or deleted
+SOURCES = b'{"type":"sources"}'  # a source was renamed or deleted
 Queue = asyncio.Queue[bytes]
 
 
@@ -50,11 +50,11 @@ class Hub:
                 self._measure_waiting()
                 for task in self._tasks:
                     task.cancel()
-                self._tasks = []  # they are not done yet; who comes next must not rely on them
+                self._tasks = []  # they have not ended yet, and the next subscriber must not use them
 
     @asynccontextmanager
     async def follow(self, source_id: int, cursor: int | None) -> AsyncIterator[Queue]:
-        """Queue the health of a source, and what is committed to it after the cursor; without one, from now on."""
+        """Queue the health of a source, and its commits after the cursor, or from now on if there is none."""
         topic = _topic(source_id)
         async with self.subscribe(topic) as queue:
             if source_id not in self._feeds:
@@ -75,7 +75,7 @@ class Hub:
 
     @asynccontextmanager
     async def visited(self, session: str | None, dismiss: Callable[[], None]) -> AsyncIterator[None]:
-        """`dismiss` is called once when the session's rights are withdrawn."""
+        """Call `dismiss` once if the session's rights are withdrawn during the context."""
         self._visitors[dismiss] = session or ""
         try:
             yield
@@ -89,12 +89,12 @@ class Hub:
                 known = {key: value for key, value in parameters.items() if key not in {"cursor_factory", "context"}}
                 async with await psycopg.AsyncConnection.connect(**known, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {notify.CHANNEL}")
-                    self._send("uploads", REFETCH)  # what was announced before is not known here
+                    self._send("uploads", REFETCH)  # earlier notifications were not received
                     for feed in self._feeds.values():
                         feed.wake()
                     async for notice in connection.notifies():
                         await self._announce(json.loads(notice.payload))
-            except Exception as error:  # whatever it is, the browsers must not wait for ever
+            except Exception as error:  # after any error the browsers must not wait for ever
                 logger.warning("listening to PostgreSQL failed, again in %s s: %r", RETRY, error)
                 await asyncio.sleep(RETRY)
 

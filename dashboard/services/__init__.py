@@ -1,7 +1,7 @@
-"""A real PostgreSQL and a real Valkey in a data directory, and the supervisor that keeps programs running.
+"""This package runs PostgreSQL and Valkey in a data directory, and supervises the programs that it starts.
 
-Nothing here knows Django, Celery or what the programs do: `causeline up`, the tests and the benches all start the
-same servers through `servers.serving`.
+It does not import Django or Celery, or know what the programs do. `causeline up`, the tests and the benches all start
+the same servers through `servers.serving`.
 """
 
 from dashboard.services.errors import AlreadyServed, ServiceError, Stopped

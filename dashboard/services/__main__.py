@@ -1,8 +1,8 @@
-"""`python -m dashboard.services [--data-dir D]`: serves until its standard input ends, or a signal comes.
+"""`python -m dashboard.services [--data-dir D]` runs the servers until its standard input ends or a signal comes.
 
 Tests and benches start their servers with it. The first line on standard output is JSON: database_url, redis_url,
-data_dir. Standard input is the leash: whoever started this may be killed in any way, and the servers go. Without
---data-dir all of it is thrown away at the end.
+data_dir. When the process that started this one is killed, standard input ends, so the servers stop too.
+Without --data-dir, all data is deleted at the end.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from dashboard.services import ServiceError, Stopped, Supervisor, leave_root, serving
 
 
-def _leash_is_cut() -> bool:
+def _input_ended() -> bool:
     readable, _, _ = select.select([sys.stdin], [], [], 0)
     return bool(readable) and not os.read(sys.stdin.fileno(), 1024)
 
 
 def main() -> None:
-    """Print the addresses, then look after the servers."""
+    """Print the addresses, then keep the servers running."""
     parser = argparse.ArgumentParser(prog="python -m dashboard.services")
     parser.add_argument("--data-dir", type=Path)
     given: Path | None = parser.parse_args().data_dir
@@ -47,7 +47,7 @@ def main() -> None:
         except ServiceError as error:
             sys.exit(f"services: {error}")
         print(json.dumps(asdict(addresses) | {"data_dir": str(data_dir)}), flush=True)
-        supervisor.wait(_leash_is_cut, float("inf"), "")
+        supervisor.wait(_input_ended, float("inf"), "")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which unprivileged account works for a Causeline that was started as root, and what belongs to it."""
+"""This module chooses the unprivileged account of a Causeline that root has started, and gives files to it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from dashboard.services.errors import ServiceError
 
 NAME = "causeline"
-UNNAMED = range(61_184, 65_520)  # systemd takes accounts from it that exist only while they are needed
+UNNAMED = range(61_184, 65_520)  # systemd allocates its dynamic users from this range
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 _PEEK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | _FLAGS  # macOS has no O_PATH
 
 
 @dataclass(frozen=True)
 class Account:
-    """The ids that a process changes to."""
+    """These are the ids that a process changes to."""
 
     uid: int
     gid: int
@@ -33,12 +33,12 @@ class Account:
 
 
 def is_shared(uid: int) -> bool:
-    """Whether other services may run as this user, too."""
+    """Return whether other services may also run as this user."""
     return uid == 0 or uid == _uid_of("nobody")
 
 
 def own_account(data_dir: Path) -> Account | None:
-    """Return the account of a data directory: its owner, else the system's account `causeline`, else None."""
+    """Return the owner of a data directory, or else the system's account `causeline`, or else None."""
     if data_dir.exists() and not is_shared((owner := data_dir.stat()).st_uid):
         return Account(owner.st_uid, owner.st_gid)
     with suppress(KeyError):
@@ -49,7 +49,7 @@ def own_account(data_dir: Path) -> Account | None:
 
 
 def unnamed_account(data_dir: Path) -> Account:
-    """Return ids that no account and no process has. They depend on the path only, so that others rarely clash."""
+    """Return ids that no account and no process has. They depend only on the path, so two instances rarely clash."""
     taken = {entry.pw_uid for entry in pwd.getpwall()}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -63,9 +63,9 @@ def unnamed_account(data_dir: Path) -> Account:
 
 
 def server_account(cluster: Path) -> Account | None:
-    """Return the account of servers below a supervisor that stays root, or None where it is not root.
+    """Return the account for the servers of a supervisor that stays root, or None if it is not root.
 
-    It is the cluster's owner, else `causeline`, else `nobody`: initdb needs one with a name.
+    It is the owner of the cluster's folder, or else `causeline`, or else `nobody`: initdb needs an account with a name.
     """
     if os.geteuid() != 0:
         return None
@@ -84,10 +84,10 @@ def nobody() -> Account:
 
 
 def give(folder: Path, account: Account | None) -> None:
-    """Hand a folder and everything in it to the account. The folder's parents stay as they are.
+    """Change the owner of a folder, and of everything in it, to the account. Its parents stay as they are.
 
-    An entry changes hands only if it belongs to whoever owns the folder that it lies in. No link is followed, and a
-    file with several names is left alone: one of them may be another place's, such as /etc/shadow.
+    An entry is changed only if it has the same owner as the folder that contains it. Links are not followed, and a
+    file with several hard links is left alone, because one of them may be a file such as /etc/shadow.
     """
     if account is None:
         return
@@ -100,13 +100,13 @@ def give(folder: Path, account: Account | None) -> None:
 
 
 def _give(folder: int, account: Account) -> None:
-    """The folder itself comes last: whoever is interrupted begins again."""
+    """Change the folder itself last, so that an interrupted change starts again from the beginning."""
     own = os.fstat(folder)
     for name in os.listdir(folder):
         entry = os.open(name, _PEEK, dir_fd=folder)
         try:
             found = os.fstat(entry)
-            before = own.st_uid == 0 and found.st_uid == _uid_of("nobody")  # servers of an earlier version
+            before = own.st_uid == 0 and found.st_uid == _uid_of("nobody")  # an earlier version ran its servers so
             if found.st_dev != own.st_dev or not (found.st_uid == own.st_uid or before):
                 continue
             if stat.S_ISDIR(found.st_mode):

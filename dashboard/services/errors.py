@@ -1,4 +1,4 @@
-"""What can go wrong while programs are started and kept running."""
+"""This module holds the errors of starting programs and of keeping them running."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AlreadyServed(ServiceError):
 
 
 def tail(log: Path, lines: int = 12) -> str:
-    """The end of a log, to be shown under an error: most people never open the file."""
+    """Return the end of a log, to show it below an error: most people never open the file."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:

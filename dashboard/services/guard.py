@@ -1,12 +1,13 @@
-"""Stands between the supervisor and a program: drops root, ties the program's life to the supervisor's, becomes it.
+"""This script starts a program for the supervisor: it drops root, ends with the supervisor, and executes the program.
 
-Run as a script (`python -I -S guard.py …`), so it needs neither an import path nor a Python that the unprivileged
-account could start: the interpreter may lie below root's home. It enters the working folder while it is still root,
-because that folder's parents may be closed to the account too.
+It is run as a script (`python -I -S guard.py …`), so it needs no import path and no Python that the unprivileged
+account can start: the interpreter may be below root's home. It enters the working folder while it is still root,
+because the account may not be able to enter that folder's parents either.
 
-When the supervisor dies, a watcher process sees its end of a pipe close and ends the program's whole group: a pool's
-children too, and a program that hangs while it stops because the servers went at the same moment. Linux's kernel ends
-the program as well (PR_SET_PDEATHSIG; a change of uid clears it, hence the order), should the watcher be gone.
+When the supervisor dies, a watcher process sees that a pipe is closed, and ends the program's whole group. That
+includes the children of a pool, and a program that hangs while it stops because the servers stopped at the same
+moment. If the watcher is gone, Linux ends the program (PR_SET_PDEATHSIG, which is set after the change of uid, because
+that clears it).
 """
 
 import contextlib
@@ -24,14 +25,14 @@ MOST_DESCRIPTORS = 4096
 
 
 def drop_root(uid: int, gid: int) -> None:
-    """Become the account for good."""
+    """Change to the account permanently."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
 
 
 def drop_capabilities() -> None:
-    """Let the program have no right that a command beside it was left, and gain none (sudo, setuid files)."""
+    """Remove the capabilities that root kept for a command, and let the program gain none (sudo, setuid files)."""
     libc = ctypes.CDLL(None)
     libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     if os.getuid() != 0:
@@ -39,7 +40,7 @@ def drop_capabilities() -> None:
 
 
 def die_with(supervisor: int, death_signal: int) -> None:
-    """Let the kernel send `death_signal` when the supervisor is gone, also if it went a moment ago."""
+    """Let the kernel send `death_signal` when the supervisor dies, or if it has just died."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if os.getppid() != supervisor:
@@ -47,9 +48,9 @@ def die_with(supervisor: int, death_signal: int) -> None:
 
 
 def watch(pipe: int, death_signal: int) -> None:
-    """Leave a process behind that ends this one's group when the pipe closes without a word.
+    """Start a process that ends this one's group when the pipe closes and nothing was written to it.
 
-    It is forked twice, so that the program never has a child it does not know of.
+    It is forked twice, so that the program has no child that it did not start.
     """
     program = os.getpid()
     child = os.fork()
@@ -60,15 +61,15 @@ def watch(pipe: int, death_signal: int) -> None:
     if os.fork():
         os._exit(0)
     os.chdir("/")
-    os.closerange(0, pipe)  # the program's lock and output are not the watcher's to hold
+    os.closerange(0, pipe)  # the watcher must not hold the program's lock and output open
     os.closerange(pipe + 1, MOST_DESCRIPTORS)
-    if not os.read(pipe, 1):  # a byte would say that the program was seen to end in order
+    if not os.read(pipe, 1):  # a byte says that the supervisor saw the program end
         end(program, death_signal)
     os._exit(0)
 
 
 def end(group: int, death_signal: int) -> None:
-    """Ask the group to end, and kill what has not after the grace."""
+    """Ask the group to end, and kill what still runs after the grace period."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, death_signal)
         deadline = time.monotonic() + GRACE_SECONDS
@@ -79,7 +80,7 @@ def end(group: int, death_signal: int) -> None:
 
 
 def main() -> None:
-    """`guard.py UID GID SUPERVISOR DEATH_SIGNAL PIPE FOLDER PROGRAM…`; a UID or PIPE of -1 means none."""
+    """Run `guard.py UID GID SUPERVISOR DEATH_SIGNAL PIPE FOLDER PROGRAM…`; a UID or PIPE of -1 means none."""
     uid, gid, supervisor, death_signal, pipe = map(int, sys.argv[1:6])
     folder, command = sys.argv[6], sys.argv[7:]
     os.chdir(folder)

@@ -1,7 +1,7 @@
-"""What one machine runs of Causeline: the servers, the environment of its processes, web, workers and beat.
+"""This module starts all of Causeline on one machine: the servers, the web process, the workers and beat.
 
-Django is never imported here: what needs it runs in a process of its own, so that a failing part cannot take the
-supervisor with it.
+Django is never imported here: whatever needs it runs in a process of its own, so that its failure does not end the
+supervisor.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ START_SECONDS = 60
 STOP_SECONDS = 3
 _KEYS = ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY")
 PERIODIC = ("--queues", "periodic", "--pool", "threads", "--concurrency", "3")  # one thread for each periodic task
-PYTHON = (sys.executable, "-P")  # the working folder is data, not a place to import from
+PYTHON = (sys.executable, "-P")  # nothing is imported from the working folder, which holds data
 
 
 @contextmanager
 def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Iterator[dict[str, str]]:
-    """The environment of Causeline's processes, with servers behind it for the time of the context.
+    """Yield the environment of Causeline's processes, and run the servers that it names during the context.
 
-    Servers are started unless DATABASE_URL and REDIS_URL name some; `join` uses those that another process started.
+    Servers are started unless DATABASE_URL and REDIS_URL name some. With `join`, those of another process are used.
     """
     variables = dict(os.environ)
     if (PACKAGES / "manage.py").exists():  # a checkout, which need not be installed
@@ -76,8 +76,8 @@ def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Ite
 
 
 def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
-    """Make the folders, and these keys unless they are given. What encrypts credentials in a database that others use,
-    too, is for them to share."""
+    """Make the folders, and these keys unless they are given. The key that encrypts credentials is not made for a
+    database of others, because all its users have to share one."""
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     for variable in names:
         if not environment.text(variable, ""):
@@ -85,12 +85,12 @@ def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
 
 
 def django_command(*command: str) -> list[str]:
-    """The command line of a management command."""
+    """Return the command line of a management command."""
     return [*PYTHON, "-m", "django", *command]
 
 
 def finish(supervisor: Supervisor, process: subprocess.Popen[bytes]) -> int:
-    """Look after the servers until the process has ended."""
+    """Keep the servers running until the process has ended, and return its exit status."""
     try:
         supervisor.wait(lambda: process.poll() is not None, math.inf, "")
     finally:
@@ -105,7 +105,7 @@ def finish(supervisor: Supervisor, process: subprocess.Popen[bytes]) -> int:
 
 
 def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -> None:
-    """Bring the database's tables up to date; what Django says goes to a log unless it fails."""
+    """Migrate the database. Django's output goes to a log, and is shown only if it fails."""
     log = data_dir / "logs" / "migrate.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -118,11 +118,11 @@ def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -
 def programs(
     host: str, port: int, workers: int, variables: dict[str, str], data_dir: Path, token: str = ""
 ) -> list[Program]:
-    """The processes that compose and the chart run too; here they share one machine and one log folder.
+    """Return the processes that docker-compose.yml and the Helm chart run too.
 
-    Only web knows the start-up token: workers run programs that kubeconfigs name, with the variables that they have.
+    Only web gets the start-up token, because workers pass their environment to the programs that kubeconfigs name.
     """
-    celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet")  # without a banner, which is no line of a log
+    celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet")  # its banner is not a line of JSON
     commands = {
         "web": ("-m", "dashboard.web", "--host", host, "--port", str(port)),
         "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
@@ -147,7 +147,7 @@ def programs(
 
 
 def await_page(supervisor: Supervisor, host: str, port: int) -> str:
-    """The address of the page, once it answers (with whatever status: a public name need not be ours)."""
+    """Wait until the page answers, with any status (a public host name may lead elsewhere), and return its address."""
     reach = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
     def answers() -> bool:
@@ -167,7 +167,7 @@ def await_page(supervisor: Supervisor, host: str, port: int) -> str:
 
 
 def import_sample(supervisor: Supervisor, variables: dict[str, str]) -> str:
-    """The path of the sample's timeline; the command tells its progress on standard error."""
+    """Import the sample and return the path of its timeline. The command writes its progress to standard error."""
     command = django_command("import_recording", SAMPLE.name, "--name", "volcano-restart", "--once")
     with subprocess.Popen(command, cwd=SAMPLE.parent, env=variables, stdout=subprocess.PIPE) as process:
         status = finish(supervisor, process)
@@ -180,7 +180,7 @@ def import_sample(supervisor: Supervisor, variables: dict[str, str]) -> str:
 
 
 def free_port(host: str, wanted: int | None) -> int:
-    """The wanted port if it is free, else an error; with none wanted, the first free one of PORTS."""
+    """Return the wanted port, or raise an error if it is in use. Without one, return the first free port of PORTS."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in [wanted] if wanted is not None else PORTS:
         with socket.socket(family) as probe:

@@ -27,9 +27,9 @@ def try_lock(file: BinaryIO) -> bool:
 
 
 def kill_holders(lock: Path) -> None:
-    """End the processes that a dead program has left behind; its lock was ours, so nobody else can hold it.
+    """Kill the processes that a dead program has left behind. They are those that still hold its lock.
 
-    A process of PostgreSQL has a session of its own, and can wait for a killed neighbour for ever. Linux only.
+    A process of PostgreSQL has a session of its own, and can wait for a killed one for ever. This works only on Linux.
     """
     locked = lock.stat()
     for descriptor in Path("/proc").glob("[0-9]*/fd/*"):

@@ -1,7 +1,7 @@
-"""PostgreSQL 18 on a socket in a private folder, with its cluster below the data directory.
+"""This module runs PostgreSQL 18 on a socket in a private folder, with its cluster below the data directory.
 
 On Linux the server is told that its cluster is /proc/self/cwd. The guard enters the folder before it drops root, so
-the account needs no way through the folder's parents, which may be root's home; all of PostgreSQL's paths are
+the account does not have to enter the folder's parents, such as root's home. All of PostgreSQL's paths are
 relative to its working folder anyway.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dashboard.services.binaries import Binaries
 
 VERSION = "18"
-PORT = 5432  # only the socket's name; nothing listens on TCP
+PORT = 5432  # part of the socket's name; the server does not listen on TCP
 ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": "/usr/bin:/bin"}  # no PG* variable of the caller's shell
 
 SETTINGS = {
@@ -41,7 +41,7 @@ SETTINGS = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "jit": "off",
-    "dynamic_shared_memory_type": "mmap",  # a container's /dev/shm has 64 MB, and a killed server leaves its part there
+    "dynamic_shared_memory_type": "mmap",  # a container's /dev/shm has 64 MB, and a killed server frees none of it
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",
@@ -50,12 +50,12 @@ FAST_AND_FRAGILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writ
 
 
 def url(sockets: Path, password: str) -> str:
-    """A libpq URL; the port stands in it because PGPORT in the caller's shell would win otherwise."""
+    """Return a libpq URL. It contains the port, because otherwise PGPORT of the caller's shell would be used."""
     return f"postgresql://{ROLE}:{quote(password)}@/{DATABASE}?host={quote(str(sockets))}&port={PORT}"
 
 
 def make_cluster(cluster: Path, binaries: Binaries, account: Account | None, log: Path) -> None:
-    """Create the cluster unless it is there. It is made beside its place and renamed, so it is whole or absent."""
+    """Create the cluster unless it exists. It is made under another name and renamed, so it is complete or absent."""
     for unfinished in cluster.parent.glob(f"{cluster.name}.new-*"):
         shutil.rmtree(unfinished)
     if cluster.exists():
@@ -84,10 +84,10 @@ def make_cluster(cluster: Path, binaries: Binaries, account: Account | None, log
 def secure(
     cluster: Path, password: str, binaries: Binaries, account: Account | None, log: Path, *, for_tests: bool
 ) -> None:
-    """Let Causeline's role in with this password, and nobody else at all. The caller holds the cluster's lock.
+    """Allow only Causeline's role, with this password, to log in. The caller holds the cluster's lock.
 
     A cluster of an earlier version, which trusted everybody and whose role was superuser, is changed in place.
-    pg_hba.conf is written last, so that an interrupted change is made again.
+    pg_hba.conf is written last, so that an interrupted change is repeated.
     """
     wanted = pg_hba(password)
     if (cluster / "pg_hba.conf").read_text(encoding="utf-8", errors="replace") == wanted:
@@ -102,19 +102,19 @@ def secure(
 
 
 def lock_of(cluster: Path) -> Path:
-    """The file that is locked as long as a process of the server lives."""
+    """Return the file that is locked as long as a process of the server runs."""
     return cluster.with_name(f"{cluster.name}.lock")
 
 
 def leftovers_of(cluster: Path) -> list[Path]:
-    """Files of a killed server that the next one would believe."""
+    """Return the files that a killed server left behind and that would mislead the next one."""
     return [cluster / "postmaster.pid"]
 
 
 def program(
     cluster: Path, sockets: Path, binaries: Binaries, account: Account | None, log: Path, *, durable: bool
 ) -> Program:
-    """The server; `durable=False` is for data that nobody will miss."""
+    """Return the server's program. `durable=False` is for data that may be lost."""
     settings = SETTINGS | {"unix_socket_directories": str(sockets)} | ({} if durable else FAST_AND_FRAGILE)
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Program(
@@ -126,15 +126,15 @@ def program(
         account=account,
         stop_signal=signal.SIGINT,  # "fast": end the sessions, write a checkpoint
         stop_seconds=5,
-        death_signal=signal.SIGQUIT,  # "immediate": gone at once, recovered from the log at the next start
+        death_signal=signal.SIGQUIT,  # "immediate": it ends at once, and recovers from its log at the next start
         lock=lock_of(cluster),
         leftovers=[*leftovers_of(cluster), sockets / f".s.PGSQL.{PORT}.lock", sockets / f".s.PGSQL.{PORT}"],
     )
 
 
 def answers(address: str) -> bool:
-    """True once the server takes connections."""
-    import psycopg  # late: only a starting process needs it
+    """Return whether the server accepts connections."""
+    import psycopg  # imported here because only a process that starts servers needs it
 
     try:
         psycopg.connect(address, connect_timeout=2).close()
@@ -151,7 +151,7 @@ def _run_single_user(
     cluster: Path, database: str, statements: Iterable[str], binaries: Binaries, account: Account | None, log: Path
 ) -> None:
     """Run statements as superuser without a server; each is one line, as the single-user mode reads them."""
-    # An earlier version may have left many tables, and each is locked until all have changed hands.
+    # An earlier version may have left many tables, and each is locked until all have a new owner.
     options = ("-c", "exit_on_error=on", "-c", "max_locks_per_transaction=1024")
     command = [str(binaries.postgres), "--single", "-D", _here(cluster), *options, database]
     typed = "".join(f"{' '.join(each.split())}\n" for each in statements)

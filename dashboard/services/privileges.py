@@ -1,7 +1,7 @@
-"""Started as root, Causeline becomes an unprivileged account for good, with all processes that it starts afterwards.
+"""This module changes a Causeline that root has started, and all its later processes, to an unprivileged account.
 
-`leave_root` is called before anything is written to the data directory. Where it cannot be done, it says why and what
-to do, and everything but the servers goes on as root.
+`leave_root` is called before anything is written to the data directory. If the change is impossible, it says why and
+what to do, and everything but the servers goes on as root.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PACKAGES = Path(__file__).resolve().parent.parent.parent
 _OURS = ("postgres/PG_VERSION", "secret_key", "services.json", "logs/migrate.log")  # one is in each data directory
-_SHOWN = 5  # folders that are named
+_SHOWN = 5  # number of folders that a message names
 _IGNORED = {"lost+found"}
 _PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 8, 38, 47
 _RAISE = 2
@@ -34,12 +34,12 @@ _CAPABILITIES_VERSION = 0x20080522
 
 
 def leave_root(data_dir: Path, say: Callable[[str], None], reads: Sequence[Path] = ()) -> Account | None:
-    """Become the account of the data directory, which is made if it does not exist, and return it.
+    """Change to the account of the data directory, which is made if it does not exist, and return that account.
 
-    Only root has something to leave: for others, and where it cannot be done, nothing changes and None is returned.
+    If this process is not root, or the change is impossible, nothing changes and None is returned.
 
-    `reads` are files and folders that root named on the command line. Where the account may not read them, the right to
-    read everything is kept (CAP_DAC_READ_SEARCH), and no other. Raises ServiceError where the directory cannot be used.
+    `reads` are files and folders that root named on the command line. If the account may not read them, only the
+    capability to read everything is kept (CAP_DAC_READ_SEARCH). Raises ServiceError if the directory cannot be used.
     """
     if os.geteuid() != 0:
         return None
@@ -78,12 +78,12 @@ def leave_root(data_dir: Path, say: Callable[[str], None], reads: Sequence[Path]
         enter(view, account)
     _become(account, data_dir, keep_reading=keep_reading)
     with suppress(OSError):
-        os.chdir(folder)  # anew, as the view shows it
+        os.chdir(folder)  # again, so that it is the folder in the view
     return account
 
 
 def _refuse_others_folder(data_dir: Path) -> None:
-    """A folder of root's is handed over, so it has to be Causeline's."""
+    """Refuse a folder that Causeline did not make: its owner would be changed."""
     found = data_dir.stat()
     if not is_shared(found.st_uid):
         return
@@ -101,7 +101,7 @@ def _refuse_others_folder(data_dir: Path) -> None:
 
 
 def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | None, str]:
-    """The account; the view in which it reaches what it needs; why it cannot be, or nothing."""
+    """Return the account, the view in which it can read what it needs, and why that is impossible, or ""."""
     paths = [Path(sys.executable), PACKAGES, Path(sys.prefix), Path(sys.base_prefix), *map(Path, sys.path), *reads]
     needed = [path for path in paths if path.is_absolute() and path.exists()]
     account = own_account(data_dir) or unnamed_account(data_dir)
@@ -123,7 +123,7 @@ def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | Non
 
 
 def _tried(view: View | None, account: Account) -> str:
-    """Return "" if this Python can run Causeline's code as the account, else the reason. Call it in its own process."""
+    """Return "" if this Python can run Causeline's code as the account, else the reason. Call it in a child process."""
     if view:
         enter(view, account)
     _become(account, Path("/"))
@@ -137,7 +137,7 @@ def _tried(view: View | None, account: Account) -> str:
 
 
 def _unreadable(view: View | None, account: Account, paths: Sequence[Path]) -> str:
-    """The first of these files, and of what lies in these folders, that the account may not read."""
+    """Return the first of these files, or of the files in these folders, that the account may not read, or ""."""
     if view:
         enter(view, account)
     _become(account, Path("/"))
@@ -153,7 +153,7 @@ def _unreadable(view: View | None, account: Account, paths: Sequence[Path]) -> s
 
 
 def _hand_over(data_dir: Path, account: Account) -> bool:
-    """Give the data directory to the account, unless somebody serves it. Returns whether that was done."""
+    """Give the data directory to the account unless a process serves it, and return whether that was done."""
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,7 +166,7 @@ def _hand_over(data_dir: Path, account: Account) -> bool:
 
 
 def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None:
-    """Change all ids for good. No program that is run from now on gains rights (sudo, setuid files)."""
+    """Change all ids permanently. No program that is run from now on gains privileges (sudo, setuid files)."""
     if keep_reading:
         _prctl(_PR_SET_KEEPCAPS, 1)
     os.setgroups([])
@@ -181,7 +181,7 @@ def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     os.environ["HOME"] = str(home)
     os.environ.pop("XDG_RUNTIME_DIR", None)
-    os.environ.setdefault("LOGNAME", "root")  # the log of changes names who gave the command
+    os.environ.setdefault("LOGNAME", "root")  # the audit log names who ran the command
 
 
 def _may_read_everything() -> bool:

@@ -1,4 +1,4 @@
-"""What a supervisor is told about a program."""
+"""This module describes a program that a supervisor runs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ GUARD = Path(__file__).with_name("guard.py")
 
 @dataclass(frozen=True)
 class Program:
-    """What to run, and how it wants to be ended."""
+    """This is a program to run, and how to end it."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    folder: Path  # becomes its working folder, even if the account could not walk there
+    folder: Path  # its working folder, even if the account cannot enter the folder's parents
     log: Path
     account: Account | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     stop_seconds: float = 4
-    death_signal: signal.Signals = signal.SIGKILL  # when the supervisor dies: its servers are gone then, too
+    death_signal: signal.Signals = signal.SIGKILL  # sent when the supervisor dies; by then its servers are gone too
     lock: Path | None = None
-    leftovers: Sequence[Path] = ()  # what a killed run leaves behind and the next one would believe
+    leftovers: Sequence[Path] = ()  # files that a killed run leaves behind and that would mislead the next one
     standard_input: Path | None = None
 
 
@@ -42,7 +42,7 @@ def guarded(
     death_signal: signal.Signals = signal.SIGKILL,
     pipe: int = -1,
 ) -> list[str]:
-    """The command line that runs `command` behind the guard."""
+    """Return the command line that runs `command` through the guard."""
     uid, gid = (account.uid, account.gid) if account else (-1, -1)
     numbers = (uid, gid, os.getpid(), int(death_signal), pipe)
     return [sys.executable, "-I", "-S", str(GUARD), *map(str, numbers), str(folder), *command]

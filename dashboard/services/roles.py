@@ -1,4 +1,4 @@
-"""Who may do what in the embedded PostgreSQL: Causeline's role has a password and no rights beyond its own database.
+"""This module sets up the roles of the embedded PostgreSQL. Causeline's role has rights only in its own database.
 
 The bootstrap superuser has no password, and pg_hba.conf asks everybody for one, so nobody can log in as a superuser.
 Roles are set up in PostgreSQL's single-user mode, which needs no login, before the server starts.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUPERUSER = "postgres"
 ROLE = DATABASE = "causeline"
-_ITERATIONS = 4096  # PostgreSQL's own number; the password is random, so that guessing is hopeless anyway
+_ITERATIONS = 4096  # PostgreSQL's default; the password is random, so it cannot be guessed anyway
 
 # Earlier versions of Causeline used the bootstrap superuser itself. Its name is given to a new role, because PostgreSQL
 # does not let the bootstrap user be anything else than a superuser.
@@ -37,7 +37,7 @@ DO $$ BEGIN
 END $$
 """
 
-# Sequences that belong to a column change hands with their table, as indexes do.
+# Sequences that belong to a column change their owner with the table, as indexes do.
 _GIVE_OBJECTS = f"""
 DO $$ DECLARE object text; BEGIN
     FOR object IN
@@ -52,16 +52,16 @@ END $$
 
 
 def pg_hba(password: str) -> str:
-    """The whole of pg_hba.conf. The server listens on its socket only.
+    """Return the text of pg_hba.conf. The server listens only on its socket.
 
-    The comment changes with the password, so that the file tells whether the roles have been set up with it.
+    The comment changes with the password, so that the file shows whether the roles have been set up with it.
     """
     digest = hashlib.sha256(password.encode()).hexdigest()[:16]
     return f"# Written by Causeline once its role had the password {digest}.\nlocal all all scram-sha-256\n"
 
 
 def role_statements(password: str, *, for_tests: bool) -> Iterator[str]:
-    """Set up the roles; run in any database. Tests create and drop databases of their own."""
+    """Yield the statements that set up the roles, in any database. Tests may create and drop databases."""
     rights = "CREATEDB" if for_tests else "NOCREATEDB"
     yield _FREE_THE_NAME
     yield (
@@ -74,12 +74,12 @@ def role_statements(password: str, *, for_tests: bool) -> Iterator[str]:
 
 
 def object_statements() -> Iterator[str]:
-    """Give the role what earlier versions created as superuser; run in Causeline's database."""
+    """Yield the statements that give the role what earlier versions created as superuser, in Causeline's database."""
     yield _GIVE_OBJECTS
 
 
 def _verifier(password: str) -> str:
-    """What PostgreSQL stores of a password (SCRAM-SHA-256). The password itself reaches no statement and no log."""
+    """Return what PostgreSQL stores of a password (SCRAM-SHA-256), so that no statement and no log contains it."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()

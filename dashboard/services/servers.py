@@ -1,8 +1,8 @@
-"""Serves one data directory: PostgreSQL and Valkey together, once, and known to those who want to use them.
+"""This module runs PostgreSQL and Valkey for a data directory, at most once at a time, and publishes their addresses.
 
-In the data directory: `postgres/` and `valkey/` (the servers' own), `logs/`, `lock` (held while served),
-`database_password`, and `services.json` (who serves it, and the addresses with their passwords). Only the owner of the
-directory reads the last two.
+The data directory contains `postgres/` and `valkey/` (the servers' own files), `logs/`, `lock` (locked while the
+servers run), `database_password`, and `services.json` (the process that runs them, and the addresses with their
+passwords). Only the owner of the directory can read the last two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SOCKETS_PREFIX = "causeline-"
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the servers of a data directory listen."""
+    """These are the addresses of the servers of a data directory."""
 
     database_url: str
     redis_url: str
@@ -43,10 +43,10 @@ class Addresses:
 def serving(
     data_dir: Path, supervisor: Supervisor, *, durable: bool = True, for_tests: bool = False
 ) -> Iterator[Addresses]:
-    """Run both servers under the supervisor for the time of the context; everything is stopped at its end.
+    """Run both servers under the supervisor during the context, and stop them at its end.
 
     With `durable=False` they write quickly instead of safely; `for_tests` lets the database role create databases.
-    Raises AlreadyServed when another process does it, and ServiceError when it cannot be done.
+    Raises AlreadyServed if another process runs them, and ServiceError if they cannot be started.
     """
     data_dir = data_dir.absolute()
     try:
@@ -73,13 +73,13 @@ def serving(
 
 
 def _refuse_root_in_anothers(data_dir: Path) -> None:
-    """Who owns a folder could put links into it that lead root's files astray. `leave_root` becomes its owner."""
+    """Refuse a folder of another user if this is root: its owner could put links there that redirect root's files."""
     if os.geteuid() == 0 and (owner := data_dir.stat().st_uid) != 0:
         raise ServiceError(f"{data_dir} belongs to user {owner}, and root does not write in it. Start as that user.")
 
 
 def addresses_of(data_dir: Path) -> Addresses | None:
-    """The addresses that the process serving this data directory has published, once its servers answer."""
+    """Return the addresses that the process serving this data directory published when its servers answered, or None"""
     state = _read(data_dir)
     return Addresses(state["database_url"], state["redis_url"]) if "redis_url" in state else None
 
@@ -114,9 +114,9 @@ def _start(data_dir: Path, sockets: Path, supervisor: Supervisor, *, durable: bo
 
 @contextmanager
 def _sockets(data_dir: Path) -> Iterator[Path]:
-    """A private folder with a short name: a socket's whole path may have about 100 bytes, a data directory has more.
+    """Yield a private folder with a short name: the path of a socket must be shorter than about 100 bytes.
 
-    Its name is written down before it is used, so that the next run can remove what a killed one left.
+    Its name is saved before it is used, so that the next run can remove what a killed one left.
     """
     _forget(data_dir)
     base = "/tmp" if os.access("/tmp", os.W_OK | os.X_OK) else tempfile.gettempdir()

@@ -1,11 +1,11 @@
 """This module starts programs, restarts those that die, and stops all of them, all from the main thread.
 
-Each program has its own session, so that Ctrl-C in a terminal reaches only the supervisor and the order of stopping
-stays its own. PR_SET_PDEATHSIG is bound to the thread that forked, so everything is done in the main thread.
+Each program has its own session, so that Ctrl-C in a terminal reaches only the supervisor, which then stops the
+programs in its own order. PR_SET_PDEATHSIG is bound to the thread that forked, so all is done in the main thread.
 
 A program that must never run twice names a lock file. It inherits the locked descriptor, and so do all processes it
-forks: the lock is free exactly when the last of them is gone. No pid file has to be believed, a zombie holds nothing,
-and a reused pid cannot be taken for a server.
+forks: the lock is free exactly when the last of them is gone. So no pid file has to be trusted, a zombie holds no lock,
+and a reused pid is not mistaken for a server.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def locked(self, name: str, lock: Path, leftovers: Sequence[Path]) -> Iterator[None]:
-        """Hold a program's lock for the time of the context, to work on its files while it does not run."""
+        """Hold a program's lock during the context, so that its files can be changed while it does not run."""
         with open_lock(lock) as file:
             self.wait(lambda: try_lock(file), LOCK_SECONDS, still_held(name, lock))
             for leftover in leftovers:
@@ -92,9 +92,9 @@ class Supervisor:
             yield
 
     def wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:
-        """Look after the programs until `done`. This is the only place where a supervisor waits.
+        """Restart programs that end until `done` is true. This is the only place where a supervisor waits.
 
-        Raises Stopped when a signal came, and ServiceError with the text `otherwise` after `seconds`.
+        Raises Stopped after a signal, and ServiceError with the text `otherwise` after `seconds`.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -108,19 +108,19 @@ class Supervisor:
             time.sleep(POLL_SECONDS)
 
     def run(self) -> None:
-        """Look after the programs until a signal comes."""
+        """Restart programs that end until a signal comes."""
         with contextlib.suppress(Stopped):
             self.wait(lambda: False, math.inf, "")
 
     def refuse_deaths(self) -> None:
-        """Raise ServiceError with the end of the log if a program died while everything starts."""
+        """Raise ServiceError with the end of the log if a program ended while the others start."""
         for run in self._runs():
             if run.deaths:
                 log = run.program.log
                 raise ServiceError(f"{run.program.name} ended while starting; its log is {log}:{tail(log)}")
 
     def stop(self) -> None:
-        """Ask every program to end, wait as long as it may take, then kill it. Nothing is left running."""
+        """Ask every program to end, wait as long as it may take, and then kill it."""
         while self._groups:
             group = self._groups.pop()
             alive = [run for run in group if run.process]
@@ -150,7 +150,7 @@ class Supervisor:
                 try:
                     if not self._spawn(run) and run.program.lock and now >= run.retry + SURVIVOR_SECONDS:
                         kill_holders(run.program.lock)
-                except OSError as error:  # no memory, no disk: it may pass, and the others go on
+                except OSError as error:  # such as too little memory or disk space, which may pass; the others go on
                     self._say(f"{run.program.name} cannot be started: {error}")
                     run.retry = now + LONGEST_PAUSE_SECONDS
         if now >= self._next_log_check:
@@ -162,7 +162,7 @@ class Supervisor:
             self._reap_orphans()
 
     def _reap_orphans(self) -> None:
-        """Wait for the orphans that the first process of a container inherits, not for our own programs."""
+        """Reap the orphans that the first process of a container inherits, but not our own programs."""
         ours = {run.process.pid for run in self._runs() if run.process}
         with contextlib.suppress(ChildProcessError):
             while dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
@@ -183,7 +183,7 @@ class Supervisor:
         self._bury(run)
 
     def _bury(self, run: _Run) -> None:
-        """Kill what is left of the group of a program that ended, or the next run would meet it."""
+        """Kill the remaining processes of a program that ended, so that they do not disturb its next run."""
         assert run.process
         _signal_group(run.process.pid, signal.SIGKILL)
         with contextlib.suppress(BrokenPipeError):

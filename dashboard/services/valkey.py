@@ -1,6 +1,6 @@
-"""Valkey 9 on a loopback port that is nobody else's, behind a long random password, with an append-only file.
+"""This module runs Valkey 9 on a free loopback port, with a long random password and an append-only file.
 
-A port and not a socket: `redis://` means the same to every client, while each spells a socket's address differently.
+It uses a port and not a socket because all clients read `redis://` alike, but write a socket's address differently.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from dashboard.services.binaries import Binaries
 
 LOOPBACK = "127.0.0.1"
-PORTS = range(20_000, 32_000)  # below what Linux and macOS give to outgoing connections, so it is free at a restart too
+PORTS = range(20_000, 32_000)  # below the ports of outgoing connections, so it is still free at a restart
 
 
 def new_url() -> str:
-    """An address with a port that is free now and a password that is new."""
+    """Return an address with a port that is free now and a new password."""
     while True:
         port = secrets.choice(PORTS)
         with socket.socket() as probe:
@@ -39,7 +39,7 @@ def new_url() -> str:
 
 
 def program(folder: Path, address: str, binaries: Binaries, account: Account | None, log: Path) -> Program:
-    """The server; it reads its settings, and so the password, from a file that only the supervisor can open."""
+    """Return the server's program. It reads its settings, with the password, from a file only its owner can open."""
     parts = urlsplit(address)
     settings = folder.with_suffix(".conf")
     descriptor = os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -64,7 +64,7 @@ def program(folder: Path, address: str, binaries: Binaries, account: Account | N
 
 
 def answers(address: str) -> bool:
-    """True once the server has loaded its file and takes commands."""
+    """Return whether the server has loaded its file and accepts commands."""
     parts = urlsplit(address)
     try:
         with socket.create_connection((LOOPBACK, parts.port or 0), timeout=2) as connection:

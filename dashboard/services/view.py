@@ -1,8 +1,8 @@
-"""A private view of the file system (a mount namespace) in which an unprivileged account reaches what it needs.
+"""This module makes a private view of the file system (a mount namespace) for an unprivileged account.
 
-A checkout, a Python or a data directory may lie in a folder that only root may enter, such as root's home. In the view
-an empty folder covers such a folder, and only what is needed is seen in it, under its own path. Nothing is copied, no
-permission is changed, and nobody else sees the view.
+A checkout, a Python or a data directory may be in a folder that only root may enter, such as root's home. In the view,
+an empty folder is mounted over such a folder, and only what the account needs appears in it, under the same path.
+Nothing is copied, no permission is changed, and no other process sees the view.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _CLONE_NEWNS = 0x20000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
-_MOST_LINKS = 40  # that lead from one to the next, as in the kernel
+_MOST_LINKS = 40  # the longest chain of links, as in the kernel
 
 
 @dataclass(frozen=True)
 class View:
-    """What the account needs, without links; the links that lead there; the folders that it may not enter."""
+    """This is what the account needs, without links, the links that lead there, and the folders it may not enter."""
 
     needed: list[Path]
     links: dict[Path, str]
@@ -43,21 +43,21 @@ def planned(account: Account, paths: Iterable[Path], own: Path) -> View:
     folders = {parent for path in needed for parent in path.parents}
     folders |= {path for path in needed if path.is_dir()}
     closed = _closed(account, folders - {_followed(own, links)})
-    inside = needed & set(closed)  # what lies in them is needed: it may be open to the account itself
+    inside = needed & set(closed)  # their content is needed, and the account may be allowed to read that
     needed -= inside
     needed |= {_followed(child, links) for folder in inside for child in folder.iterdir()}
     return View(sorted(needed), links, closed)
 
 
 def enter(view: View, account: Account) -> None:
-    """Let this process and its children see the view from now on. Raises OSError where root may not mount."""
+    """Let this process and its children see the view from now on. Raises OSError if root may not mount."""
     _call("unshare", _CLONE_NEWNS)
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in view.needed if path.exists()]
-    before = os.umask(0o022)  # what is made here has to be open to the account
+    before = os.umask(0o022)  # the account has to be able to read what is made here
     for folder in view.closed:
         if not folder.is_dir():
-            continue  # a folder above it is covered, and nothing in this one is needed
+            continue  # a parent is covered already, and nothing in this folder is needed
         _mount("tmpfs", folder, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
         for link, target in view.links.items():
             if link.is_relative_to(folder) and not os.path.lexists(link):
@@ -116,7 +116,7 @@ def _followed(path: Path, links: dict[Path, str]) -> Path:
 
 
 def _closed(account: Account, folders: Iterable[Path]) -> list[Path]:
-    """Those that the account may not enter, whatever lies above them. Trying is surer than reading modes."""
+    """Return the folders that the account may not enter, whatever their parents allow. Each is tried."""
     held = [(folder, os.open(folder, os.O_PATH | os.O_CLOEXEC)) for folder in sorted(folders)]
 
     def tried() -> str:
@@ -154,7 +154,7 @@ def _show(path: Path, descriptor: int) -> None:
 
 
 def _name(account: Account) -> None:
-    """Give an account without a name one in the view: initdb asks for it."""
+    """Give an account without a name one in the view, because initdb needs it."""
     try:
         pwd.getpwuid(account.uid)
     except KeyError:

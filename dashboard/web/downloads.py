@@ -1,4 +1,4 @@
-"""This module streams downloads of any size. A slow reader does not make the server hold much in memory."""
+"""This module streams downloads of any size. A slow client does not make the server hold much in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 AT_ONCE = 8  # downloads of one web process
-STALL_SECONDS = 60  # after which a reader that takes nothing is cut off
+STALL_SECONDS = 60  # a client that reads nothing for so long is disconnected
 _PIECE_BYTES = 256 * 1024
 _slots = BoundedSemaphore(AT_ONCE)
 
@@ -41,14 +41,14 @@ class Busy(Exception):
 class Download:
     """This class feeds a StreamingHttpResponse. Its constructor raises Busy.
 
-    Only the next piece is computed, in a thread that is lent for it. Between two pieces no thread, database connection
-    or transaction is held, so `pieces` has to work without: page by page.
+    Only the next piece is computed, in a thread of a pool. Between two pieces no thread, database connection or
+    transaction is held, so `pieces` has to read page by page.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         if not _slots.acquire(blocking=False):
             raise Busy
-        self.close = weakref.finalize(self, _slots.release)  # at the latest with this object: a response may be dropped
+        self.close = weakref.finalize(self, _slots.release)  # a response may be dropped unread
         self._pieces = pieces
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -57,7 +57,7 @@ class Download:
         while piece := await sync_to_async(self._next_piece, thread_sensitive=False)():
             stalled = loop.call_later(STALL_SECONDS, reader.cancel)
             try:
-                yield piece  # comes back when it has been sent
+                yield piece  # the server asks for the next one when it has sent this one
             finally:
                 stalled.cancel()
 

@@ -1,7 +1,8 @@
 """This module limits the bodies of requests before they are stored. A long body needs a signed-in user.
 
-Django writes a body to the disk before it looks at the request at all. Here a body that is too long, for which there is
-no room, or that a stranger sends, is refused before; and a disk that fills up meanwhile ends that request alone.
+Django writes a body to the disk before it looks at the request at all. This module refuses a body
+before that if it is too long, if the disk has no space for it, or if it is long and nobody is signed in. If the disk
+fills up meanwhile, only that request fails.
 """
 
 import re
@@ -25,8 +26,8 @@ from collectors.uploads.receiving import PIECE_BYTES, SPARE_BYTES
 from dashboard.access import rights
 
 _PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
-_DRAINED = 256 * 1024**2  # bytes that are taken in and thrown away, so that who sends them reads the answer
-_SMALL = 4 * 1024**2  # bytes that anybody may send, and that stay in memory
+_DRAINED = 256 * 1024**2  # bytes that are read and discarded, so that the client reads the answer
+_SMALL = 4 * 1024**2  # bytes that every client may send, and that stay in memory
 
 
 class Refused(Exception):

@@ -48,7 +48,7 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     asked = over.facts.asked if over and over.facts.deleting else 0
     limit = over and max(known, min(over.at, (asked, 0)) if asked else over.at)
     if over and over.facts.terminal and over.actor and over.action != "status":
-        limit = known  # a line that was lost shows its end
+        limit = known  # the change that shows its end was lost
     yield "open", moments[start].at, limit
     sure = _surely_active_until(over) if over else None
     yield "active", moments[start].at, known if sure is None else max(known, sure)

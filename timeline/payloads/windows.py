@@ -1,23 +1,24 @@
-"""The shapes of a timeline: windows, the overview, and the search. Times are microseconds since 1970, UTC."""
+"""This module declares the payloads of a timeline: windows, the overview, and the search. Times are microseconds since
+1970, UTC."""
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingGroupPayload
 
-Within = tuple[int, int | None]  # µs before and after a drawn time: the commit lies there; null: nothing bounds it
+Within = tuple[int, int | None]  # µs before and after a drawn time, between which the commit was; null: unbounded
 
 
 class GroupPayload(TypedDict):
     """A heading over lanes: a root owner, a kind or a namespace."""
 
     key: str
-    short: str  # "vcj"; "" where the grouping is not by owner
+    short: str  # "vcj"; "" unless lanes are grouped by owner
     label: str  # "ring"
     namespace: str
     lanes: int  # all lanes of the group that match the filter, shown or not
-    track: int | None  # the root owner's track, where there is one
-    first: int  # index in WindowPayload.lanes before which it stands
+    track: int | None  # the root owner's track, if there is one
+    first: int  # index in WindowPayload.lanes of the lane that follows it
     closed: bool  # its lanes are left out; it counts as one lane of `offset` and `lanes_total`
 
 
@@ -34,23 +35,23 @@ class LanePayload(TypedDict):
     name: str
     subtitle: str  # "Pod · node-003 · 2 incarnations shown"
     track: int  # the last life shown; 0 for a strip
-    members: int  # 1; more: a strip, one lane for so many of one owner and kind
-    opened: bool  # a strip whose members stand behind it
+    members: int  # 1 for a lane; more for a strip, which stands for so many lanes of one owner and kind
+    opened: bool  # a strip whose members follow it
     strip: str  # the key of the strip it belongs to, or ""
     pinned: bool
 
 
 class Bars(TypedDict):
-    """Phases, column-wise. `lane` is an index into WindowPayload.lanes."""
+    """These are phases in columns. `lane` is an index into WindowPayload.lanes."""
 
     lane: list[int]
     start: list[int]
     end: list[int]
     text: list[str]  # "Running"
-    tone: list[str]  # strong | pale | muted | ended (hatched): how far along, one colour family a lane
-    open_start: list[bool]  # the life began before anything was observed: draw as unknown
-    open_end: list[bool]  # still alive at the end of what was observed: fade
-    start_within: list[Within | None]  # None where an older version stored the source
+    tone: list[str]  # strong | pale | muted | ended (hatched): how far the phase is; a lane has one colour
+    open_start: list[bool]  # the life began before anything was observed, which is drawn as unknown
+    open_end: list[bool]  # still alive at the end of what was observed, which is drawn fading
+    start_within: list[Within | None]  # None if an older version stored the source
     end_within: list[Within | None]
     track: list[int]
 
@@ -76,19 +77,19 @@ class Marks(TypedDict):
 
 
 class Holes(TypedDict):
-    """A name without an object between two incarnations, that a finding is about."""
+    """These are the intervals without an object between two incarnations of a name that a finding is about."""
 
     lane: list[int]
-    start: list[int]  # at the soonest
-    begun: list[int]  # surely
-    over: list[int]  # until then surely
-    end: list[int]  # at the latest
+    start: list[int]  # the earliest possible beginning
+    begun: list[int]  # the latest possible beginning
+    over: list[int]  # the earliest possible end
+    end: list[int]  # the latest possible end
     text: list[str]  # "none · ≈ 50 ms"
     finding: list[str]  # FindingGroupPayload.key
 
 
 class Shades(TypedDict):
-    """The part of a subject's bar in which it was exposed to the violation."""
+    """These are the parts of subjects' bars in which they were exposed to a violation."""
 
     lane: list[int]
     start: list[int]
@@ -97,7 +98,7 @@ class Shades(TypedDict):
 
 
 class Arrows(TypedDict):
-    """From the too-early event to the too-late one; an end outside the lanes shown is -1."""
+    """These are arrows from the event that came too early to the one that came too late; -1 is a lane not shown."""
 
     from_lane: list[int]
     from_time: list[int]  # before to_time
@@ -110,7 +111,7 @@ class Arrows(TypedDict):
 
 
 class Strips(TypedDict):
-    """The cells of strips: how many of its objects there were at most, slice by slice."""
+    """These are the cells of strips: the greatest number of objects that existed in each slice of time."""
 
     lane: list[int]
     start: list[int]
@@ -119,16 +120,16 @@ class Strips(TypedDict):
 
 
 class Gaps(TypedDict):
-    """When kinds were not observed; what lanes of them show there was not seen."""
+    """These are the intervals in which kinds were not observed."""
 
-    kind: list[str]  # as the keys of lanes begin: "Pod", "Job.batch"
+    kind: list[str]  # as at the beginning of the keys of lanes: "Pod", "Job.batch"
     start: list[int]
     end: list[int]
-    text: list[str]  # why, a sentence
+    text: list[str]  # a sentence that says why
 
 
 class Columns(TypedDict):
-    """What is drawn of a window."""
+    """These are the columns that are drawn for a window."""
 
     lanes: list[LanePayload]
     bars: Bars
@@ -143,18 +144,18 @@ class Columns(TypedDict):
 
 class WindowPayload(Columns):
     source: int
-    sequence: int  # of the last commit that is in it, where the source is live
+    sequence: int  # the last commit in it, for a live source
     gaps: Gaps
-    start: int  # what bars and marks cover: the asked range padded by its own width on both sides
+    start: int  # from here to `end` there are bars and marks: the asked range, and its width on both sides
     end: int
-    first: int  # what the whole source covers
+    first: int  # from here to `last` the source has observations
     last: int
-    offset: int  # index of the first lane behind the pinned ones among all that match
-    lanes_total: int  # that match, counted to 2000
-    lanes_more: bool  # there are more than that
+    offset: int  # index, among all lanes that match, of the first lane after the pinned ones
+    lanes_total: int  # lanes that match; counting stops at 2000
+    lanes_more: bool  # whether there are more
     pins: int  # lanes that are pinned; they come first
     groups: list[GroupPayload]
-    findings_in_view: int  # that match the filter, from start to end as asked for
+    findings_in_view: int  # findings in the asked range that match the filter
 
 
 class OverviewPayload(TypedDict):
@@ -169,7 +170,7 @@ class OverviewPayload(TypedDict):
     namespaces: list[tuple[str, int]]
     rules: list[tuple[str, int]]  # rule, number of rows in the list of findings
     severity_counts: list[tuple[Severity, int]]
-    noise: int  # lanes that are folded away until asked for
+    noise: int  # lanes that are hidden until they are asked for
 
 
 class FoundObjectPayload(TypedDict):

@@ -1,8 +1,8 @@
-"""Finds the lanes that a window shows, with SQL.
+"""This module finds the lanes that a window shows, with SQL.
 
 Lanes are found by walking an index in the order of their places, one walk for each family (or namespace), so that a
-page of them costs the same in a source of any size. Strips, opened strips, closed groups and the group in focus are
-walks of their own; all are merged by (turn, heading, place), and none is longer than what is asked for.
+page takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus have walks
+of their own. All walks are merged by (turn, heading, place), and none returns more rows than are asked for.
 """
 
 from typing import Any
@@ -17,13 +17,13 @@ from timeline.queries.sources import extent
 from timeline.queries.view import View, like
 
 LAST = 2**63 - 1
-SPARSE = 0.05  # part of the lanes that live; where it is less, they are looked for by time instead
-# Both say the same. The second keeps the planner from an index on time: all lanes of an early window lie in front,
-# where a walk meets them first.
+SPARSE = 0.05  # share of the lanes that live; if it is smaller, an index on time is used instead
+# Both conditions mean the same. The second one keeps the planner from using an index on time, because a walk meets the
+# lanes of an early window first anyway.
 _OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
 _LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
-_LATE = 60_000_000  # microseconds; so long after its beginning a live source may hear of a life
-COUNTED = 2000  # rows; that there are more is said without counting them
+_LATE = 60_000_000  # microseconds after a life's beginning in which a live source may still learn of it
+COUNTED = 2000  # rows; if there are more, they are not counted
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
 _STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members"
@@ -32,7 +32,7 @@ _SHUT = """0 AS lane, {root} AS root, 0 AS strip, 0 AS number, '' AS "group", ''
 
 
 class Rows:
-    """The rows of a view between two times (microseconds): lanes, strips, and the headings of closed groups."""
+    """These are the rows of a view between two times (µs): lanes, strips, and the headings of closed groups."""
 
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
         self._view = view
@@ -146,7 +146,7 @@ class Rows:
 
     @property
     def _shut(self) -> bool:
-        """Whether the group in focus is closed."""
+        """Return whether the group in focus is closed."""
         return self.by_owner and self._view.focus in self._values["closed"]
 
     def _closed(self, focus: str) -> str:
@@ -160,8 +160,8 @@ class Rows:
         columns = _SHUT.format(root="0", name="shut.value")
         return f"SELECT -1 AS place, {columns} FROM unnest(%(closed)s::text[]) AS shut(value) WHERE {lived}shut.value)"
 
-    def _row(self, turn: int, heading: str, place: int, lane: int, root: int, strip: int, *told: Any) -> LaneRow:
-        number, group, kind, namespace, name, family, members = told
+    def _row(self, turn: int, heading: str, place: int, lane: int, root: int, strip: int, *texts: Any) -> LaneRow:
+        number, group, kind, namespace, name, family, members = texts
         key = {"root": str(root), "family": family, "namespace": namespace}[self._heading]
         opened = not lane and strip in self._values["opened"]
         return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
@@ -196,7 +196,7 @@ def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
     tide = outline.Tide(**source.tide)
     first, last = (tide.since, tide.until) if tide.until else extent(source)
     begin, over = ((time - first) * outline.SLICES // max(1, last - first) for time in (start, end))
-    begin = max(0, min(outline.SLICES, begin) - 1)  # rounding may have put either into the neighbouring slice
+    begin = max(0, min(outline.SLICES, begin) - 1)  # rounding may have moved either into the next slice
     over = max(0, min(outline.SLICES - 2, over) + 1)
     living = tide.living[begin] + tide.begun[over] - tide.begun[begin]
     known = end < last - (_LATE if source.sequence else 0)

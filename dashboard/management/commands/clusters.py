@@ -1,4 +1,7 @@
-"""What `causeline connect`, `clusters`, `disconnect`, `pause` and `resume` run, beside servers that are there."""
+"""This command does the work of `causeline connect`, `clusters`, `disconnect`, `pause` and `resume`.
+
+It needs servers that already run.
+"""
 
 import argparse
 import sys

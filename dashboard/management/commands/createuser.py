@@ -1,4 +1,4 @@
-"""What `causeline createuser` runs: somebody who may sign in."""
+"""This command does the work of `causeline createuser`: it creates a user who may sign in."""
 
 import getpass
 import os

@@ -1,4 +1,4 @@
-"""What `causeline export` runs, beside servers that are there."""
+"""This command does the work of `causeline export`, with servers that already run."""
 
 import sys
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ class Command(BaseCommand):
             say(str(error))
             sys.exit(2)
         except BrokenPipeError:
-            sys.stderr.close()  # whoever reads has seen enough
+            sys.stderr.close()  # the reader, such as `head`, has closed the pipe
 
 
 def _source(named: str) -> Source:
-    """By its name, or by its number; of several with one name the newest."""
+    """Return the source with this name or number. If several have the name, return the newest."""
     shown = Source.objects.filter(ready=True).order_by("pk")
     found = shown.filter(name=named).last() or (shown.filter(pk=int(named)).last() if named.isdecimal() else None)
     if found is None:

@@ -1,4 +1,4 @@
-"""What `causeline import` runs, beside servers that are there."""
+"""This command does the work of `causeline import`, with servers that already run."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What `causeline unlock` runs: whoever failed to sign in too often may try again at once."""
+"""This command does the work of `causeline unlock`: who failed to sign in too often may try again at once."""
 
 from django.core.management.base import BaseCommand, CommandParser
 

@@ -1,4 +1,4 @@
-"""What the subcommands of `causeline` run that need tables that are up to date."""
+"""This command migrates the database and then runs another command, for the subcommands of `causeline`."""
 
 from django.core.management import ManagementUtility, call_command
 from django.core.management.base import BaseCommand
@@ -8,6 +8,6 @@ class Command(BaseCommand):
     help = "Migrate the database, then run the command that follows, in the same process: a second one takes seconds."
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """`argv` holds the program, this command, and the other command with its arguments."""
+        """Run the other command. `argv` holds the program, this command, and the other command with its arguments."""
         call_command("migrate", verbosity=0)
         ManagementUtility([argv[0], *argv[2:]]).execute()

@@ -238,6 +238,27 @@ def test_an_owner_stays_as_long_as_what_it_owns() -> None:
     assert not list(live.world.tracks())
 
 
+def test_the_life_before_which_another_is_drawn_to_end_stays_as_long_as_that_one() -> None:
+    live = Followed()
+    boss = pod("boss", 10, 1, change=Change.CREATED)
+    child = pod("child", 11, 5, change=Change.CREATED, owner="boss")
+    late = replace(pod("boss", 12, 1, change=Change.DELETED), arrived=T + 9 * SECOND)  # nothing else shows its time
+    second = [
+        replace(each, ref=replace(each.ref, uid="second"))
+        for each in (pod("boss", 13, 5, change=Change.CREATED), pod("boss", 14, 20, change=Change.DELETED))
+    ]
+    live.commit([*started("Pod"), boss, child, late, *second, pod("other", 15, 25, change=Change.CREATED)])
+    ends = [life.until for life in live.world.incarnations(name_of(boss.ref))]
+    assert ends == [T + 5 * SECOND + 100, T + 20 * SECOND + 100]
+    live.forget(T + 500 * SECOND)
+    assert not live.gone
+    assert lives(taken_over(live.world)) == lives(live.world)
+    live.commit([pod("child", 16, 30, change=Change.DELETED, owner="boss")])
+    live.forget(T + 500 * SECOND)
+    assert {name.name for name, _ in live.gone} == {"boss", "child"}
+    assert len(live.gone) == 3
+
+
 def test_lives_without_uids_go_together() -> None:
     live = Followed()
     anonymous = [

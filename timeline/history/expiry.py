@@ -4,6 +4,7 @@ A track that ended stays known as long as another track is judged or placed by i
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from timeline.history.lifelines import Key, Track, public_uid
 from timeline.history.tracks import Tracks
@@ -34,13 +35,17 @@ def _is_idle_event(tracks: Tracks, track: Track) -> bool:
 
 def _needed_by(tracks: Tracks, track: Track) -> Iterator[Key]:
     """Yield the keys of the tracks that need an ended track: its children, the tracks that refer to it, the Job that
-    counts it, and the tracks of its name (or of the Endpoints of its Service) that are known to be gone because this
-    one was created or deleted."""
+    counts it, the tracks of its name (or of the Endpoints of its Service) that are known to be gone because this one
+    was created or deleted, and the track before it in its lane if that is drawn to end before this one begins."""
     yield from tracks.index.children(public_uid(track.ref))
     yield from tracks.index.referrers(track.name)
     if track.owner and (owner := tracks.index.of_uid(track.owner.uid)) and owner.ref.kind == "Job":
         yield owner.key
-    alike = [*tracks.lane(track.name)]
+    lane = tracks.lane(track.name)
+    for before, after in pairwise(lane):
+        if after is track and any(moment.latest for moment in before.moments):
+            yield before.key
+    alike = [*lane]
     if track.name[:2] == ("", "Service"):
         alike += tracks.lane(track.name._replace(kind="Endpoints"))
     yield from (other.key for other in alike if other.gone_by or not public_uid(other.ref))

@@ -1,6 +1,6 @@
-// What every page can do: copy what a button names, and close the menu.
+// This module runs on every page. It copies the text that a button names, and closes the menu.
 
-const COPIED = 1600; // ms that the button says so
+const COPIED = 1600; // ms for which the button says that it has copied
 
 async function copy(button) {
   const named = button.dataset.copy;

@@ -1,15 +1,15 @@
-// What the server told of something that goes on, drawn anew every few seconds: the elements with data-renew, by id.
+// This module replaces the elements with data-renew, by their ids, with the server's current version every few seconds.
 
 const OFTEN = 3_000; // ms
 
 async function renew() {
   const inside = document.activeElement?.closest("[data-renew]");
-  if (document.hidden || inside || !getSelection().isCollapsed) return; // not under somebody's hands
+  if (document.hidden || inside || !getSelection().isCollapsed) return; // the user is working in one of them
   let page;
   try {
     page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text(), "text/html");
   } catch {
-    return; // the server restarts, perhaps; the next time will tell
+    return; // the server may be restarting; it is asked again later
   }
   for (const old of document.querySelectorAll("[data-renew]")) {
     const fresh = page.getElementById(old.id);

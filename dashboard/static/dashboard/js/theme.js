@@ -1,4 +1,5 @@
-// Light or dark: the system's wish until the reader chooses. A classic script in the head, so that no page flashes.
+// This script chooses the light or dark theme: the system's until the reader chooses one. It is a classic script in the
+// head, so that no page flashes.
 (() => {
   const KEY = "causeline-theme";
   const root = document.documentElement;
@@ -20,7 +21,7 @@
     const shown = root.dataset.theme ?? (system.matches ? "dark" : "light");
     const next = shown === "dark" ? "light" : "dark";
     apply(next);
-    try { localStorage.setItem(KEY, next); } catch { /* the choice then lasts for this page */ }
+    try { localStorage.setItem(KEY, next); } catch { /* then the choice is valid for this page only */ }
     tell();
   });
 })();

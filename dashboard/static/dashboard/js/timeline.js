@@ -1,4 +1,4 @@
-// The timeline: holds the parts together. State lives in the store, drawing follows from it.
+// This module connects the parts of the timeline. The store holds the state, and drawing follows from it.
 
 import { byId } from "./draw/dom.js";
 import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
@@ -31,8 +31,8 @@ import { showTip } from "./ui/tooltip.js";
 const source = document.body.dataset.source;
 const figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
-const live = document.body.dataset.live === "on"; // it goes on while somebody looks
-const LEAST = 60e6; // µs that are shown of one that does, also where it has just begun
+const live = document.body.dataset.live === "on"; // whether the source is live
+const LEAST = 60e6; // µs that are shown of a live source at least
 export const announce = (text) => (byId("announce").textContent = text);
 
 const findingsList = new FindingsList((question) => askFindings(source, question));
@@ -66,7 +66,7 @@ const stepping = new Stepping({
     reveal.show();
   },
 });
-let told = null; // the filter whose outcome was announced
+let announcedFilter = null; // the filter whose result was announced
 const reveal = new Reveal({ store, loader, lanes, selection, onHidden: pin });
 
 // -- windows and findings ---------------------------------------------------------------------------------------------
@@ -85,17 +85,17 @@ function onLoaded(payload) {
   }
   stage.classList.remove("loading");
   lanes.draw(payload, store.lane);
-  tellOfFilter(payload);
+  announceFilter(payload);
   notices.lanes(payload, store.filtered().length > 0);
   draw();
   reveal.show();
 }
 
-/** Says once what a new filter lets through. */
-function tellOfFilter(payload) {
+/** Announces once what a new filter shows. */
+function announceFilter(payload) {
   const filter = JSON.stringify(filterOf(store));
-  if (told !== null && told !== filter) announce(`${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`);
-  told = filter;
+  if (announcedFilter !== null && announcedFilter !== filter) announce(`${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`);
+  announcedFilter = filter;
 }
 
 function failed(error) {
@@ -132,7 +132,7 @@ function draw() {
   picture.draw(payload, stepping);
 }
 
-// -- what people do ---------------------------------------------------------------------------------------------------
+// -- user actions -----------------------------------------------------------------------------------------------------
 
 function onScroll(first) {
   showTip(null);
@@ -161,7 +161,7 @@ function takeLane(key) {
   if (loader.payload) lanes.draw(loader.payload, key);
 }
 
-/** An object: its life, its group on top, its lane in hand. */
+/** Shows an object: its life in the view, its group on top, and its lane selected. */
 export function showObject({ key, root, start, end }) {
   reveal.wanted = "lane";
   stepping.cursor = null;
@@ -190,7 +190,7 @@ document.addEventListener("themechange", drawSoon);
 onPaper(draw);
 addEventListener("popstate", async () => {
   store.read();
-  const { offset } = store; // what scrolls while lanes come in writes its own
+  const { offset } = store; // scrolling while lanes are loading writes its own offset
   drawSoon();
   listing.soon();
   selection.reload();
@@ -213,11 +213,11 @@ store.subscribe((changed) => {
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-/** What the source holds as a whole. Raises ApiError. */
+/** Loads the overview of the whole source. Raises ApiError. */
 export async function outline() {
   const whole = await overview(source);
   const { first, last } = whole;
-  const begun = last - first > 1; // else nothing has come yet
+  const begun = last - first > 1; // otherwise nothing has been observed yet
   document.body.classList.toggle("empty", live && !begun);
   store.bounds = { first: live && begun ? Math.min(first, last - LEAST) : first, last: Math.max(last, store.bounds?.last ?? last) };
   toolbar.fill(whole);
@@ -246,7 +246,7 @@ export async function start() {
   listing.soon();
 }
 
-// What a source that goes on moves (live/live.js).
+// These are the parts that a live source changes (live/live.js).
 export const parts = { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, failed, drawSoon };
 
 export const begun = start();

@@ -1,4 +1,4 @@
-// The timeline on the server's page: with search, sharing, and the report of the view.
+// This module runs the timeline on the server's page, with search, sharing, and the report of the view.
 
 import { byId } from "./draw/dom.js";
 import { announce, showFinding, showObject, store } from "./timeline.js";
@@ -9,10 +9,10 @@ new Search(document.body.dataset.source, { onObject: showObject, onFinding: show
 const share = byId("share"), report = byId("report");
 const place = report.getAttribute("href");
 
-/** The address lies behind a little, so it is written anew. */
+/** Copies the address. It is built from the store, because the browser's address is updated a little later. */
 share.addEventListener("click", async () => {
   const address = location.origin + location.pathname + store.search();
-  const told = share.textContent;
+  const label = share.textContent;
   try {
     await navigator.clipboard.writeText(address);
     share.textContent = "Link copied";
@@ -20,7 +20,7 @@ share.addEventListener("click", async () => {
     share.textContent = "Copy it from the address bar";
   }
   announce(`${share.textContent}: it shows what you see.`);
-  setTimeout(() => (share.textContent = told), 1800);
+  setTimeout(() => (share.textContent = label), 1800);
 });
 
 const follow = () => (report.href = place + store.search());

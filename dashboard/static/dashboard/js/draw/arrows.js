@@ -1,21 +1,21 @@
-// Which arrows a scene (see columns.js) draws, and where they end. Pure.
+// This module chooses the arrows that a scene (see columns.js) draws, and computes where they end.
 
 const MOST = 100;
 
 /**
- * On its lane; where the lane stands in the other figure, at the edge, where the line leaves; else as a dot at what stands
- * for the lane. `other` is the lane of the arrow's other end.
+ * Returns where an end of an arrow is: on its lane; or at the edge, if the lane is in the other figure; or else as a dot on
+ * the heading. `other` is the lane of the arrow's other end.
  */
 function endOf(lane, other, finding, { centres, anchors, beside, home }) {
   const y = centres[lane] ?? null;
   if (y !== null) return { y, dot: false, leaves: false };
   const edge = anchors[lane] ?? null;
   if (edge !== null) return { y: edge, dot: false, leaves: true };
-  const stand = beside[other] ?? home(finding);
-  return stand === null || stand === undefined ? null : { y: stand, dot: true, leaves: false };
+  const heading = beside[other] ?? home(finding);
+  return heading === null || heading === undefined ? null : { y: heading, dot: true, leaves: false };
 }
 
-/** Of `soft`, each [y, from, until] is where an end that stands on a lane may lie in time. `lead`: those of the selected and pinned findings; where they have none, all that explain them. */
+/** Returns the arrows. `soft`: [y, from, until] of each end on a lane, the times at which it may be. `lead`: the arrow belongs to a selected or pinned finding, or they have none. */
 export function arrowsOf(scene) {
   const { from_lane, from_time, from_within, to_lane, to_time, to_within, text, finding } = scene.payload.arrows;
   const drawn = text.flatMap((words, i) => {
@@ -23,7 +23,7 @@ export function arrowsOf(scene) {
     const start = endOf(from_lane[i], to_lane[i], finding[i], scene), end = endOf(to_lane[i], from_lane[i], finding[i], scene);
     if (!start || !end || (start.leaves && end.leaves)) return [];
     let from = from_time[i], to = to_time[i];
-    if (scene.upright && start.leaves) from = to; // where it comes in from the other figure
+    if (scene.upright && start.leaves) from = to; // it enters from the other figure
     if (scene.upright && end.leaves) to = from;
     const soft = [[start, from_time[i], from_within[i]], [end, to_time[i], to_within[i]]]
       .flatMap(([{ y, dot, leaves }, time, [before, after]]) => (dot || leaves ? [] : [[y, time - before, time + after]]));

@@ -1,14 +1,14 @@
-// What stands under the lanes: the clock, or the numbers of creation. HTML, because it stays in sight while the lanes
-// scroll and costs Plotly nothing.
+// This module draws the axis below the lanes, with times or creation numbers. It is HTML, because it stays visible while the
+// lanes scroll, and Plotly need not redraw it.
 
 import { clock, day, ticks as clockTicks } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
-const APART = 24; // px that creation numbers keep from each other
+const APART = 24; // px between two creation numbers at least
 
-/** [{time, text, full}] of a scene without its ticks. Pure. */
+/** Returns the ticks [{time, text, full}] of a scene. */
 export function ticksOf(scene, axis) {
   const { view, width, payload, centres } = scene;
   if (axis === "time") return clockTicks(view.start, view.end, width);
@@ -36,7 +36,7 @@ export function drawAxis(scene) {
   };
   const flag = flagOf(scene, toPixel);
   if (flag) placed.push({ middle: flag.x, half: flag.half, words: flag.words, alert: true });
-  // First the whole clock where a new second begins, for a bare ".500" means nothing without it; then at the first tick.
+  // The whole time is shown where a second begins, because ".500" means nothing without it, and else at the first tick.
   for (const tick of ticks) if (tick.text === tick.full) place(tick, tick.full);
   const others = ticks.filter((tick) => tick.text !== tick.full);
   others.some((tick) => place(tick, tick.full) || placed.length > 0);
@@ -45,7 +45,7 @@ export function drawAxis(scene) {
     placed.map(({ middle, words, alert }) => el("span", { class: alert ? "alert" : null, style: `left:${middle.toFixed(1)}px` }, words))));
 }
 
-/** The flag at the moment of the alert; where that lies outside of the view, at the end of the axis that it lies behind. Pure. */
+/** Returns the flag at the time of the alert, or at the end of the axis if that time is outside of the view. */
 export function flagOf({ alert, view, width }, toPixel) {
   if (alert === null || alert === undefined) return null;
   const before = alert < view.start, after = alert > view.end;

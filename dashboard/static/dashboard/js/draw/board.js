@@ -1,10 +1,10 @@
-// One picture of lanes: the chart with the words over it, in a figure of its own.
+// This module draws one figure of lanes: the chart, and the texts above it.
 
 import { Chart } from "./chart.js";
 import { drawOverlay } from "./overlay.js";
 
 export class Board {
-  /** `figure` holds a `.plot` and an `.overlay`, and where `edge` is asked for, a second pair under them. */
+  /** `figure` contains a `.plot` and an `.overlay`, and with `edge` a second pair of them. */
   constructor(figure, skeletons, edge = false) {
     const which = edge ? ".edge" : ":not(.edge)";
     this.overlay = figure.querySelector(`.overlay${which}`);

@@ -1,8 +1,8 @@
-// The only module that touches Plotly: draws a scene into the skeleton that dashboard/drawing/figures.py built.
+// This module draws a scene into the figure that dashboard/drawing/figures.py has built. No other module uses Plotly.
 
 import { columns, scaleOf } from "./columns.js";
 
-/** Calls back once Plotly is there: the page's own modules may run before it. */
+/** Calls back when Plotly is loaded, because the page's own modules may run before it. */
 export function whenReady(act) {
   if (globalThis.Plotly) act();
   else document.getElementById("plotly").addEventListener("load", act, { once: true });
@@ -16,7 +16,7 @@ export class Chart {
     this.skeletons = skeletons;
   }
 
-  /** `scene` is that of columns.js, with `height`, `ticks` and `theme`; `without`: the name of a trace that is left out. */
+  /** Draws a scene of columns.js with `height`, `ticks` and `theme`. `without`: the names of traces that are left out. */
   draw(scene) {
     const { data, layout, config } = this.skeletons[scene.theme];
     const { width, height, ticks, scale } = scene;

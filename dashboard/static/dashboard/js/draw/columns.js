@@ -1,14 +1,14 @@
-// A window's columns into the traces of the figure's skeleton. Pure: no DOM, no Plotly.
+// This module turns a window's columns into the data of Plotly's traces. It uses neither the DOM nor Plotly.
 //
 // A scene: {payload, view {start, end}, scale (of scale.js), width (px),
-//   centres: y of each lane (px), null where it stands in the other figure,
-//   rows: the same, null also where it is too far out of sight to be drawn,
-//   anchors: y of the edge behind which a lane stands in the other figure, or null,
-//   beside: y that stands for a lane unknown at the other end of an arrow, or null,
-//   home: finding key → y of the heading of what it is about, or null,
+//   centres: y of each lane (px), null if it is in the other figure,
+//   rows: the same, null also if it is too far away to be drawn,
+//   anchors: y of the edge at which an arrow to a lane of the other figure ends, or null,
+//   beside: y at which an arrow ends whose other lane is not shown, or null,
+//   home: finding key → y of the heading of its group, or null,
 //   chosen, related: keys of the selected and pinned findings, and of those whose arrows explain them}
-// x is what the scale gives, y is px. Boxes are built at the scale of the view, so that corners stay round and the
-// shortest phase still has two pixels.
+// x comes from the scale, and y is in px. Boxes are made at the scale of the view, so that corners are round and the
+// shortest phase is two pixels wide.
 
 import { arrowsOf } from "./arrows.js";
 
@@ -21,10 +21,10 @@ export const scaleOf = ({ view, scale, width }) => {
   return { left, right, toPixel: (time) => (scale.to(time) - left) / perPixel, toX: (pixel) => left + pixel * perPixel };
 };
 
-/** The name of the trace that draws bar `i`. */
+/** Returns the name of the trace that draws bar `i`. */
 export const traceOf = ({ lanes, bars }, i) => (bars.tone[i] === "ended" ? "bars ended" : `bars ${lanes[bars.lane[i]].family} ${bars.tone[i]}`);
 
-/** The name of the trace that draws cell `i` of a strip: the more of its members are there, the stronger. */
+/** Returns the name of the trace that draws cell `i` of a strip. The more members exist, the stronger is its colour. */
 export function cellTraceOf({ lanes, strips }, i) {
   const { family, members } = lanes[strips.lane[i]];
   const share = strips.count[i] / members;
@@ -40,7 +40,7 @@ class Traces extends Map {
 
 function box(column, toX, left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
-  const k = c * 0.3; // where a quarter circle's middle lies, from the corner
+  const k = c * 0.3; // distance of the middle of a quarter circle from the corner
   const points = c < 1
     ? [[left, top], [right, top], [right, bottom], [left, bottom]]
     : [
@@ -59,7 +59,7 @@ function box(column, toX, left, right, top, bottom, corner) {
   }
 }
 
-/** Neighbouring lanes exposed for the same time are one box. */
+/** Returns boxes, one for neighbouring lanes that are exposed for the same time. */
 export function exposures({ payload, centres, chosen }) {
   const { lane, start, end, finding } = payload.shades;
   const boxes = [];
@@ -75,7 +75,7 @@ export function exposures({ payload, centres, chosen }) {
 function curve(column, { from, to, start, end }, { toPixel, toX }) {
   const x0 = toPixel(from), x1 = toPixel(to), y0 = start.y;
   const way = Math.sign(end.y - y0) || 1;
-  const tip = end.dot || end.leaves ? end.y : end.y - way * (HALF_BAR + 2 + HEAD / 2); // the head's tip touches the circle of the later event
+  const tip = end.dot || end.leaves ? end.y : end.y - way * (HALF_BAR + 2 + HEAD / 2); // the tip of the arrow touches the circle of the later event
   const middle = (y0 + tip) / 2;
   const size = column.marker.size;
   if (column.x.length) {
@@ -105,13 +105,13 @@ function addArrows(traces, scene, scale) {
   }
 }
 
-/** Map of trace name → what to put into it. */
+/** Returns a map of the name of a trace → its data. */
 export function columns(scene) {
   const { payload, rows, width } = scene;
   const scale = scaleOf(scene);
   const { toPixel, toX } = scale;
   const traces = new Traces();
-  const room = 40; // px past the edges, so that rounded corners lie outside
+  const room = 40; // px beyond the edges, so that rounded corners are outside
   const span = (start, end) => {
     const from = toPixel(start);
     const left = Math.max(from, -room);

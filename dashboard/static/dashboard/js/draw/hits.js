@@ -1,4 +1,4 @@
-// Finds what lies at a point of the plot, and describes it in lines of text. Pure.
+// This module finds what is drawn at a point of the plot, and describes it in lines of text.
 
 import { apart, duration, words } from "../state/durations.js";
 import { clock, digitsFor, instant } from "../state/time.js";
@@ -8,10 +8,10 @@ import { ROW } from "./layout.js";
 
 const NEAR = 7; // px
 
-/** The index of the lane at y of the plot, or -1. */
+/** Returns the index of the lane at y of the plot, or -1. */
 export const laneAt = ({ centres }, y) => centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= ROW / 2);
 
-/** Lines of text about what lies at (x, y) of the plot, or null. Pure. */
+/** Returns lines of text about what is drawn at (x, y) of the plot, or null. */
 export function whatIsAt(scene, x, y) {
   const { payload, centres, view } = scene;
   const { toPixel } = scaleOf(scene);

@@ -1,4 +1,4 @@
-// The labels beside the lanes, and the headings over them.
+// This module makes the labels beside the lanes, and the headings above them.
 
 import { plural } from "../state/amounts.js";
 import { objectPage } from "../state/links.js";
@@ -20,8 +20,8 @@ function stripToggle(lane, reachable) {
 }
 
 /**
- * `current`: the lane in hand. `reachable`: Tab reaches its controls. `numbered`: its number means something under this
- * heading. `placed`: the heading says its namespace.
+ * Returns the label of a lane. `current`: it is the selected lane. `reachable`: Tab reaches its controls. `numbered`: its
+ * creation number is shown. `placed`: the heading shows its namespace.
  */
 export function label(lane, { current, reachable, numbered, placed }) {
   const strip = lane.members > 1;
@@ -37,7 +37,7 @@ export function label(lane, { current, reachable, numbered, placed }) {
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
 
-/** A heading over the lanes of one group, or over neighbours that stand alone. `again`: the group goes on further down. */
+/** Returns the heading above a group, or above neighbours without a group. `again`: the group goes on further down. */
 export function heading(run, lanes, first, again) {
   const [group] = run.groups;
   const alone = run.key === "";

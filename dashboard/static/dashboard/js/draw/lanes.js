@@ -1,5 +1,5 @@
-// The lanes' labels on the page, and what is in sight of them. About 40 lanes are in the page at once; spaces stand for
-// the others.
+// This module draws the labels of lanes and knows which are visible. About 40 lanes are in the page at once; empty space
+// replaces the others.
 
 import { byId, el } from "./dom.js";
 import { heading, label } from "./labels.js";
@@ -10,7 +10,7 @@ export const MARGIN = 12, BLOCK = 40;
 export class Lanes {
   #payload = null;
   #indices = new Map(); // key of a lane → index
-  #units = []; // y of what counts as one of `offset`: lanes that are not pinned, and closed groups
+  #units = []; // y of each row that `offset` counts: lanes that are not pinned, and closed groups
 
   /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key)}. */
   constructor(acts) {
@@ -26,7 +26,7 @@ export class Lanes {
       else if (held("strip")) acts.onStrip(held("strip"));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
-    let pressed = false; // then labels must not be drawn anew: the pointer would come up over another link
+    let pressed = false; // labels are not redrawn meanwhile, or the pointer would be released over another link
     for (const name of ["pointerdown", "pointerup", "pointercancel"]) addEventListener(name, () => (pressed = name === "pointerdown"), true);
     byId("stage").addEventListener("focusin", ({ target }) => {
       const key = target.closest("[data-lane]")?.dataset.lane;
@@ -35,7 +35,7 @@ export class Lanes {
     byId("stage").addEventListener("keydown", (event) => this.#keyed(event));
   }
 
-  /** Draws the labels and works out the layout. What was at the top of the screen stays there. */
+  /** Draws the labels and computes the layout. The row at the top of the screen stays there. */
   draw(payload, current) {
     const anchor = this.#anchor();
     const focused = this.#focused();
@@ -44,7 +44,7 @@ export class Lanes {
     this.layoutOfPins = layOutPins(payload);
     const shown = [...Array(payload.pins).keys(), ...this.layout.runs.flatMap((run) => run.lanes)];
     const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
-    const draw = (index, told) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, ...told });
+    const draw = (index, options) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, ...options });
     const under = ({ key, groups: [group] }, { namespace }) =>
       ({ numbered: key !== "" && group.short !== "", placed: key !== "" && [group.namespace, group.key].includes(namespace) });
     this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, { numbered: true, placed: false })));
@@ -57,20 +57,20 @@ export class Lanes {
     byId("block").style.height = `${this.layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;
     byId("space-below").style.height = `${Math.max(0, payload.lanes_total - payload.offset - this.#units.length) * ROW}px`;
-    this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then lies over lanes
+    this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then covers lanes
     this.#payload = payload;
     this.#indices = new Map(lanes.map(({ key }, index) => [key, index]));
     if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (anchor) this.#restore(anchor);
   }
 
-  /** The number beside each lane is that of its first circle in the view; of one without, of the life it shows. */
+  /** Writes the number beside each lane: that of its first circle in the view, or else of the life that is visible. */
   number({ lanes, births }, view) {
     const numbers = lanes.map(({ number }) => number);
     const times = lanes.map(() => null);
     births.lane.forEach((lane, i) => {
-      const time = births.time[i], known = times[lane];
-      if (time > view.end || (known !== null && (known >= view.start ? time >= known : time < known))) return;
+      const time = births.time[i], earlier = times[lane];
+      if (time > view.end || (earlier !== null && (earlier >= view.start ? time >= earlier : time < earlier))) return;
       [times[lane], numbers[lane]] = [time, births.number[i]];
     });
     for (const item of byId("stage").querySelectorAll("[data-lane]")) {
@@ -80,12 +80,12 @@ export class Lanes {
     }
   }
 
-  /** Whether the group of a run has another one further down: what the finding is about stands on top. */
+  /** Whether the group of a run goes on further down, because the objects of the finding are moved to the top. */
   #goesOn(run, index) {
     return run.key !== "" && !run.closed && this.layout.runs.some((other, at) => at > index && other.key === run.key);
   }
 
-  /** First and last of what is in sight, as `offset` counts. */
+  /** Returns the first and the last visible row, as `offset` counts. */
   inSight() {
     const { offset } = this.#payload;
     const top = this.bench.scrollTop - offset * ROW, bottom = top + this.bench.clientHeight;
@@ -95,17 +95,17 @@ export class Lanes {
     return [Math.max(0, guess), Math.max(0, guess) + Math.ceil(this.bench.clientHeight / ROW)];
   }
 
-  /** The height (px) that stands for the lanes before those loaded. */
+  /** Returns the height (px) of the empty space above the loaded lanes. */
   get above() {
     return this.#payload.offset * ROW;
   }
 
-  /** How many lanes and closed groups are loaded, as `offset` counts. */
+  /** Returns the number of loaded lanes and closed groups, as `offset` counts. */
   get loaded() {
     return this.#units.length;
   }
 
-  /** Scrolls so that the middle of these lanes (indices in the payload) is in sight. */
+  /** Scrolls so that the middle of these lanes (indices in the payload) is visible. */
   reveal(indices) {
     const ys = indices.map((index) => this.layout.centres[index]).filter((y) => y !== null && y !== undefined);
     if (!ys.length) return;
@@ -119,13 +119,13 @@ export class Lanes {
     this.bench.scrollTop += by * (this.bench.clientHeight - 3 * ROW);
   }
 
-  /** To the lane or closed group at `offset`. */
+  /** Scrolls to the lane or closed group at `offset`. */
   scrollTo(offset) {
     const y = this.#units[offset - this.#payload.offset];
     if (y !== undefined) this.bench.scrollTop = this.#payload.offset * ROW + y - HEADING;
   }
 
-  /** Arrow keys go from label to label. */
+  /** Moves the focus from label to label with the arrow keys. */
   #keyed(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const item = event.target.closest("[data-lane]");
@@ -138,7 +138,7 @@ export class Lanes {
     next?.scrollIntoView({ block: "nearest" });
   }
 
-  /** A selector of the control that has the focus. */
+  /** Returns a selector of the control that has the focus. */
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;

@@ -1,12 +1,12 @@
-// Where each lane lies. Pure.
+// This module computes the position of each lane.
 
 export const ROW = 34, HEADING = 30;
 const DOT = 4;
-const LEAVE = 14; // below the pinned lanes, for the arrows that come in there
+const LEAVE = 14; // px below the pinned lanes for the arrows that end there
 
-const ALONE = ""; // the heading over objects that neither own nor are owned, in place of one heading each
+const ALONE = ""; // key of the heading that objects without owner and children share
 
-/** Headings in order, each with the indices of its lanes: neighbours that are alone share one. */
+/** Returns the headings in order, each with the indices of its lanes. Neighbours without a group share one. */
 function runsOf({ lanes, groups, pins }) {
   const runs = [];
   groups.forEach((group, at) => {
@@ -22,7 +22,7 @@ function runsOf({ lanes, groups, pins }) {
   return runs;
 }
 
-/** Whether creation numbers mean something on each lane: under the heading of what owns several objects. */
+/** Returns for each lane whether creation numbers are shown: under the heading of an owner of several objects. */
 function numbered(lanes, runs) {
   const found = lanes.map(() => false);
   for (const { key, groups: [group], lanes: own } of runs) if (key !== ALONE && group.short !== "") for (const lane of own) found[lane] = true;
@@ -30,35 +30,35 @@ function numbered(lanes, runs) {
 }
 
 /**
- * {runs [{key, closed, groups, lanes, y}], centres (y of each lane's middle, null for those that do not stand here),
- * anchors (y where an arrow to such a lane ends), beside (y of the heading over each lane, for arrows whose other end is
- * unknown), headings (group key → y), numbered (whether each lane has creation numbers), height}
+ * Returns {runs [{key, closed, groups, lanes, y}], centres (y of each lane's middle, null for lanes of the other figure),
+ * anchors (y where an arrow to such a lane ends), beside (y of the heading above each lane, for arrows whose other lane
+ * is not shown), headings (group key → y), numbered (whether each lane has creation numbers), height}
  */
 export function layOut(payload) {
   const centres = payload.lanes.map(() => null), beside = payload.lanes.map(() => null);
-  const anchors = payload.lanes.map((_, lane) => (lane < payload.pins ? 0 : null)); // pinned lanes lie above all
+  const anchors = payload.lanes.map((_, lane) => (lane < payload.pins ? 0 : null)); // pinned lanes are above all others
   const headings = new Map();
   const runs = runsOf(payload);
   let y = 0;
   for (const run of runs) {
     run.y = y;
-    const stand = run.closed ? y + HEADING / 2 : y + HEADING + DOT; // an open heading may lie over the lanes
-    for (const group of run.groups) headings.set(group.key, stand);
+    const target = run.closed ? y + HEADING / 2 : y + HEADING + DOT; // an open heading may cover the lanes
+    for (const group of run.groups) headings.set(group.key, target);
     y += HEADING;
     for (const lane of run.lanes) {
       centres[lane] = y + ROW / 2;
-      beside[lane] = stand;
+      beside[lane] = target;
       y += ROW;
     }
   }
   return { runs, centres, anchors, beside, headings, numbered: numbered(payload.lanes, runs), height: y };
 }
 
-/** The pinned lanes alone, one under the other; arrows to others end at their lower edge. */
+/** Returns the layout of the pinned lanes, one below the other. Arrows to other lanes end at their lower edge. */
 export function layOutPins({ lanes, pins }) {
   const height = pins * ROW + LEAVE;
   return {
-    upright: true, // arrows come in from below, right under the event they belong to
+    upright: true, // arrows enter from below, straight under their event
     centres: lanes.map((_, lane) => (lane < pins ? lane * ROW + ROW / 2 : null)),
     anchors: lanes.map((_, lane) => (lane < pins ? null : height)),
     beside: lanes.map((_, lane) => (lane < pins ? height - DOT : null)),

@@ -1,26 +1,26 @@
-// What lies between two moments: how long, and how many revisions, as the server tells it of the whole source, whatever is
-// loaded. Pure, but for the shapes it makes.
+// This module measures the time and the number of revisions between two moments. The server counts revisions in the whole
+// source, whatever is loaded. The module only computes and makes SVG elements.
 
 import { apart, duration, words } from "../state/durations.js";
 import { digitsFor, instant } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
 
-const NEAR = 6; // px within which an end takes the time of what lies there
+const NEAR = 6; // px within which an end takes the time of an event
 
 /**
- * An end of what is measured: the nearest event beside x (px), or else the time there. {time, within} as durations.js has
- * them; one that is no change was chosen, so it is known: [0, 0].
+ * Returns an end of a measure: the nearest event beside x (px), or else the time at x. It is {time, within} as in
+ * durations.js. A time that is not of a change is exact: [0, 0].
  */
 export function snapped(scene, x) {
   const { payload, scale } = scene;
   const { toPixel, toX } = scaleOf(scene);
   const time = scale.from(toX(x));
   const { marks, births, bars } = payload;
-  const seen = (within, open) => within.map((known, i) => (open[i] ? [0, 0] : known)); // an end of what was observed is no change
+  const ranges = (within, open) => within.map((range, i) => (open[i] ? [0, 0] : range)); // the end of the observation is not a change
   const columns = [
     [marks.time, marks.within], [births.time, births.within],
-    [bars.start, seen(bars.start_within, bars.open_start)], [bars.end, seen(bars.end_within, bars.open_end)],
+    [bars.start, ranges(bars.start_within, bars.open_start)], [bars.end, ranges(bars.end_within, bars.open_end)],
   ];
   let best = null;
   for (const [times, within] of columns) {
@@ -32,33 +32,33 @@ export function snapped(scene, x) {
   return best ?? { time: Math.round(time), within: [0, 0] };
 }
 
-/** {start, end, words} of the time between two ends (in any order); `told` is the answer to both. */
-export function measured(one, other, told = null) {
+/** Returns {start, end, words} of the time between two ends in any order. `answer` is what the server says about both. */
+export function measured(one, other, answer = null) {
   const [start, end] = one.time <= other.time ? [one, other] : [other, one];
-  const [from, to] = [told?.start?.resource_version, told?.end?.resource_version];
+  const [from, to] = [answer?.start?.resource_version, answer?.end?.resource_version];
   const took = apart(start, end);
   const length = took.least === took.most ? duration(took.least) : words(took);
   const revisions = !from || !to ? "" : from === to ? `RV ${to}` : `RV ${from} → ${to}, ${BigInt(to) - BigInt(from)} apart`;
   return { start, end, words: [length, revisions].filter(Boolean).join(" · ") };
 }
 
-/** Said aloud: with both clocks. */
-export function spoken(told) {
-  const { start, end } = told;
+/** Returns the measure as a sentence for screen readers, with both times. */
+export function spoken(measurement) {
+  const { start, end } = measurement;
   const digits = Math.max(3, digitsFor(end.time - start.time));
-  return `${told.words}, from ${instant(start.time, start.within, digits)} to ${instant(end.time, end.within, digits)} UTC`;
+  return `${measurement.words}, from ${instant(start.time, start.within, digits)} to ${instant(end.time, end.within, digits)} UTC`;
 }
 
-/** The band between both ends, and what it measures; only the first end while there is no second. */
+/** Returns the band between both ends with its label, or only the line of the first end if there is no second one. */
 export function drawMeasure({ measure, width, height, top }, toPixel) {
   if (measure === null) return [];
   const line = (x) => svg("line", { class: "measure-end", x1: x, x2: x, y1: 0, y2: height });
   if (measure.end === null) return [line(toPixel(measure.start.time))];
-  const told = measured(measure.start, measure.end, measure.told);
-  const left = Math.max(-2, toPixel(told.start.time)), right = Math.min(width + 2, toPixel(told.end.time));
+  const measurement = measured(measure.start, measure.end, measure.answer);
+  const left = Math.max(-2, toPixel(measurement.start.time)), right = Math.min(width + 2, toPixel(measurement.end.time));
   if (right < 0 || left > width) return [];
-  const label = svg("text", { y: 4 }, told.words);
-  const length = told.words.length * 6.1 + 20;
+  const label = svg("text", { y: 4 }, measurement.words);
+  const length = measurement.words.length * 6.1 + 20;
   const x = Math.min(Math.max(4, (left + right - length) / 2), width - length - 4);
   label.setAttribute("x", length / 2);
   return [

@@ -1,5 +1,5 @@
-// What lies over the bars and is few: words, creation numbers, unknown ends, the arrows' labels. SVG in pixels; its
-// patterns stand in the template, once for all figures.
+// This module draws what is above the bars: texts, creation numbers, unknown ends, and the arrows' labels. It makes SVG in
+// pixels. The SVG patterns are in the template, once for all figures.
 
 import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
@@ -21,7 +21,7 @@ function widthOf(text, font) {
 const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
 document.fonts?.ready.then(() => widths.clear());
 
-/** Positions on each lane that words must not cover, left to right. `among`: the window of which the payload is a part. */
+/** Returns the positions on each lane that texts must not cover, from left to right. `among`: the window that contains the payload. */
 function obstacles({ payload, among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => found[lane].push([toPixel(among.marks.time[i]), 6]));
@@ -59,14 +59,14 @@ function unknownEnds({ payload, rows, width, now }, toPixel) {
     const left = toPixel(start[i]), right = toPixel(end[i]);
     if (open_start[i] && left > 0 && left < width + 14) shapes.push(svg("rect", { x: left - 14, y: y - HALF_BAR, width: 14, height: 2 * HALF_BAR, fill: "url(#unknown)" }));
     if (open_end[i] && right > 0 && right < width + 40) {
-      const fade = Math.min(now === undefined ? 40 : 14, right - left); // at a moving edge stands what is newest
+      const fade = Math.min(now === undefined ? 40 : 14, right - left); // a moving edge shows the newest changes
       shapes.push(svg("rect", { x: right - fade, y: y - HALF_BAR - 1, width: fade + 1, height: 2 * HALF_BAR + 2, fill: "url(#alive)" }));
     }
   }
   return shapes;
 }
 
-/** When a kind was not observed, on each of its lanes. */
+/** Draws the intervals in which a kind was not observed, on each of its lanes. */
 function unseen({ payload, rows, width }, toPixel) {
   const shapes = [];
   payload.gaps.kind.forEach((kind, i) => {
@@ -80,19 +80,19 @@ function unseen({ payload, rows, width }, toPixel) {
   return shapes;
 }
 
-/** The edge of what is known, of a source that goes on. */
+/** Draws the end of the observation of a live source. */
 function edgeLine({ now, height, width }, toPixel) {
   const x = now === undefined ? -1 : toPixel(now);
   return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** When the alert fired that has led here. */
+/** Draws the time of the alert whose link was followed. */
 function alertLine({ alert, height, width }, toPixel) {
   const x = alert === null || alert === undefined ? -1 : toPixel(alert);
   return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** Where holes, and the leading arrows, begin or end that may do so at any time of these: {y, left, right}, each once. */
+/** Returns the ranges in which holes and the leading arrows may begin or end: {y, left, right}, each once. */
 function unsureEnds(scene, toPixel) {
   const { lane, start, begun, over, end } = scene.payload.holes;
   const ends = lane.flatMap((row, i) => [[scene.rows[row], start[i], begun[i]], [scene.rows[row], over[i], end[i]]]);
@@ -106,7 +106,7 @@ function unsureEnds(scene, toPixel) {
     svg("rect", { class: "unsure", fill: "url(#unsure)", x: left, y: y - HALF_BAR, width: right - left, height: 2 * HALF_BAR }));
 }
 
-/** How many members of a strip are there, on each cell that has room for it. */
+/** Writes how many members of a strip exist, on each cell that has space for it. */
 function cellText({ payload, rows, width, inks }, toPixel) {
   const { lane, start, end, count } = payload.strips;
   return lane.flatMap((row, i) => {
@@ -117,7 +117,7 @@ function cellText({ payload, rows, width, inks }, toPixel) {
   });
 }
 
-/** The lane in hand, and the event of it that was stepped to. */
+/** Draws the selected lane, and its event that was stepped to. */
 function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   const row = payload.lanes.findIndex(({ key }) => key === lane);
   const y = centres[row] ?? null;
@@ -134,7 +134,7 @@ function visibleBirths({ payload, rows, width, numbered }, toPixel) {
   const found = [];
   payload.births.lane.forEach((lane, i) => {
     const x = toPixel(payload.births.time[i]);
-    const number = numbered[lane] ? String(payload.births.number[i]) : ""; // of one that stands alone it says nothing
+    const number = numbered[lane] ? String(payload.births.number[i]) : ""; // it means nothing for an object without a group
     const half = !number ? 5 : number.length < 3 ? 9.5 : 5 + number.length * 3.2;
     if (rows[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
     last.set(lane, x);
@@ -151,13 +151,13 @@ function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;
   return lane.flatMap((row, i) => {
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
-    const room = right - left - 16; // the deletion's mark covers the beginning, the next birth's circle the end
+    const room = right - left - 16; // the mark of the deletion covers the beginning, and the circle of the next creation the end
     const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room);
     return rows[row] === null || !fitting ? [] : [svg("text", { x: left + 8, y: rows[row] + 3.5, class: "hole-text" }, fitting)];
   });
 }
 
-/** A pill beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
+/** Draws a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
 function pills(scene, toPixel) {
   const { centres, width, tops } = scene;
   const shown = centres.filter((y) => y !== null);
@@ -168,7 +168,7 @@ function pills(scene, toPixel) {
     if (right < 0 || left > width) return [];
     const middle = (start.y + end.y) / 2;
     const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0] ?? middle);
-    const under = tops.has(nearest - ROW / 2); // a heading, which would hide it
+    const under = tops.has(nearest - ROW / 2); // a heading would hide the label
     const folded = start.dot && end.dot && start.y === end.y;
     let y = folded ? middle : nearest + (middle < nearest && !under ? -ROW / 2 : ROW / 2);
     let x = right + 11 + length < width ? right + 11 : left - 11 - length;

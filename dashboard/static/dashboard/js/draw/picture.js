@@ -1,4 +1,4 @@
-// What the store and the loaded window say, as scenes (see columns.js): all lanes, and above them those that are pinned.
+// This module makes scenes (see columns.js) from the store and the loaded window: one of all lanes, and one of pinned lanes.
 
 import { instantsOf, orderScale, timeScale } from "../state/scale.js";
 import { relatedTo, summary } from "../state/window.js";
@@ -10,7 +10,7 @@ import { byId } from "./dom.js";
 import { whatIsAt } from "./hits.js";
 import { HEADING, ROW } from "./layout.js";
 
-const BESIDE = 6 * ROW; // px drawn above and below what is in sight, so that scrolling finds something there
+const BESIDE = 6 * ROW; // px drawn above and below the visible part, for scrolling
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light");
@@ -18,7 +18,7 @@ const theme = () => document.documentElement.dataset.theme ?? (systemDark.matche
 const numberOf = (text) => (/^\d{1,17}$/.test(text) ? Number(text) : null);
 
 export class Picture {
-  #made = {}; // of what the scale was made
+  #made = {}; // the input of the current scale
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
   constructor({ store, lanes, findingsList }) {
@@ -29,16 +29,16 @@ export class Picture {
     this.boards = { main: new Board(this.figures.main, skeletons), pins: new Board(this.figures.pins, skeletons) };
     this.scenes = { main: null, pins: null };
     this.skeletons = skeletons;
-    this.moving = null; // of a live source: what splits a window into what stands and what moves
+    this.moving = null; // for a live source: it divides a window into the part that moves and the rest
   }
 
-  /** From now on `moving.split(payload)` → {payload, standing, edge, now}, and the edge is drawn apart. */
+  /** Draws the edge apart from now on: `moving.split(payload)` → {payload, standing, edge, now}. */
   move(moving) {
     this.moving = moving;
     this.edges = { main: new Board(this.figures.main, this.skeletons, true), pins: new Board(this.figures.pins, this.skeletons, true) };
   }
 
-  /** The moving edge alone: `edge` are its columns, `payload` the whole window. */
+  /** Draws the moving edge alone: `edge` holds its columns, `payload` the whole window. */
   drawEdge({ payload, edge, now }) {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
@@ -47,7 +47,7 @@ export class Picture {
     }
   }
 
-  /** In the order of creation, what is loaded says how much room each moment gets. */
+  /** Updates the scale. In the order of creation, the loaded window decides how wide each moment is. */
   #scale(payload) {
     const { store } = this;
     if (this.#made.payload !== payload || this.#made.axis !== store.axis) {
@@ -57,7 +57,7 @@ export class Picture {
     return store.scale;
   }
 
-  /** `hand`: {cursor, measure}. Draws nothing where the figure is not shown. */
+  /** Draws the figures. `hand`: {cursor, measure}. A figure that is hidden is not drawn. */
   draw(payload, hand) {
     whenReady(() => this.#draw(payload, hand));
   }
@@ -87,7 +87,7 @@ export class Picture {
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
-    const apart = this.moving ? { ticks: [], without: "shade area" } : {}; // these lie under the edge
+    const apart = this.moving ? { ticks: [], without: "shade area" } : {}; // these are drawn below the edge
     this.boards.main.draw({ ...main, ...apart, payload: split.standing });
     if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.standing });
     if (this.moving) this.drawEdge(split);
@@ -97,20 +97,20 @@ export class Picture {
     this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);
   }
 
-  /** What is in sight of the lanes: from, to (px of the main figure). */
+  /** Returns the visible part of the lanes: from, to (px of the main figure). */
   #inSight() {
     const { bench } = this.lanes;
     const top = bench.scrollTop - this.lanes.above;
     return [top, top + bench.clientHeight];
   }
 
-  /** Whether everything in sight is drawn; scrolling may have brought in what was not. */
+  /** Whether everything visible is drawn. After scrolling it may not be. */
   covers() {
     const [top, bottom] = this.#inSight();
     return top >= this.#drawn[0] && bottom <= this.#drawn[1];
   }
 
-  /** What the pointer would find at this time (µs) of this lane: {lines, at: {clientX, clientY}}, or null where it is not drawn. */
+  /** Returns the tooltip for this time (µs) of this lane: {lines, at: {clientX, clientY}}, or null if it is not drawn. */
   find(time, index) {
     const name = (this.scenes.main?.centres[index] ?? null) === null ? "pins" : "main";
     const scene = this.scenes[name];

@@ -1,4 +1,4 @@
-// What a person chose or dropped, as one recording: its name and its files with their paths.
+// This module turns what a user chose or dropped into one recording: its name, and its files with their paths.
 
 const hidden = (path) => path.split("/").some((part) => part.startsWith(".") || part === "__MACOSX");
 
@@ -9,13 +9,13 @@ function bundle(files, folder = "") {
   return { name, files: shown, left: files.length - shown.length };
 }
 
-/** Of an input: several files are one recording; those of a folder carry its name. */
+/** Returns the recording of a file input. Several files are one recording; files of a folder have its name. */
 export function chosen(list) {
   const files = [...list].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
   return bundle(files, list[0]?.webkitRelativePath.split("/")[0]);
 }
 
-/** Of a drop: files and folders together. It has to be called while the event is handled; the answer comes later. */
+/** Returns the recording of a drop of files and folders. Call it while the event is handled; it returns a promise. */
 export function dropped({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return Promise.resolve(chosen(files));
@@ -29,13 +29,13 @@ async function walk(entry, within = "") {
   if (entry.isFile) return [{ name, file: await new Promise((resolve, reject) => entry.file(resolve, reject)) }];
   const reader = entry.createReader();
   const found = [];
-  for (;;) { // a reader gives some hundred at a time
+  for (;;) { // a reader returns about a hundred entries at a time
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (!some.length) return found.flat();
     for (const each of some) found.push(await walk(each, name));
   }
 }
 
-/** Whether these are the files of which a part has arrived. */
+/** Whether these are the files of an interrupted upload. */
 export const isSame = (files, parts) =>
   files.length === parts.length && files.every(({ name, file }, number) => parts[number].name === name && parts[number].size === file.size);

@@ -1,4 +1,4 @@
-// The home page: what is chosen or dropped is sent, and what becomes of it is shown.
+// This module runs the home page: it sends chosen or dropped files, and shows uploads and recordings.
 
 import { byId } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
@@ -10,13 +10,13 @@ import { Uploads } from "./uploads.js";
 const CLOCK = 5_000; // ms
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const announce = (text) => (byId("announce").textContent = text);
-/** What went wrong, in sight of everybody; nothing takes it away. */
+/** Shows an error at the top of the page, or hides it if the text is empty. */
 const trouble = (text) => {
   if (byId("trouble").textContent !== text) byId("trouble").textContent = text;
   byId("trouble").hidden = !text;
 };
 const file = byId("file"), folder = byId("folder"), veil = byId("veil");
-let wanted = null; // the upload that broke off and whose files are being chosen again
+let wanted = null; // the interrupted upload whose files are being chosen again
 
 const recordings = new Recordings({ csrf, announce, trouble });
 const uploads = new Uploads({

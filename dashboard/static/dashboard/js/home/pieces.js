@@ -1,14 +1,14 @@
-// Sends one piece of a file, and waits out what passes: a network or a server that is away for a while.
+// This module sends one piece of a file, and tries again while the network or the server is unavailable.
 
 import { ApiError } from "../state/api.js";
 
-const SILENCE = 30_000; // ms without a byte going out, after which a connection is taken to be dead
+const SILENCE = 30_000; // ms without a byte sent after which a connection counts as dead
 const PAUSES = [1, 2, 4, 8, 15]; // seconds before the next attempt
 
-/** The piece as the body of a PUT; `onProgress` is told how many of its bytes are out. The answer, or an ApiError. */
+/** Sends the piece as the body of a PUT. `onProgress(bytes)` gets the number of bytes sent. Resolves with the answer, or rejects with an ApiError. */
 export function put(url, offset, piece, { csrf, signal, onProgress }) {
   return new Promise((resolve, reject) => {
-    const call = new XMLHttpRequest(); // fetch tells no progress of what it sends
+    const call = new XMLHttpRequest(); // fetch does not report the progress of an upload
     let watch;
     const listen = () => {
       clearTimeout(watch);
@@ -30,10 +30,10 @@ export function put(url, offset, piece, { csrf, signal, onProgress }) {
       onProgress(loaded);
     });
     call.addEventListener("load", () => {
-      const { response: told, status } = call;
-      if (status === 200 && told) return end(resolve, told);
-      const error = new ApiError(told?.title ?? "The server failed", told?.detail ?? `It answered ${status}.`, status);
-      end(reject, Object.assign(error, { received: told?.received }));
+      const { response: answer, status } = call;
+      if (status === 200 && answer) return end(resolve, answer);
+      const error = new ApiError(answer?.title ?? "The server failed", answer?.detail ?? `It answered ${status}.`, status);
+      end(reject, Object.assign(error, { received: answer?.received }));
     });
     call.addEventListener("error", away);
     call.addEventListener("abort", () => (signal.aborted ? end(reject, signal.reason) : away()));
@@ -46,7 +46,7 @@ export function put(url, offset, piece, { csrf, signal, onProgress }) {
 
 const passes = ({ status, name }) => name !== "AbortError" && (status === 0 || status === 429 || (status >= 500 && status !== 507));
 
-/** Does it until it is done or refused. `onPause(seconds)` is told before each wait, which ends early with the network back. */
+/** Repeats a request until it succeeds or is refused. `onPause(seconds)` is called before each wait, which ends early when the network is back. */
 export async function patiently(attempt, { signal, onPause }) {
   for (let failures = 0; ; failures += 1) {
     signal.throwIfAborted();

@@ -1,16 +1,16 @@
-// The lists of recordings and of findings: the server draws them; here they are renewed, renamed, deleted.
+// This module updates the lists of recordings and findings with the server's HTML, and renames and deletes recordings.
 
 import { byId, el } from "../draw/dom.js";
 import { request } from "../state/api.js";
 
 const RENEWED = ["live", "recordings", "newest"];
-const OFTEN = 2_000; // ms between two renewals that nobody asked for
+const OFTEN = 2_000; // ms between two automatic updates
 
 export class Recordings {
   #renewing = null;
-  #again = false; // something changed while an answer was on its way, which may not show it
+  #again = false; // something changed after the current request was sent
   #soon = 0;
-  #renewed = -OFTEN; // when the last one began
+  #renewed = -OFTEN; // when the last update began
 
   constructor({ csrf, announce, trouble }) {
     Object.assign(this, { csrf, announce, trouble });
@@ -21,7 +21,7 @@ export class Recordings {
     });
   }
 
-  /** The server's fresh version replaces the old; one at a time, and not while somebody writes a name. */
+  /** Replaces the lists with the server's current version, one request at a time, and not while a name is being edited. */
   async renew() {
     if (this.#renewing) this.#again = true;
     this.#renewing ??= this.#fetch().finally(() => {
@@ -32,11 +32,11 @@ export class Recordings {
     return this.#renewing;
   }
 
-  /** Something changed somewhere: soon, but not again and again while a cluster changes all the time. */
+  /** Updates soon after a change, but not continuously while a cluster changes all the time. */
   renewSoon() {
     this.#soon ||= setTimeout(() => {
       this.#soon = 0;
-      if (!getSelection().isCollapsed) this.renewSoon(); // somebody copies
+      if (!getSelection().isCollapsed) this.renewSoon(); // the user is copying text
       else if (!document.hidden) this.renew();
     }, Math.max(0, this.#renewed + OFTEN - performance.now()));
   }

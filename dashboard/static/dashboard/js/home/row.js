@@ -1,4 +1,4 @@
-// One upload as the page shows it, from the first byte to the link to its timeline.
+// This module shows one upload, from the first byte to the link to its timeline.
 
 import { el, shown } from "../draw/dom.js";
 import { plural, left, percent, share } from "../state/amounts.js";
@@ -7,7 +7,7 @@ export const FINAL = new Set(["done", "failed", "cancelled"]);
 const sentence = (text) => text.replace(/[.…]?$/, (end) => end || ".");
 
 export class Row {
-  /** Of an element that the server drew, or else a new one. */
+  /** Takes an element that the server rendered, or else makes a new one. */
   constructor(element) {
     this.element = element ?? document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
     for (const part of ["name", "state", "actions", "bar", "detail"]) this[part] = this.element.querySelector(`[data-part="${part}"]`);
@@ -24,7 +24,7 @@ export class Row {
     return FINAL.has(this.element.dataset.state);
   }
 
-  /** Buttons as [text, act]; those that stand there already stay, and keep the focus. */
+  /** Shows buttons, each as [text, act]. Existing ones are kept, with their focus. */
   act(...buttons) {
     const texts = buttons.map(([text]) => text).join();
     if (this.actions.dataset.shown === texts) return;
@@ -58,7 +58,7 @@ export class Row {
     this.#say("waiting for the connection", el("p", { class: "soft" }, `The upload continues by itself; the next attempt is in ${seconds} s.`));
   }
 
-  /** It has broken off, in another life of this page or elsewhere. */
+  /** Shows that the upload was interrupted, for example because its page was closed. */
   brokenOff(upload, mine = true) {
     this.element.dataset.state = "paused";
     this.#progress(upload.bytes_read, upload.bytes_total);
@@ -67,7 +67,7 @@ export class Row {
       el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and the upload continues from there` : "The person who sent it can continue from there"}.`));
   }
 
-  /** Nothing was told of it for long. */
+  /** Shows that there was no message about the upload for long. */
   silent() {
     const why = this.element.dataset.state === "importing"
       ? "Its worker does not respond; another worker takes over. Nothing is lost."
@@ -82,7 +82,7 @@ export class Row {
     this.act(["Dismiss", () => this.element.remove()]);
   }
 
-  /** What the server tells of it. */
+  /** Shows the server's message about the upload. */
   show(upload) {
     this.call(upload.name);
     this.element.dataset.state = upload.state;

@@ -1,20 +1,20 @@
-// Sends the files of one recording, piece by piece, from where the server says it has them. Free of the DOM.
+// This module sends the files of one recording in pieces, each from the offset that the server names. It does not use the DOM.
 
 import { ApiError, request } from "../state/api.js";
 import { patiently, put } from "./pieces.js";
 
-const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // bytes of a piece: as many as go out in about
+const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // bytes of a piece, which is about as long as is sent in
 const WISHED = 2; // seconds
-const AT_ONCE = 3; // files that are sent at a time
+const AT_ONCE = 3; // files that are sent at the same time
 
 export class Sending {
   #stop = new AbortController();
   #pieceBytes = 1024 * 1024;
-  #going = new Map(); // number of a file → bytes of it that are out
+  #going = new Map(); // number of a file → its bytes that were sent
   #began = 0;
-  #before = 0; // bytes that had arrived when it began
+  #before = 0; // bytes that had arrived before it began
 
-  /** `files` are {name, file}; `on` is told: upload(payload), progress({sent, total, seconds}), pause(seconds). */
+  /** `files` are {name, file}. `on` has the callbacks upload(payload), progress({sent, total, seconds}) and pause(seconds). */
   constructor({ name, files, csrf, on }) {
     Object.assign(this, { name, files, csrf, on });
     this.total = files.reduce((sum, { file }) => sum + file.size, 0);
@@ -24,9 +24,9 @@ export class Sending {
     return { signal: this.#stop.signal, onPause: (seconds) => this.on.pause(seconds) };
   }
 
-  /** The upload as it waits to be imported. With `known`, an upload that broke off, it goes on. Rejects with an ApiError. */
-  async run(known = null) {
-    const upload = known ?? (await patiently(() => this.#announce(), this.#patience));
+  /** Sends everything and resolves with the upload, which then waits to be imported. With `interrupted`, it continues that upload. Rejects with an ApiError. */
+  async run(interrupted = null) {
+    const upload = interrupted ?? (await patiently(() => this.#announce(), this.#patience));
     this.id = upload.id;
     this.on.upload(upload);
     const open = upload.parts.map((part, number) => ({ ...part, number })).filter((part) => !part.refused);
@@ -94,7 +94,7 @@ export class Sending {
     }
   }
 
-  /** Where the file goes on: behind the piece, or wherever the server has it. */
+  /** Sends a piece and returns the next offset: after the piece, or where the server says. */
   async #piece(file, number, offset) {
     const piece = file.slice(offset, offset + this.#pieceBytes);
     const began = performance.now();

@@ -1,8 +1,8 @@
-// What happens to uploads and recordings, over a WebSocket; while it is down, by asking again and again.
+// This module receives changes of uploads and recordings over a WebSocket, and polls while the WebSocket is closed.
 
 const FIRST_PAUSE = 500, LONGEST_PAUSE = 10_000, POLL_EVERY = 2_000; // ms
 
-/** `on.upload(payload)` and `on.sources()` are told; `on.refetch()` where something may have been missed. */
+/** Calls `on.upload(payload)` and `on.sources()`, and `on.refetch()` if a message may have been missed. */
 export function listen(on) {
   let pause = FIRST_PAUSE, polling = 0;
   const poll = (wanted) => {

@@ -1,4 +1,4 @@
-// All uploads that the page shows: those it sends, those that broke off, those of other pages.
+// This module shows uploads: those that this page sends, those that were interrupted, and those of other pages.
 
 import { byId } from "../draw/dom.js";
 import { request } from "../state/api.js";
@@ -6,18 +6,18 @@ import { isSame } from "./files.js";
 import { FINAL, Row } from "./row.js";
 import { Sending } from "./sending.js";
 
-const SILENT = 10_000; // ms without news, after which what this page does not send has broken off, or its worker is gone
-const MINE = "causeline-sending"; // the uploads that this tab sends, in its session storage
-const STAMPS = "causeline-stamps"; // when their files were changed last, in the browser's storage
+const SILENT = 10_000; // ms without a message after which an upload of another page counts as interrupted, or its worker as stopped
+const MINE = "causeline-sending"; // key in the session storage: the uploads that this tab sends
+const STAMPS = "causeline-stamps"; // key in the local storage: when their files were last changed
 
 export class Uploads {
   #rows = new Map(); // upload id → Row
-  #known = new Map(); // upload id → what the server told last
+  #uploads = new Map(); // upload id → the server's latest message
   #sending = new Map(); // upload id → Sending
   #mine = new Set(remembered(() => sessionStorage, MINE, []));
   #stamps = remembered(() => localStorage, STAMPS, {});
 
-  /** `on` is told: done(upload), trouble(text), choose(upload) where its files have to be chosen again. */
+  /** `on` has the callbacks done(upload), trouble(text) and choose(upload), which asks for the files again. */
   constructor({ csrf, on }) {
     Object.assign(this, { csrf, on });
     for (const element of document.querySelectorAll("[data-upload]")) {
@@ -29,38 +29,38 @@ export class Uploads {
     setInterval(() => this.#lookForSilentOnes(), 1000);
   }
 
-  /** Send what was chosen, or go on with what broke off of it. With `upload`, it has to be that one. */
+  /** Sends the chosen files, or continues their interrupted upload. With `upload`, it has to be that one. */
   async send({ name, files, left }, upload = null) {
     if (!files.length || !files.some(({ file }) => file.size)) return this.#refuse(name, files, left);
-    let known = null;
+    let interrupted = null;
     try {
-      known = await this.#brokenOff(files, upload);
+      interrupted = await this.#interrupted(files, upload);
     } catch (error) {
       return this.on.trouble(error.message);
     }
-    if (upload && !known) {
+    if (upload && !interrupted) {
       const row = this.#rows.get(upload.id);
       row.brokenOff(upload);
       row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} does not match the interrupted upload: the files must have the same names and sizes, and must be unchanged.` }));
       return;
     }
-    const row = known ? this.#rows.get(known.id) : this.#add(name);
+    const row = interrupted ? this.#rows.get(interrupted.id) : this.#add(name);
     const sending = new Sending({
       name, files, csrf: this.csrf,
       on: {
-        upload: (told) => this.#own(told, row, sending),
+        upload: (upload) => this.#own(upload, row, sending),
         progress: (progress) => row.sending(progress),
         pause: (seconds) => row.pausing(seconds),
       },
     });
     const cancel = () => sending.cancel().catch((error) => this.on.trouble(error.message));
-    row.sending({ sent: known?.bytes_read ?? 0, total: sending.total });
+    row.sending({ sent: interrupted?.bytes_read ?? 0, total: sending.total });
     row.act(["Cancel", cancel]);
     try {
-      const told = await sending.run(known);
-      delete this.#stamps[told.id];
+      const sent = await sending.run(interrupted);
+      delete this.#stamps[sent.id];
       this.#release(sending);
-      this.take(told);
+      this.take(sent);
     } catch (error) {
       this.#release(sending);
       if (error.name === "AbortError") return row.element.remove();
@@ -68,24 +68,24 @@ export class Uploads {
     }
   }
 
-  /** The server's news of an upload; those of other pages get a row too while they run. */
+  /** Takes the server's message about an upload. Uploads of other pages get a row too while they run. */
   take(upload) {
-    if (this.#sending.has(upload.id)) return; // its row knows more
+    if (this.#sending.has(upload.id)) return; // its row is more up to date
     let row = this.#rows.get(upload.id);
     if (!row) {
       if (FINAL.has(upload.state) || (upload.state === "receiving" && !upload.bytes_read)) return;
       row = this.#add(upload.name);
       this.#rows.set(upload.id, row);
     }
-    if (row.ended) return; // news can overtake each other
-    this.#known.set(upload.id, { ...upload, at: Date.now() });
+    if (row.ended) return; // messages can arrive out of order
+    this.#uploads.set(upload.id, { ...upload, at: Date.now() });
     row.show(upload);
     if (upload.state === "done") this.on.done(upload);
     else if (!FINAL.has(upload.state)) row.act(...this.#ifMine(upload, ["Cancel", () => this.#cancel(upload)]));
     if (this.#mine.has(upload.id)) this.#lookForSilentOnes();
   }
 
-  /** Ask for everything that has not ended. */
+  /** Fetches all uploads that have not ended. */
   async refetch() {
     try {
       const { uploads } = await request("/api/uploads");
@@ -98,7 +98,7 @@ export class Uploads {
     }
   }
 
-  /** These buttons, for whoever sent it and for administrators. */
+  /** Returns these buttons if the user is the owner or an administrator. */
   #ifMine({ owner }, ...buttons) {
     const { person, admin } = document.body.dataset;
     return admin !== undefined || (owner !== null && String(owner) === person) ? buttons : [];
@@ -118,20 +118,20 @@ export class Uploads {
     this.#add(name).failed(title, detail);
   }
 
-  /** The upload of just these files that broke off, with its parts; null if there is none. */
-  async #brokenOff(files, wanted) {
+  /** Returns the interrupted upload of exactly these files with its parts, or null. */
+  async #interrupted(files, wanted) {
     const total = files.reduce((sum, { file }) => sum + file.size, 0);
-    for (const upload of wanted ? [wanted] : this.#known.values()) {
+    for (const upload of wanted ? [wanted] : this.#uploads.values()) {
       if (upload.state !== "receiving" || !this.#ifMine(upload, true).length || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
-      const told = await request(`/api/uploads/${upload.id}`);
+      const current = await request(`/api/uploads/${upload.id}`);
       const unchanged = (this.#stamps[upload.id] ?? stampOf(files)) === stampOf(files);
-      if (told.state === "receiving" && unchanged && isSame(files, told.parts)) return told;
+      if (current.state === "receiving" && unchanged && isSame(files, current.parts)) return current;
     }
     return null;
   }
 
   #own(upload, row, sending) {
-    const early = this.#rows.get(upload.id); // its news may have come before this answer
+    const early = this.#rows.get(upload.id); // a message about it may have come before this answer
     if (early && early !== row) early.element.remove();
     this.#rows.set(upload.id, row);
     this.#sending.set(upload.id, sending);
@@ -150,11 +150,11 @@ export class Uploads {
     try {
       sessionStorage.setItem(MINE, JSON.stringify([...this.#mine]));
       localStorage.setItem(STAMPS, JSON.stringify(this.#stamps));
-    } catch { /* storage can be forbidden; then the silence tells, and names and sizes */ }
+    } catch { /* if storage is forbidden, silence, names and sizes are used instead */ }
   }
 
   #lookForSilentOnes() {
-    for (const [id, upload] of this.#known) {
+    for (const [id, upload] of this.#uploads) {
       const row = this.#rows.get(id), silent = Date.now() - upload.at > SILENT;
       if (this.#sending.has(id) || row.element.dataset.state !== upload.state) continue;
       if (upload.state === "receiving" && (silent || this.#mine.has(id))) {

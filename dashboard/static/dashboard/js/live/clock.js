@@ -1,30 +1,30 @@
-// What time it is in the cluster, as far as the server has told. The browser's own clock only measures how long ago that
-// was, so it may show anything. Pure.
+// This module estimates the cluster's current time from the server's messages. The browser's clock only measures how long
+// ago a message was, so it need not show the right time.
 
-const KEPT = 20; // of the last answers, the one that was least late counts
+const KEPT = 20; // number of latest messages, of which the one with the least delay is used
 
 export class Clock {
   #ahead = []; // µs that the cluster's clock is ahead of `ticks`
   #stopped = null;
 
-  /** `ticks()` → ms of a clock that never jumps. */
+  /** `ticks()` → ms of a monotonic clock. */
   constructor(ticks = () => performance.now()) {
     this.ticks = ticks;
   }
 
-  /** The cluster's time had come to `last` (µs) when this was told. */
+  /** Takes a message by which the cluster's time was `last` (µs) when it was sent. */
   take(last) {
     this.#ahead = [...this.#ahead, last - this.ticks() * 1000].slice(-KEPT);
     if (this.#stopped !== null) this.#stopped = Math.max(this.#stopped, last);
   }
 
-  /** The same, of something that may be long ago: it counts where it is later than what is known. */
+  /** Takes a time that may be long ago. It is used only if it is later than the current estimate. */
   atLeast(time) {
     const now = this.now();
     if (now === null || (time > now && this.#stopped === null)) this.take(time);
   }
 
-  /** Whether time goes on between what is told; it does not while nobody collects. */
+  /** Sets whether time goes on between messages. It does not while no worker watches. */
   run(running) {
     const now = this.now();
     if (now === null || running === (this.#stopped === null)) return;
@@ -32,7 +32,7 @@ export class Clock {
     if (running) this.#ahead = [now - this.ticks() * 1000];
   }
 
-  /** µs; null while nothing was told. */
+  /** Returns the time in µs, or null before the first message. */
   now() {
     if (this.#stopped !== null) return this.#stopped;
     return this.#ahead.length ? Math.round(Math.max(...this.#ahead) + this.ticks() * 1000) : null;

@@ -1,18 +1,18 @@
-// The pill that says whether something is missing. It is not green while nobody can tell.
+// This module shows whether something is missing. Its label is not green while that is unknown.
 
 import { byId } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
 
 export class Completeness {
   #pill = byId("toolbar").querySelector(".pill.complete, .pill.partial");
-  #missing = this.#pill?.classList.contains("complete") ? "" : this.#pill?.textContent; // as the server wrote it
+  #missing = this.#pill?.classList.contains("complete") ? "" : this.#pill?.textContent; // the text of the server
 
-  /** Takes over how many gaps there are. */
+  /** Sets the number of gaps. */
   count(gaps) {
     this.#missing = `complete except for ${plural(gaps, "gap")}`;
   }
 
-  /** `arrives`: whether all changes arrive here; `why`: a sentence where they do not. */
+  /** Draws the label. `arrives`: whether all changes arrive at this page; `why`: a sentence if they do not. */
   draw(arrives, why) {
     const pill = this.#pill, missing = this.#missing;
     if (!pill) return;

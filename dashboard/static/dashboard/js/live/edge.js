@@ -1,9 +1,10 @@
-// The moving edge of a window: what commits changed since it was loaded, beside what stands. Pure: no DOM, no Plotly.
+// This module computes the moving edge of a window: what commits have changed since it was loaded, apart from the part that
+// does not move. It uses neither the DOM nor Plotly.
 //
 // A tail is the end of one life: {lane, floor, bars [{start, end (null while it goes on), text, tone, within (of both), unknown}], marks,
-// births}. At first it is the bar that goes on; what stands is all but these.
+// births}. At first it is the bar that has no end yet. All other bars do not move.
 
-const RING = 300; // deltas that are kept, for a window that was read before they came
+const RING = 300; // deltas that are kept, for a window that was read before them
 
 const emptied = (columns) => Object.fromEntries(Object.keys(columns).map((name) => [name, []]));
 const picked = (columns, wanted) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, wanted.map((i) => column[i])]));
@@ -16,10 +17,10 @@ export class Edge {
   #byKey = new Map(); // key of a lane → index
   #standing = null;
 
-  payload = null; // as it was taken
-  attached = false; // the window reaches the end of what is known, so its edge moves
+  payload = null; // the window as it was loaded
+  attached = false; // the window reaches the end of the source, so its edge moves
 
-  /** A window as it was loaded. */
+  /** Takes a window as it was loaded. */
   take(payload) {
     this.attached = payload.end >= payload.last;
     this.#begin(payload);
@@ -42,21 +43,21 @@ export class Edge {
     this.#standing = { ...payload, bars: picked(bars, rest), shades: payload.shades };
   }
 
-  /** What further commits changed → {unknown: tails of lives whose lanes are not loaded, stale: what stands has changed}. */
+  /** Applies a delta. Returns {unknown: tails of lives whose lanes are not loaded, stale: whether the part that does not move has changed}. */
   add(delta) {
     this.#ring = [...this.#ring, delta].slice(-RING);
     return this.#apply(delta);
   }
 
   #apply({ tracks }) {
-    const told = { unknown: [], stale: false };
-    if (!this.payload) return told;
+    const result = { unknown: [], stale: false };
+    if (!this.payload) return result;
     for (const each of tracks) {
       const lane = this.#laneOf.get(each.track) ?? this.#byKey.get(each.lane);
-      if (lane === undefined) told.unknown.push(each);
-      else if (this.attached) told.stale = this.#follow(lane, each) || told.stale;
+      if (lane === undefined) result.unknown.push(each);
+      else if (this.attached) result.stale = this.#follow(lane, each) || result.stale;
     }
-    return told;
+    return result;
   }
 
   #follow(lane, { track, number, since, born, bars, marks }) {
@@ -69,7 +70,7 @@ export class Edge {
       const [first, ...others] = bars;
       const goesOn = first?.[0] === null;
       const from = goesOn ? (first[1] ?? Infinity) : Math.max(since, tail.floor);
-      stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // what stands ends elsewhere now
+      stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // a bar that does not move has another end now
       tail.bars = tail.bars.filter(({ start }) => start < from);
       const last = tail.bars.at(-1);
       if (goesOn && last) {
@@ -86,7 +87,7 @@ export class Edge {
     return stale;
   }
 
-  /** The columns of the tails alone, at a time. */
+  /** Returns the columns of the tails alone, at a time. */
   moving(now) {
     const { payload } = this;
     const bars = emptied(payload.bars), marks = emptied(payload.marks), births = emptied(payload.births);
@@ -108,7 +109,7 @@ export class Edge {
     return { ...payload, ...none, bars, marks, births };
   }
 
-  /** The whole window at a time, from which it goes on: what is told later is told beside this one. */
+  /** Returns the whole window at a time. Later deltas are applied to this one. */
   whole(now) {
     const moving = this.moving(now);
     const marks = new Set(this.payload.marks.lane.map((_, i) => this.#markAt(this.payload.marks, i)));
@@ -121,7 +122,7 @@ export class Edge {
     return payload;
   }
 
-  /** The columns of an edge where nothing moves. */
+  /** Returns the columns of an edge where nothing moves. */
   still(payload) {
     const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none };

@@ -1,14 +1,14 @@
-// Whether the view follows the edge, and where it lies then. Free of the DOM.
+// This module lets the view follow the edge of a live source. It does not use the DOM.
 
 import { latest } from "../state/ranges.js";
 
-const LEAST = 0.02; // of the view, between the edge and its end; where it is less, the view moves on
+const LEAST = 0.02; // part of the view between the edge and its end; if it is smaller, the view moves on
 
 export class Following {
   #moving = false;
   #view = null;
 
-  /** `edge()` → µs, or null; `onChange(on, by)`: `by` is "hand" where somebody moved the view. */
+  /** `edge()` → µs, or null; `onChange(on, by)`: `by` is "hand" if the user moved the view. */
   constructor({ store, edge, onChange }) {
     Object.assign(this, { store, edge, onChange });
     store.subscribe((names) => this.#moved(names));
@@ -36,7 +36,7 @@ export class Following {
     this.onChange(on, by);
   }
 
-  /** Moves the view on where the edge comes near its end. */
+  /** Moves the view on if the edge is near its end. */
   advance() {
     const edge = this.edge();
     if (!this.on || edge === null) return;
@@ -46,7 +46,7 @@ export class Following {
     else this.#anchor();
   }
 
-  /** Keys zoom where the edge is. */
+  /** Lets keys zoom around the edge. */
   #anchor() {
     const { store } = this;
     const edge = this.on && store.bounds ? this.edge() : null;
@@ -71,7 +71,7 @@ export class Following {
     this.#view = this.store.start === null ? null : this.store.view();
   }
 
-  /** Who turns back, or to something else, wants to look at it; who zooms with the edge in sight goes on following. */
+  /** Stops following when the user moves away from the edge, but not when the user zooms with the edge visible. */
   #moved(names) {
     if (this.#moving || !this.store.bounds) return;
     const before = this.#view;

@@ -1,4 +1,4 @@
-// A source that goes on while somebody looks: what is committed is drawn at the moving edge, and the view follows it.
+// This module shows a live source: commits are drawn at the moving edge, and the view follows it.
 
 import { byId } from "../draw/dom.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
@@ -10,9 +10,9 @@ import { News } from "./newViolations.js";
 import { connect } from "./socket.js";
 import { nothing, standing } from "./status.js";
 
-const RELOAD = 1_000, SHARE = 4; // ms between two windows, and not more than one part in so many is spent on them
+const RELOAD = 1_000, SHARE = 4; // ms between two windows, and the factor by which a pause is longer than loading took
 const OUTLINE = 10_000; // ms between two outlines
-const STEP = 250, STILL = 1_000; // ms between two pictures while nothing comes; the second for who wants little motion
+const STEP = 250, STILL = 1_000; // ms between two pictures without commits; the second with prefers-reduced-motion
 const NOISE = ["Events", "Cluster"];
 
 const { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, drawSoon } = parts;
@@ -20,8 +20,8 @@ const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clock = new Clock(), edge = new Edge(), news = new News(announce);
 let cursor = null, connection = "connecting", health = null, behind = null;
-let missed = false; // something came while the page was hidden
-let seen = new Set(); // keys of the findings that were told of
+let missed = false; // a message came while the page was hidden
+let seen = new Set(); // keys of the findings that were announced
 
 const following = new Following({
   store, edge: () => clock.now(),
@@ -39,14 +39,14 @@ let frame = 0, drawn = 0, drawnAt = null, mapped = 0;
 
 const tick = () => (frame ||= requestAnimationFrame(draw));
 
-/** Time goes on, for the store and for what is loaded. */
+/** Moves the end of the store and of the window to the current time. */
 function goOn() {
   const now = clock.now();
   if (now === null || !store.bounds || store.bounds.last <= 1) return null;
   store.bounds.last = Math.max(store.bounds.last, now);
   if (edge.attached && edge.payload) {
     const { end, start: from } = store.view();
-    if (now > end + (end - from)) edge.attached = false; // out of sight; who turns to it loads it
+    if (now > end + (end - from)) edge.attached = false; // not visible; the window is loaded when the view returns to it
     else edge.payload.end = Math.max(edge.payload.end, now);
   }
   return now;
@@ -82,10 +82,10 @@ setInterval(() => {
   if (!document.hidden && performance.now() - drawn >= (calm.matches ? STILL : STEP) && clock.now() !== drawnAt) tick();
 }, STEP);
 
-// -- windows, findings, outline: as often as is cheap --------------------------------------------------------------------
+// -- windows, findings, outline: limited in how often --------------------------------------------------------------------
 
 let anew = {}; // what is fetched with the next window: findings, outline
-let waiting = 0, loading = false, wished = false; // a wish that comes while a window is on its way needs another window
+let waiting = 0, loading = false, wished = false; // a request that comes while a window is loading needs another window
 let loaded = -Infinity, took = 0, outlined = performance.now(), outlining = 0;
 
 function reloadSoon() {
@@ -116,7 +116,7 @@ async function reload() {
   }
 }
 
-/** Also of the last change before it falls silent. */
+/** Loads the outline later, also after the last of several changes. */
 function outlineSoon() {
   outlining ||= setTimeout(outlineAnew, Math.max(0, outlined + OUTLINE - performance.now()));
 }
@@ -127,19 +127,19 @@ async function outlineAnew() {
   outlined = performance.now();
   try {
     await outline();
-  } catch { /* the next one says so */ }
+  } catch { /* the next request shows the error */ }
 }
 
-/** All of it, where something was missed. */
+/** Loads everything again after messages were missed. */
 function refetch() {
   missed = document.hidden;
   anew = { findings: true, outline: true };
   reloadSoon();
 }
 
-// -- what is told -------------------------------------------------------------------------------------------------------
+// -- messages -----------------------------------------------------------------------------------------------------------
 
-/** Whether a life of a lane that is not loaded may belong to what is shown. */
+/** Whether a life on a lane that is not loaded may match the view. */
 function concerns({ family, lane }) {
   const [, namespace] = lane.split("/");
   return (store.kinds.length ? store.kinds.includes(family) : store.noise || !NOISE.includes(family)) && (!store.namespace || namespace === store.namespace);
@@ -157,11 +157,11 @@ function takeFindings({ findings, gone }) {
     for (const group of findings) findingsList.put(group);
     for (const key of gone) findingsList.drop(key, key === store.finding);
   }
-  reloadSoon(); // what is drawn of them comes with the window
+  reloadSoon(); // the window contains what is drawn for them
   drawSoon();
 }
 
-const heard = {
+const handlers = {
   delta(delta) {
     if (cursor !== null && delta.sequence <= cursor) return;
     cursor = delta.sequence;
@@ -181,12 +181,12 @@ const heard = {
     cursor = Math.max(cursor ?? 0, sequence);
     refetch();
   },
-  health(told) {
-    health = told;
-    if (told.last) clock.atLeast(told.last + (told.state === "live" ? told.silent ?? 0 : 0));
-    clock.run(told.state === "live");
-    if (told.gaps) completeness.count(told.gaps);
-    if (told.state === "ended") socket?.end();
+  health(message) {
+    health = message;
+    if (health.last) clock.atLeast(health.last + (health.state === "live" ? health.silent ?? 0 : 0));
+    clock.run(health.state === "live");
+    if (health.gaps) completeness.count(health.gaps);
+    if (health.state === "ended") socket?.end();
   },
   gone() {
     connection = "gone";
@@ -199,34 +199,34 @@ const heard = {
 function drawButton() {
   const on = following.on;
   button.setAttribute("aria-pressed", String(on));
-  button.textContent = !on ? "Follow live" : stands ? "Following live" : "Following, no changes arrive";
+  button.textContent = !on ? "Follow live" : arriving ? "Following live" : "Following, no changes arrive";
 }
 
-let stands = true; // whether all changes arrive here
+let arriving = true; // whether all changes arrive at this page
 const completeness = new Completeness();
 
-let told = null; // the tone that was announced; nothing is before the first connection stands
+let announced = null; // the tone that was announced; null until the first connection is open
 
 function drawStatus() {
   const { words, tone, about } = standing(connection, health, behind);
   status.textContent = words;
   status.title = about;
   status.dataset.tone = tone;
-  stands = tone === "good" || tone === "wait";
-  completeness.draw(stands, status.title || status.textContent);
+  arriving = tone === "good" || tone === "wait";
+  completeness.draw(arriving, status.title || status.textContent);
   drawButton();
   notices.nothing(nothing(connection, health));
-  if (told !== null && told !== tone) announce(tone === "good" ? "Connected again." : `${words}. ${about}`);
-  if (told !== null || tone === "good") told = tone;
+  if (announced !== null && announced !== tone) announce(tone === "good" ? "Connected again." : `${words}. ${about}`);
+  if (announced !== null || tone === "good") announced = tone;
 }
 
 let socket = null;
 
 begun.finally(() => {
-  cursor = loader.payload?.sequence ?? null; // what is committed behind that is told
+  cursor = loader.payload?.sequence ?? null; // the server sends what is committed after it
   socket = connect(source, () => cursor, {
     message(message) {
-      heard[message.type]?.(message);
+      handlers[message.type]?.(message);
       drawStatus();
     },
     state(state) {

@@ -1,4 +1,4 @@
-// Says how many violations are new: not each of them, and not more often than somebody can listen.
+// This module announces the number of new violations, at most once every few seconds.
 
 import { plural } from "../state/amounts.js";
 

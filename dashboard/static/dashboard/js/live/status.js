@@ -1,13 +1,13 @@
-// How it stands with a live source, in words. Pure.
+// This module says the state of a live source in words.
 
 import { duration } from "../state/durations.js";
 
-const NAMED = 3; // resources
+const NAMED = 3; // number of resources that are named
 
 const listed = (names) => names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
 const seconds = (length) => `${(Math.max(0, length) / 1e6).toFixed(1)} s`;
 
-/** `connection`: of socket.js, or "gone"; `health`: as the server told it last; `behind`: µs. → {words, tone, about}. */
+/** Returns {words, tone, about}. `connection` is a state of socket.js or "gone", `health` the server's latest message, and `behind` is in µs. */
 export function standing(connection, health, behind) {
   if (connection === "signed out") return { words: "signed out", tone: "bad", about: "Load the page again to sign in." };
   if (connection === "gone") return { words: "deleted", tone: "bad", about: "This source was deleted." };
@@ -25,9 +25,9 @@ export function standing(connection, health, behind) {
   }
 }
 
-/** What stands in the place of the lanes while nothing has come. */
+/** Returns the sentence that replaces the lanes while nothing has been observed. */
 export function nothing(connection, health) {
   const { words } = standing(connection, health, null);
-  const said = words.replace(/ …$/, "…");
-  return `${said[0].toUpperCase()}${said.slice(1)}${/[….]$/.test(said) ? "" : "."} Nothing has been observed yet.`;
+  const sentence = words.replace(/ …$/, "…");
+  return `${sentence[0].toUpperCase()}${sentence.slice(1)}${/[….]$/.test(sentence) ? "" : "."} Nothing has been observed yet.`;
 }

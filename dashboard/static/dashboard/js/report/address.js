@@ -1,16 +1,16 @@
-// The report's address: a file has no query, so what the store says stands behind the #, where anchors stand too.
+// This module replaces ../state/address.js in a report. A file has no query, so the state is in the fragment, like anchors.
 
 export function addressBar() {
-  const { search } = document.body.dataset; // that it opens with
+  const { search } = document.body.dataset; // the state in which it opens
   let last = search ? `?${search}` : "";
   let timer = 0;
   const write = (how, search) => {
-    try { history[how](null, "", `#${search.slice(1)}`); } catch { /* where a viewer shows the file in a frame, there is no history */ }
+    try { history[how](null, "", `#${search.slice(1)}`); } catch { /* there is no history if a viewer shows the file in a frame */ }
   };
   return {
     read() {
       if (location.hash.includes("=")) last = `?${location.hash.slice(1)}`;
-      return last; // an anchor changes nothing
+      return last; // an anchor does not change the state
     },
     write(search, push) {
       last = search;

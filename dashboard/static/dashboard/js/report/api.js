@@ -1,4 +1,4 @@
-// Answers from what the report holds as the server would. Stands in the place of ../api.js.
+// This module answers from the data in the report as the server would. It replaces ../state/api.js.
 
 const held = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, findings}
 
@@ -7,7 +7,7 @@ export const overview = async () => held.overview;
 const within = ({ start, end }, from, until) => start <= until && end >= from;
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
-/** The findings that match: all in one page. */
+/** Returns the findings that match, all in one page. */
 export async function findings(_, { key, kinds = [], namespace, name, rule, severity }) {
   const { lanes } = held.window;
   const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
@@ -18,7 +18,7 @@ export async function findings(_, { key, kinds = [], namespace, name, rule, seve
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
-/** The latest revisions up to two moments; without them where the recording has too many for a file. */
+/** Returns the latest revisions up to two moments, or none if the recording has too many for a file. */
 export async function measure(_, { start, end }) {
   const { time, resource_version: revisions } = held.steps ?? { time: [], resource_version: [] };
   const upTo = (moment) => {
@@ -28,7 +28,7 @@ export async function measure(_, { start, end }) {
   return { start: upTo(start), end: upTo(end) };
 }
 
-/** The columns of those whose lane is kept; `lanes` maps its index to the new one. */
+/** Returns the columns of kept lanes. `lanes` maps an index to the new one. */
 function kept(columns, lanes) {
   const rows = columns.lane.flatMap((lane, i) => (lanes.has(lane) ? [i] : []));
   return {
@@ -37,7 +37,7 @@ function kept(columns, lanes) {
   };
 }
 
-/** Indices of the lanes of what proves these findings, and of what they are drawn on. */
+/** Returns the indices of the lanes of the proofs of these findings, and of the lanes that show them. */
 function lanesOf({ bars, holes, shades, arrows }, groups) {
   const keys = new Set(groups.map(({ key }) => key));
   const tracks = new Set(groups.flatMap(({ proof }) => proof.map(({ track }) => track)));
@@ -47,7 +47,7 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
   return found;
 }
 
-/** Indices of the lanes that a window shows, those of the focused group first, then those of what proves the finding. */
+/** Returns the indices of the lanes of a window: those of the focused group first, then those of the finding's proof. */
 async function matching(all, heading, question) {
   const { start, end, kinds, namespace, name, rule, severity, active, focus, finding } = question;
   const { lanes, bars, births, marks } = all;
@@ -59,7 +59,7 @@ async function matching(all, heading, question) {
       && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
   const proof = new Set([...lanesOf(all, held.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
-  const ordered = found.sort((a, b) => rank(a) - rank(b)); // which keeps the order of equals
+  const ordered = found.sort((a, b) => rank(a) - rank(b)); // the sort is stable
   const headings = [...new Set(ordered.map(heading))];
   return question.group === "owner" ? ordered : ordered.sort((a, b) => headings.indexOf(heading(a)) - headings.indexOf(heading(b)));
 }
@@ -74,7 +74,7 @@ export class Windows {
     const heading = (lane) => all.lanes[lane][HEADINGS[group]];
     const pinned = pins.map((key) => all.lanes.findIndex((lane) => lane.key === key)).filter((lane) => lane >= 0);
     const found = (await matching(all, heading, question)).filter((lane) => !pinned.includes(lane));
-    // A closed group is one row, whatever it holds.
+    // A closed group is one row.
     const rows = found.filter((lane, i) => !closed.includes(heading(lane)) || i === found.findIndex((other) => heading(other) === heading(lane)));
     const page = rows.slice(offset, offset + limit);
     const shown = [...pinned, ...page.filter((lane) => !closed.includes(heading(lane)))];

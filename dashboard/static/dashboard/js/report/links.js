@@ -1,4 +1,4 @@
-// Where a report tells more: in itself. Stands in the place of ../links.js.
+// This module links to places in the report itself. It replaces ../state/links.js.
 
 export const objectPage = () => null;
 export const findingPage = (group) => `#finding-${group.key}`;

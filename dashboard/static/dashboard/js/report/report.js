@@ -1,9 +1,9 @@
-// The report: the timeline's page with what stands around it on paper.
+// This module runs the timeline in a report, and connects it with the text around it.
 
 import { byId } from "../draw/dom.js";
 import "../timeline.js";
 
-/** Draws the finding on the timeline, as its row of the list does. */
+/** Shows the finding on the timeline, as its row of the list does. */
 function show(key) {
   document.querySelector('.tabs [data-tab="timeline"]').click();
   byId("finding-list").querySelector(`[data-finding="${CSS.escape(key)}"] h3 button`)?.click();
@@ -16,7 +16,7 @@ document.addEventListener("click", ({ target }) => {
   if (key) show(key);
 });
 
-/** An anchor opens what it leads into. */
+/** Opens the element that contains the target of an anchor. */
 function reveal() {
   const id = location.hash.slice(1);
   const details = id && !id.includes("=") ? byId(id)?.closest("details") : null;
@@ -27,7 +27,7 @@ function reveal() {
 addEventListener("hashchange", reveal);
 reveal();
 
-// -- paper: with everything open ---------------------------------------------------------------------------------------
+// -- printing, with everything open ------------------------------------------------------------------------------------
 
 let opened = [];
 addEventListener("beforeprint", () => {

@@ -1,4 +1,4 @@
-// The browser's address as the store reads and writes it.
+// This module reads and writes the browser's address for the store.
 
 export function addressBar() {
   let timer = 0;

@@ -1,4 +1,4 @@
-// Talks to the server. Free of the DOM.
+// This module sends requests to the server. It does not use the DOM.
 
 export class ApiError extends Error {
   constructor(title, detail, status) {
@@ -19,7 +19,7 @@ export async function request(path, options = {}) {
   }
   if (response.status === 204) return null;
   const body = await response.json().catch((error) => {
-    if (error.name === "AbortError") throw error; // it was given up half read
+    if (error.name === "AbortError") throw error; // the request was aborted while the answer was being read
     return null;
   });
   if (response.ok && body !== null) return body;
@@ -29,7 +29,7 @@ export async function request(path, options = {}) {
 
 export const overview = (source) => request(`/api/sources/${source}/overview`);
 
-/** Only what says something: empty words, empty lists and switches that are off are the server's own defaults. */
+/** Returns the parameters that are not defaults: empty texts, empty lists and switches that are off are left out. */
 function query(question) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(question)) {
@@ -39,13 +39,13 @@ function query(question) {
   return parameters;
 }
 
-/** A page of the findings that match: {findings, next, total}. */
+/** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
 
-/** The latest changes up to two moments (µs), of the whole source: {start, end, …}. */
+/** Fetches the latest changes of the whole source up to two moments (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
 
-/** Windows of one source. A new question aborts the one before it, which then never settles with an answer. */
+/** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;
 

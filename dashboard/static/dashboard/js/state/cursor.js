@@ -1,16 +1,16 @@
-// From event to event of one lane, also past what is loaded.
+// This module finds the next event of a lane, also outside of the loaded window.
 
 import { eventsOf } from "./events.js";
 
-/** The next event of a lane behind `time` (before it where `by` is -1), or null. */
+/** Returns the next event of a lane after `time`, or with `by` -1 the previous one before it, or null. */
 export function nextOf(payload, lane, time, by) {
   const events = eventsOf(payload, lane);
   return (by > 0 ? events.find((event) => event.time > time) : events.findLast((event) => event.time < time)) ?? null;
 }
 
 /**
- * The same out of the whole source. `ask(question)` → a window; times that were merged there are those of the first of
- * several, so going back it looks again at what lies between.
+ * Finds the same in the whole source. `ask(question)` → a window. A merged mark there has the time of the first of several
+ * events, so on the way back the interval after it is searched again.
  */
 export async function farther(ask, key, time, by, { first, last }) {
   const look = async (start, end) => {

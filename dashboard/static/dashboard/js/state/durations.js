@@ -1,25 +1,25 @@
-// How long something took, as exactly as it is known, and the words for it. Pure. timeline/core/durations.py follows the same
-// rules; both are held against tests/lengths.json. A length is {least, most} in µs; `most` is null where nothing
-// bounds it.
+// This module says how long something took, as exactly as it is known. timeline/core/durations.py follows the same rules;
+// both are tested against tests/lengths.json. A length is {least, most} in µs; `most` is null if there is no upper
+// bound.
 
 const MILLISECOND = 1_000, SECOND = 1_000_000, MINUTE = 60_000_000, HOUR = 3_600_000_000;
-const CLOSE = 5; // one part in so many of the longest may be uncertain where the middle is told
-const UNITS = [[SECOND, "s", 100 * MILLISECOND], [MILLISECOND, "ms", MILLISECOND], [1, "µs", 0]]; // from which length on
+const CLOSE = 5; // the middle is given if at most one part in so many of the longest is uncertain
+const UNITS = [[SECOND, "s", 100 * MILLISECOND], [MILLISECOND, "ms", MILLISECOND], [1, "µs", 0]]; // size in µs, unit, and the least length in µs that is given in this unit
 
 const down = (value, step) => Math.floor(value / step) * step;
 const up = (value, step) => Math.ceil(value / step) * step;
 const round = (value, step) => Math.round(value / step) * step;
 const unitOf = (length) => UNITS.find(([, , least]) => length >= least);
 
-/** In units of `size`, with all digits. */
+/** Returns a length in units of `size`, with all digits. */
 function digits(length, size) {
   const whole = Math.floor(length / size);
   const rest = String(length % size).padStart(String(size).length - 1, "0").replace(/0+$/, "");
   return rest ? `${whole}.${rest}` : String(whole);
 }
 
-/** A rounded length with all of its digits; from an hour on without seconds. */
-function told(length) {
+/** Returns a rounded length with all of its digits, and from an hour on without seconds. */
+function exact(length) {
   if (length < MINUTE) {
     const [size, unit] = unitOf(length);
     return `${digits(length, size)} ${unit}`;
@@ -29,52 +29,52 @@ function told(length) {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
-/** What a length is rounded to where two of its digits are told. */
+/** Returns the unit to which a length is rounded so that two digits remain. */
 function stepOf(most) {
   if (most >= MINUTE) return most >= HOUR ? MINUTE : SECOND;
   return 10 ** Math.max(0, String(most).length - 2);
 }
 
-/** With the digits that it deserves: the last one counts no less than the whole uncertainty. */
+/** Returns the middle of a range in words, without digits that are smaller than the whole uncertainty. */
 function middleOf({ least, most }) {
   const middle = Math.floor((least + most) / 2), width = most - least;
   if (middle >= MINUTE - SECOND / 2) {
     const step = [10 * MINUTE, MINUTE, 10 * SECOND, 0].find((one) => one <= width);
-    return told(round(middle, Math.max(step, middle >= HOUR ? MINUTE : SECOND)));
+    return exact(round(middle, Math.max(step, middle >= HOUR ? MINUTE : SECOND)));
   }
-  return told(round(middle, 10 ** Math.max(0, String(width).length - 1, String(middle).length - 3)));
+  return exact(round(middle, 10 ** Math.max(0, String(width).length - 1, String(middle).length - 3)));
 }
 
-/** A length of time that is known, as a person says it: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min. */
+/** Returns a length that is known, in words: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min. */
 export function duration(length) {
   const known = Math.round(length);
   if (known < MILLISECOND) return `${known} µs`;
   if (known < 999_500) return `${Math.round(known / MILLISECOND)} ms`;
-  return told(round(known, known < 59_950_000 ? SECOND / 10 : SECOND));
+  return exact(round(known, known < 59_950_000 ? SECOND / 10 : SECOND));
 }
 
-/** The least and the most that it can be, rounded outwards to two digits. */
+/** Returns the range of what it can be, rounded outwards to two digits. */
 function certain({ least, most }) {
   const step = stepOf(most);
   const low = down(least, step), high = Math.max(step, up(most, step));
-  if (low === 0) return `≤ ${told(high)}`;
-  if (low === high) return told(high);
-  if (high >= MINUTE) return `${told(low)} – ${told(high)}`;
+  if (low === 0) return `≤ ${exact(high)}`;
+  if (low === high) return exact(high);
+  if (high >= MINUTE) return `${exact(low)} – ${exact(high)}`;
   const [size, unit] = unitOf(high);
   return `${digits(low, size)}–${digits(high, size)} ${unit}`;
 }
 
-/** "53 ms" where it is known, "≈ 50 ms" where nearly, else "45–56 ms", "≤ 0.5 s", "at least 1.2 s". */
+/** Returns "53 ms" if it is known, "≈ 50 ms" if nearly, else "45–56 ms", "≤ 0.5 s" or "at least 1.2 s". */
 export function words(length) {
   const { least, most } = length;
-  if (most === null) return least ? `at least ${told(down(least, stepOf(least)))}` : "an unknown time";
+  if (most === null) return least ? `at least ${exact(down(least, stepOf(least)))}` : "an unknown time";
   if (least && duration(least) === duration(most)) return duration(least);
   return most > 0 && (most - least) * CLOSE <= most ? `≈ ${middleOf(length)}` : certain(length);
 }
 
 /**
- * How long after one moment another one was. Each is {time, within}: of a change, when it is drawn, and how many µs before
- * and after that it may have been committed (see Within in payloads.py); null where nobody knows.
+ * Returns the length of time between two moments. Each is {time, within}: the time at which a change is drawn, and how many
+ * µs before and after that it may have been committed (see Within in payloads/windows.py), or null if that is not known.
  */
 export function apart(one, other) {
   if (!one.within || !other.within) return { least: 0, most: null };

@@ -1,6 +1,6 @@
-// A window's columns as events in the order of time. Pure.
+// This module turns a window's columns into events in the order of time.
 
-/** What a lane's bars say of a moment: "Running"; "" where it is not there. */
+/** Returns the text of a lane's bar at a moment, such as "Running", or "" if there is no bar. */
 export function phaseAt({ bars }, lane, time) {
   let phase = "";
   bars.lane.forEach((row, i) => {
@@ -9,26 +9,26 @@ export function phaseAt({ bars }, lane, time) {
   return phase;
 }
 
-/** Of one lane, or of all where `only` is null: [{lane, time, within, what, number, revision}]. */
+/** Returns the events of one lane, or of all if `only` is null: [{lane, time, within, what, number, revision}]. */
 export function eventsOf({ births, marks, bars }, only = null) {
   const found = [];
   const add = (lane, event) => (only === null || lane === only) && found.push({ lane, number: null, revision: null, ...event });
-  const told = new Set();
+  const listed = new Set();
   births.lane.forEach((lane, i) => {
     add(lane, { time: births.time[i], within: births.within[i], what: "created", number: births.number[i] });
-    told.add(`${lane} ${births.time[i]}`);
+    listed.add(`${lane} ${births.time[i]}`);
   });
   marks.lane.forEach((lane, i) => {
     add(lane, { time: marks.time[i], within: marks.within[i], what: marks.text[i], revision: marks.resource_version[i] });
-    told.add(`${lane} ${marks.time[i]}`);
+    listed.add(`${lane} ${marks.time[i]}`);
   });
   bars.lane.forEach((lane, i) => {
-    if (!bars.open_start[i] && !told.has(`${lane} ${bars.start[i]}`)) add(lane, { time: bars.start[i], within: bars.start_within[i], what: bars.text[i] || "changed" });
+    if (!bars.open_start[i] && !listed.has(`${lane} ${bars.start[i]}`)) add(lane, { time: bars.start[i], within: bars.start_within[i], what: bars.text[i] || "changed" });
   });
   return found.sort((a, b) => a.time - b.time || a.lane - b.lane);
 }
 
-/** The rows of a table of what `view` shows: {events in it, in the order of time; standing: what was there before}. */
+/** Returns the rows of a table for `view`: {events in it, in the order of time; standing: what existed before}. */
 export function rowsOf(payload, view) {
   const { bars } = payload;
   const standing = bars.lane.flatMap((lane, i) =>

@@ -1,27 +1,27 @@
-// The findings of a source that match the filter, as far as they are loaded. Free of the DOM.
+// This module holds the loaded findings of a source that match the filter. It does not use the DOM.
 
 const worse = ["error", "warning", "info"];
 
-/** Of those loaded, the gravest; of equals, the one that befell most. */
+/** Returns the most severe of these, and among equals the one with the most findings. */
 const worst = (groups) => [...groups].sort((one, other) =>
   worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
 
-/** In the order of time; of those that began together, the gravest first. */
+/** Orders by time, and findings of the same time by severity. */
 const earliest = (one, other) => one.start - other.start || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
 
-/** Of a source that goes on: what happened last comes first. */
+/** Orders a live source: the latest comes first. */
 const newest = (one, other) => other.end - one.end || worse.indexOf(one.severity) - worse.indexOf(other.severity) || (one.key < other.key ? -1 : 1);
 
 export class FindingsList {
   #groups = [];
-  #own = new Set(); // keys of those that name the object of a link
+  #own = new Set(); // keys of the findings that name the object of a link
   #filter = null;
   #next = null;
   #before = earliest;
-  #asked = 0; // an answer to an older question is not wanted any more
+  #asked = 0; // counts questions, because answers to older ones are ignored
   #coming = null; // the promise of the next page
-  #single = new Map(); // those that were asked for by their keys
-  #since = null; // what was told while an answer was on its way, which may not hold it
+  #single = new Map(); // findings that were loaded by their keys
+  #since = null; // messages that came while an answer was loading, which may not contain them
 
   /** `ask(question)` → a page of findings. */
   constructor(ask) {
@@ -44,7 +44,7 @@ export class FindingsList {
     return this.#next !== null;
   }
 
-  /** Those that match; asks only where the filter is another than before. True when something came. */
+  /** Loads the findings that match if the filter has changed. Resolves with whether something was loaded. */
   async load(filter) {
     const written = JSON.stringify(filter);
     if (written === this.#filter) return false;
@@ -65,7 +65,7 @@ export class FindingsList {
     }
   }
 
-  /** The next page, once for all who ask meanwhile. True when something came. */
+  /** Loads the next page, once for simultaneous calls. Resolves with whether something was loaded. */
   async loadMore() {
     this.#coming ??= this.#page().finally(() => (this.#coming = null));
     return this.#coming;
@@ -91,18 +91,18 @@ export class FindingsList {
   }
 
   #take({ next, total, order }) {
-    this.#before = order === "newest" ? newest : earliest; // only of a source that goes on is anything put in
+    this.#before = order === "newest" ? newest : earliest; // findings are inserted only for a live source
     this.#next = next;
     this.total = total;
     this.known = true;
   }
 
-  /** What is loaded is not all any more: the next `load` asks anew. */
+  /** Lets the next `load` ask again, because the loaded findings are out of date. */
   forget() {
     this.#filter = null;
   }
 
-  /** One that is new, or told anew, takes its place in the list, as far as that is loaded. Whether it was not known. */
+  /** Inserts or replaces a finding, if its place in the list is loaded. Returns whether it is new. */
   put(group) {
     this.#since?.push(() => this.put(group));
     const at = this.groups.findIndex(({ key }) => key === group.key);
@@ -115,7 +115,7 @@ export class FindingsList {
     return at < 0;
   }
 
-  /** One that holds no more leaves the list; who looks at it is told that it was withdrawn. */
+  /** Removes a finding that was withdrawn. If it is selected, it is shown as withdrawn instead. */
   drop(key, looking) {
     this.#since?.push(() => this.drop(key, false));
     const group = this.get(key);
@@ -125,7 +125,7 @@ export class FindingsList {
     if (group && looking) this.#single.set(key, { ...group, status: "withdrawn" });
   }
 
-  /** The most severe finding that the filter lets through, also where it lies on a later page. Null without any. */
+  /** Returns the most severe finding that matches the filter, also from a later page, or null. */
   async gravest(filter) {
     if (!this.more) return worst(this.groups);
     const { findings: [first] } = await this.ask({ ...filter, order: "gravest", limit: 1 });
@@ -133,12 +133,12 @@ export class FindingsList {
     return first;
   }
 
-  /** The finding of this key where it is loaded. */
+  /** Returns the finding with this key if it is loaded. */
   get(key) {
     return key ? (this.groups.find((group) => group.key === key) ?? this.#single.get(key)) : undefined;
   }
 
-  /** Brings in those of these keys that are not loaded: a link may name one of any page. */
+  /** Loads the findings with these keys that are not loaded, because a link may name one of any page. */
   async bring(keys) {
     const missing = keys.filter((key) => key && !this.get(key));
     for (const key of missing) {

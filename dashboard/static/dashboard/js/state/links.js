@@ -1,4 +1,4 @@
-// Where the other pages are. null: there is none.
+// This module holds the links to other pages. null means that there is no such page.
 
 const source = document.body.dataset.source;
 

@@ -1,10 +1,10 @@
-// Asks for windows: when what is loaded does not show what the store asks for, and not before. Free of the DOM.
+// This module loads a window when the loaded one does not show the state of the store. It does not use the DOM.
 
-const SOON = 100; // ms that the hands must rest before a window is asked for
-const SETTLED = 400; // ms after which the lanes are brought up to date with a view that moved inside of what is loaded
-const MOVED = 0.25; // of its width
+const SOON = 100; // ms without a change of the view before a window is loaded
+const SETTLED = 400; // ms after which the lanes are updated for a view that moved inside the loaded window
+const MOVED = 0.25; // part of its width that a view has to move for that
 
-/** What the lanes depend on beside range and place. */
+/** Returns what the lanes depend on besides range and place. */
 export function filterOf(store) {
   const { kinds, namespace, name, rule, severity, noise, active } = store;
   return { kinds, namespace, name, rule, severity, noise, active };
@@ -33,7 +33,7 @@ export class Loader {
     return JSON.stringify(rest);
   }
 
-  /** Whether what is loaded does not show what the store asks for. */
+  /** Whether the loaded window does not show the state of the store. */
   stale() {
     if (!this.payload) return true;
     const { payload, asked, store } = this;
@@ -50,7 +50,7 @@ export class Loader {
     return (from < payload.offset + 3 && payload.offset > 0) || (to > end - 3 && end < payload.lanes_total);
   }
 
-  /** Whether lanes may have come into view or left it since they were asked for. */
+  /** Whether lanes may have entered or left the view since the window was requested. */
   #moved() {
     const { asked, store } = this;
     const { start, end } = store.view();
@@ -65,7 +65,7 @@ export class Loader {
     this.#settled = setTimeout(() => this.payload && this.#moved() && this.load(), SETTLED);
   }
 
-  /** Whether a window came; one that was given up for a newer question is no failure. */
+  /** Loads a window and resolves with whether it came. A request that a newer one replaced is no failure. */
   async load() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);

@@ -1,12 +1,12 @@
-// The ranges of time that the view moves to: around a finding or an object, or at the end of a live source. Pure.
+// This module computes the ranges that the view moves to: around a finding or an object, or at the end of a live source.
 
 import { MS, fromIso } from "./time.js";
 
-const ROOM = 0.1; // of the width, left free at the end for what comes next
+const ROOM = 0.1; // part of the width that is left free at the end for what comes next
 
 /**
- * A range in which both ends stand well inside; more of what came after than before, for that is the harm. Of a finding, all
- * the time in which it may lie.
+ * Returns a range with space around both ends, and more of it after than before, because the consequences come after. For
+ * a finding, it contains all times at which that may have happened.
  */
 export function rangeAround({ start, end, proof = [] }) {
   const bounds = (at, name) => proof.filter((each) => each[name] && fromIso(each.time) === at).map((each) => fromIso(each[name]));
@@ -15,7 +15,7 @@ export function rangeAround({ start, end, proof = [] }) {
   return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
 }
 
-/** The last minute of a source that goes on, with room for what comes; of another length where one is shown. */
+/** Returns the end of a live source, with space for what comes: the last minute, or the given length. */
 export function latest({ last }, width = 60e6) {
   return { start: last - width * (1 - ROOM), end: last + width * ROOM };
 }

@@ -1,12 +1,12 @@
-// Where a moment lies across the lanes. Pure. A scale has `to(time)` → x and `from(x)` → time; both grow together.
+// This module computes the horizontal position of a moment. A scale has `to(time)` → x and `from(x)` → time; both increase monotonically.
 
-/** x is µs since `origin`. */
+/** Returns the scale in which x is µs since `origin`. */
 export const timeScale = (origin) => ({ to: (time) => time - origin, from: (x) => x + origin });
 
-/** Each of the instants (µs, ascending, distinct) gets equal room: x is its index, and between two time runs evenly. */
+/** Returns the scale in which the instants (µs, ascending, distinct) are evenly spaced: x is the index, and is interpolated in between. */
 export function orderScale(instants) {
   const last = instants.length - 1;
-  const perUnit = last > 0 ? Math.max(1, (instants[last] - instants[0]) / last) : 1000; // beyond the ends, as on average
+  const perUnit = last > 0 ? Math.max(1, (instants[last] - instants[0]) / last) : 1000; // beyond the ends, the average is used
   return {
     to(time) {
       if (time <= instants[0]) return (time - instants[0]) / perUnit;
@@ -28,7 +28,7 @@ export function orderScale(instants) {
   };
 }
 
-/** The instants of a window at which something was created, changed or ended, and its two ends. */
+/** Returns the instants of a window at which something was created, changed or ended, and both ends of the window. */
 export function instantsOf({ start, end, births, marks, bars }) {
   const inside = (time) => time > start && time < end;
   const all = [births.time, marks.time, bars.start, bars.end].flatMap((column) => column.filter(inside));

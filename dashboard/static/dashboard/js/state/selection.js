@@ -1,10 +1,10 @@
-// Which finding is selected: out of the list, by stepping through it, or by a link. Free of the DOM.
+// This module selects a finding: from the list, by stepping through it, or by a link. It does not use the DOM.
 
 import { filterOf } from "./loading.js";
 import { rangeAround } from "./ranges.js";
 
 export class Selection {
-  /** `onCome()`: findings have come in; `onChosen()`: one was selected, before the view moves to it. */
+  /** `onCome()` is called when findings were loaded, `onChosen()` when one was selected, before the view moves to it. */
   constructor({ store, findingsList, announce, onCome, onChosen, onFailed }) {
     Object.assign(this, { store, findingsList, announce, onCome, onChosen, onFailed });
   }
@@ -13,7 +13,7 @@ export class Selection {
     return this.findingsList.get(this.store.finding);
   }
 
-  /** Brings in what the filter lets through, and what the address names beside. Raises ApiError. */
+  /** Loads the findings that match the filter, and those that the address names. Raises ApiError. */
   async load() {
     const { store, findingsList } = this;
     findingsList.about = store.about;
@@ -22,7 +22,7 @@ export class Selection {
     return fresh;
   }
 
-  /** The same after a change of the filter. */
+  /** Does the same after a change of the filter. */
   async reload() {
     try {
       if (await this.load()) this.onCome();
@@ -49,13 +49,13 @@ export class Selection {
     this.announce(group.summary);
   }
 
-  /** One that may not be loaded yet. */
+  /** Selects a finding that may not be loaded yet. */
   async show({ key }) {
     await this.findingsList.bring([key]);
     this.select(key);
   }
 
-  /** The next one of the list (`by` 1) or the one before (-1), also across its pages. */
+  /** Selects the next finding of the list (`by` 1) or the previous one (-1), also across pages. */
   async step(by) {
     const { findingsList } = this;
     const at = findingsList.groups.findIndex((group) => group.key === this.store.finding);

@@ -1,4 +1,4 @@
-// What the page shows, and the address that says it. Free of the DOM: the address is handed in.
+// This module holds the state of the page, and keeps it in the address. It does not use the DOM.
 
 import { timeScale } from "./scale.js";
 
@@ -14,7 +14,7 @@ const oneOf = (first, ...others) => ({
   write: (value) => (value === first ? "" : value),
 });
 
-// Everything the address holds beside the range, in the order in which it stands there.
+// These are the parameters of the address besides the range, in their order.
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace"),
   kinds: list, namespace: text, name: text, rule: text, severity: text, noise: flag, active: flag,
@@ -31,8 +31,8 @@ export class Store {
   constructor(address) {
     this.address = address;
     this.bounds = null; // {first, last} of the whole source
-    this.anchor = 0.5; // part of the view that stays where it is when keys zoom
-    this.scale = timeScale(0); // by which the view is moved; the order of what is loaded may give another
+    this.anchor = 0.5; // the point of the view (0 to 1) around which keys zoom
+    this.scale = timeScale(0); // the scale by which the view moves; it is another one in the order of creation
     this.read();
   }
 
@@ -63,7 +63,7 @@ export class Store {
     this.#listeners.push(listener);
   }
 
-  /** Takes the changes over, writes the address (`push`: as a step the Back button undoes) and tells who listens. */
+  /** Applies the changes, writes the address (`push`: as a step that the Back button undoes) and notifies subscribers. */
   set(changes, { push = false } = {}) {
     Object.assign(this, changes);
     if (this.start !== null) [this.start, this.end] = this.#inBounds(Math.round(this.start), Math.round(this.end));
@@ -71,28 +71,28 @@ export class Store {
     for (const listener of this.#listeners) listener(Object.keys(changes));
   }
 
-  /** Adds a value to a list of the address, or takes it out. */
+  /** Adds a value to a list of the address, or removes it. */
   toggle(name, value, changes = {}) {
     const values = this[name].includes(value) ? this[name].filter((other) => other !== value) : [...this[name], value];
     this.set({ [name]: name === "arrows" ? values.slice(-MOST_ARROWS) : values, ...changes }, { push: true });
   }
 
-  /** Names of the filters that leave something out or let something in. */
+  /** Returns the names of the active filters. */
   filtered() {
     return FILTERS.filter((name) => String(this[name]) !== String(NONE[name]));
   }
 
-  /** Takes back one filter, or all. */
+  /** Removes one filter, or all. */
   clear(name = null) {
     this.set({ ...(name ? { [name]: NONE[name] } : NONE), offset: 0 }, { push: true });
   }
 
-  /** The visible range; the whole source when none was asked for. */
+  /** Returns the visible range, or the whole source if no range was chosen. */
   view() {
     return this.start === null ? this.whole() : { start: this.start, end: this.end };
   }
 
-  /** The range of the whole source, with a little room. */
+  /** Returns the range of the whole source, with a little space at both ends. */
   whole() {
     const { first, last } = this.bounds;
     const room = Math.max(Math.round((last - first) * 0.02), 1000);
@@ -105,7 +105,7 @@ export class Store {
     this.#show(left + by, right + by);
   }
 
-  /** `factor` < 1 zooms in; `at` (0 to 1) is the part of the view that stays where it is. */
+  /** `factor` < 1 zooms in; `at` (0 to 1) is the point of the view that stays where it is. */
   zoom(factor, at = this.anchor) {
     const [left, right] = this.#across();
     const fixed = left + (right - left) * at;
@@ -122,7 +122,7 @@ export class Store {
     this.set({ start: this.scale.from(left), end: this.scale.from(right) });
   }
 
-  /** In the order of creation, time without events has no room to pan into. */
+  /** Keeps the view inside the scale: in the order of creation, time without events has no width. */
   #inOrder(left, right) {
     const beyond = Math.min(1, (right - left) / 2);
     const least = this.scale.to(this.bounds.first) - beyond, most = this.scale.to(this.bounds.last) + beyond;
@@ -137,7 +137,7 @@ export class Store {
     const most = Math.max((last - first) * 1.1, 2000);
     const width = Math.min(Math.max(end - start, 50), most);
     if (width !== end - start) start = Math.round((start + end - width) / 2);
-    const room = Math.round(Math.min(width / 2, Math.max(most - width, (most - (last - first)) / 2))); // all of it stays in the middle
+    const room = Math.round(Math.min(width / 2, Math.max(most - width, (most - (last - first)) / 2))); // the whole source stays in the middle
     start = Math.min(Math.max(start, first - room), last - width + room);
     return [Math.round(start), Math.round(start + width)];
   }

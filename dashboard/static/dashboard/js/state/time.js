@@ -1,4 +1,4 @@
-// Whole microseconds since 1970 (UTC) into what people read. Free of the DOM.
+// This module writes times, which are whole microseconds since 1970 (UTC), for people to read.
 
 export const MS = 1000, SECOND = 1e6, MINUTE = 60e6, HOUR = 3600e6, DAY = 86400e6;
 
@@ -7,14 +7,14 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 const fraction = (time, digits) => (digits ? "." + String(((time % SECOND) + SECOND) % SECOND).padStart(6, "0").slice(0, digits) : "");
 
-/** "07:52:00.740" */
+/** Returns a text such as "07:52:00.740". */
 export function clock(time, digits = 3) {
   const whole = Math.floor(time);
   const date = new Date(Math.floor(whole / 1000));
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}${fraction(whole, digits)}`;
 }
 
-/** "07:52:00.7–01.2": what both ends share is said once. */
+/** Returns a text such as "07:52:00.7–01.2", without the part of the end that both times share. */
 export function shortRange(start, end) {
   const digits = Math.min(1, digitsFor(end - start));
   const [from, to] = [clock(start, digits), clock(end, digits)];
@@ -22,18 +22,18 @@ export function shortRange(start, end) {
   return `${from}–${to.slice(shared)}`;
 }
 
-/** "21 Nov" */
+/** Returns a text such as "21 Nov". */
 export function day(time) {
   const date = new Date(Math.floor(time / 1000));
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
 }
 
-/** As many digits of a second as a range of this width needs. */
+/** Returns how many digits of a second a range of this width needs. */
 export const digitsFor = (width) => (width < 10 * MS ? 6 : width < 5 * MINUTE ? 3 : 0);
 
 /**
- * The time of a change with no more digits than its clock gives: a whole second as such, and several as "07:52:31–07:52:33".
- * `within`: how many µs before and after it was committed (see Within in payloads.py), or null. As in dashboard/presentation/wording.py.
+ * Returns the time of a change with no more digits than its clock has: a whole second as such, and several as "07:52:31–07:52:33".
+ * `within`: how many µs before and after it was committed (see Within in payloads/windows.py), or null. As in dashboard/presentation/wording.py.
  */
 export function instant(time, within, digits = 6) {
   if (!within) return clock(time, time % SECOND === 0 ? 0 : digits);
@@ -44,14 +44,14 @@ export function instant(time, within, digits = 6) {
   return until <= Math.floor(earliest / SECOND) + 1 ? clock(earliest, 0) : `${clock(earliest, 0)}–${clock(until * SECOND, 0)}`;
 }
 
-/** "3 s ago", "12 min ago": whole units, downwards. */
+/** Returns a text such as "3 s ago" or "12 min ago", in whole units, rounded down. */
 export function age(length) {
   if (length < SECOND) return "now";
   const [unit, name] = length < MINUTE ? [SECOND, "s"] : length < HOUR ? [MINUTE, "min"] : length < DAY ? [HOUR, "h"] : [DAY, "d"];
   return `${Math.floor(length / unit)} ${name} ago`;
 }
 
-/** An ISO 8601 instant as whole microseconds; Date alone would cut it to milliseconds. */
+/** Returns an ISO 8601 time as whole microseconds. Date alone would cut it to milliseconds. */
 export function fromIso(text) {
   const [, seconds, digits = ""] = /^(.{19})(?:\.(\d+))?/.exec(text) ?? [];
   return seconds ? Date.parse(`${seconds}Z`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)) : NaN;
@@ -65,7 +65,7 @@ const STEPS = [
   ...[1, 2, 7, 14, 30].map((n) => n * DAY),
 ];
 
-/** Ticks for an axis of `pixels`: [{time, text, full}]; `text` may only continue the tick before it (".850"). */
+/** Returns the ticks [{time, text, full}] of an axis of `pixels`. `text` may only continue the previous tick (".850"). */
 export function ticks(start, end, pixels) {
   const least = ((end - start) / pixels) * 82;
   const step = STEPS.find((candidate) => candidate >= least) ?? STEPS.at(-1);

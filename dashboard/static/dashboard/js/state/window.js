@@ -1,21 +1,21 @@
-// Answers questions about a window's payload: which lanes and creation numbers belong to a finding, and what the window holds. Pure.
+// This module finds in a window's payload the lanes and creation numbers of a finding, and describes the window in words.
 
 import { plural } from "./amounts.js";
 import { clock, digitsFor } from "./time.js";
 
-/** Keys of the groups that overlap the selected one in time: their arrows explain each other. */
+/** Returns the keys of the findings that overlap the selected one in time: their arrows explain each other. */
 export function relatedTo(groups, selected) {
   if (!selected) return new Set();
   return new Set(groups.filter((group) => group.start <= selected.end && group.end >= selected.start).map((group) => group.key));
 }
 
-/** The kind of a lane as the gaps name it. */
+/** Returns the kind of a lane as the gaps name it. */
 export const kindOf = ({ key }) => key.split("/", 1)[0];
 
 const isLaneOf = (lane, object) =>
   lane.name === object.name && lane.namespace === object.namespace && lane.key.split("/")[0].split(".")[0] === object.kind;
 
-/** Indices of the lanes that the finding is about: drawn for it, or named by it. */
+/** Returns the indices of the lanes that the finding is about: those that show it, or that it names. */
 export function lanesOf(payload, group) {
   const found = new Set();
   for (const name of ["holes", "shades"]) payload[name].finding.forEach((key, i) => key === group.key && found.add(payload[name].lane[i]));
@@ -25,7 +25,7 @@ export function lanesOf(payload, group) {
   return [...found];
 }
 
-/** Creation numbers by time, of the objects that the finding names. */
+/** Returns the creation numbers, by time, of the objects that the finding names. */
 export function birthsOf(payload, group) {
   if (!group || !payload) return new Map();
   const lanes = new Set(lanesOf(payload, group));
@@ -33,10 +33,10 @@ export function birthsOf(payload, group) {
   return new Map(lane.flatMap((row, i) => (lanes.has(row) ? [[time[i], number[i]]] : [])));
 }
 
-/** "23 lanes", "more than 5,000 lanes" */
+/** Returns "23 lanes" or "more than 5,000 lanes". */
 export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? `more than ${plural(total, "lane")}` : plural(total, "lane"));
 
-/** What the figure shows, in a sentence for those who do not see it. */
+/** Describes the figure in a sentence for screen readers. */
 export function summary(payload, view, selected) {
   const digits = digitsFor(view.end - view.start);
   return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`

@@ -1,10 +1,10 @@
-// On a phone, what stands in header and toolbar moves into one menu.
+// This module moves the controls of header and toolbar into one menu on a phone.
 
 import { byId } from "../draw/dom.js";
 
 const PHONE = matchMedia("(max-width: 720px)");
 
-/** `onMove()` is called when the controls have changed their place. */
+/** `onMove()` is called when the controls have been moved. */
 export function foldIntoSheet(onMove) {
   const sheet = byId("sheet"), open = byId("sheet-open");
   const homes = new Map([...document.querySelectorAll("[data-fold]")].map((part) => [part, [part.parentNode, part.nextSibling]]));

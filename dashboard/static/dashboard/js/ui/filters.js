@@ -1,9 +1,9 @@
-// The menu of filters, and in words what is filtered, each with a button that takes it back.
+// This module is the menu of filters, and shows the active filters, each with a button that removes it.
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
 
-const WAIT = 250; // ms after the last letter
+const WAIT = 250; // ms after the last letter is typed
 
 const WORDS = {
   kinds: (kinds) => (kinds.length === 1 ? `kind: ${kinds[0]}` : `kinds: ${kinds.join(", ")}`),
@@ -37,7 +37,7 @@ export class Filters {
     byId("filter-clear").addEventListener("click", () => store.clear());
   }
 
-  /** With what the source holds. */
+  /** Fills the menu with what the source contains. */
   fill({ rules, severity_counts: severities, noise }) {
     const options = (counts) => counts.map(([value, count]) => el("option", { value }, `${value} (${count})`));
     for (const [id, counts] of [["filter-rule", rules], ["filter-severity", severities]]) byId(id).replaceChildren(byId(id).firstElementChild, ...options(counts));

@@ -1,15 +1,15 @@
-// The list of findings. It is the chart's text alternative.
+// This module shows the list of findings, which is the chart's text alternative.
 
 import { byId, el } from "../draw/dom.js";
 import { thousands } from "../state/amounts.js";
 import { age } from "../state/time.js";
 import { row } from "./findingRow.js";
 
-const NEAR = 400; // px from its end the list asks for more
+const NEAR = 400; // px from the end of the list at which more is loaded
 
 export class FindingsPanel {
   #drawn = [];
-  #rows = new Map(); // by key: what a row was drawn from, and its element
+  #rows = new Map(); // key → what a row was drawn from, and its element
 
   /** `acts`: {onSelect(key), onHold(key), onMore(), onClear()}. */
   constructor(acts) {
@@ -20,7 +20,7 @@ export class FindingsPanel {
       if (event.target.closest("[data-clear]")) return acts.onClear();
       const hold = event.target.closest("[data-hold]")?.dataset.hold;
       if (hold) return acts.onHold(hold);
-      if (getSelection()?.toString()) return; // someone copies a resource version
+      if (getSelection()?.toString()) return; // the user is copying text
       const item = event.target.closest("[data-finding]");
       if (item && !event.target.closest(".finding-body")) acts.onSelect(item.dataset.finding);
     });
@@ -28,7 +28,7 @@ export class FindingsPanel {
     this.panel.addEventListener("scroll", () => this.#nearEnd() && acts.onMore(), { passive: true });
   }
 
-  /** `inView`: how many of them lie in the view, or null while that is not known. `now`: µs where time goes on. */
+  /** Draws the list. `inView`: how many findings are in the view, or null if that is not known. `now`: µs, for a live source. */
   draw(findingsList, { selected, held, births, inView, filtered, now = null }) {
     const { groups } = findingsList;
     byId("findings-count").textContent = findingsList.total ? [inView === null ? "" : `${thousands(inView)} in view`, `${thousands(findingsList.total)} in all`].filter(Boolean).join(" · ") : "";
@@ -36,7 +36,7 @@ export class FindingsPanel {
     if (state.every((part, i) => part === this.#drawn[i])) return;
     const moved = selected !== this.#drawn[1];
     this.#drawn = state;
-    if (!findingsList.known) return; // the skeleton stays
+    if (!findingsList.known) return; // the placeholder stays
     const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     const shown = groups.some(({ key }) => key === selected) || !findingsList.get(selected) ? groups : [findingsList.get(selected), ...groups];
     const anchor = this.#anchor();
@@ -50,17 +50,17 @@ export class FindingsPanel {
     if (findingsList.more && this.#nearEnd()) this.onMore();
   }
 
-  /** The row of a finding; one that says what it said stays as it is, with what somebody marked or is reading in it. */
-  #row(group, told) {
-    const from = [group, told.selected, told.held, told.selected ? [...told.births].join() : ""];
-    const known = this.#rows.get(group.key);
-    if (known && from.every((part, i) => part === known.from[i])) return known.item;
-    const item = row(group, told);
+  /** Returns the row of a finding. A row with the same content is kept, with the user's selection and focus in it. */
+  #row(group, options) {
+    const from = [group, options.selected, options.held, options.selected ? [...options.births].join() : ""];
+    const old = this.#rows.get(group.key);
+    if (old && from.every((part, i) => part === old.from[i])) return old.item;
+    const item = row(group, options);
     this.#rows.set(group.key, { from, item });
     return item;
   }
 
-  /** Puts these into the list; those that are there already are not taken out for it. */
+  /** Puts these items into the list, without removing those that are already there. */
   #renew(items) {
     const wanted = new Set(items);
     for (const item of [...this.list.children]) if (!wanted.has(item)) item.remove();
@@ -72,7 +72,7 @@ export class FindingsPanel {
     for (const [key, { item }] of this.#rows) if (!wanted.has(item)) this.#rows.delete(key);
   }
 
-  /** The first row in sight, of those who have scrolled: it is to stay where it is. */
+  /** Returns the first visible row if the list is scrolled, because it has to stay at its place. */
   #anchor() {
     const { scrollTop, firstElementChild: head } = this.panel;
     if (scrollTop === 0) return null;
@@ -81,7 +81,7 @@ export class FindingsPanel {
     return { key: item.dataset.finding, top: item.offsetTop };
   }
 
-  /** How long ago each happened, at `now` (µs). */
+  /** Updates how long ago each finding was, at `now` (µs). */
   count(now) {
     for (const each of this.list.querySelectorAll("[data-ago]")) {
       const words = age(now - Number(each.dataset.ago));
@@ -102,7 +102,7 @@ export class FindingsPanel {
     kept?.focus({ preventScroll: true });
   }
 
-  /** What it says begins at the top, so the top has to be in sight. */
+  /** Scrolls to the item. Its text begins at the top, so the top has to be visible. */
   #bringIn(item) {
     const { panel } = this;
     const head = panel.firstElementChild.offsetHeight;

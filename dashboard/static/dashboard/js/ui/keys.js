@@ -1,4 +1,4 @@
-// Single keys. They can be switched off (WCAG 2.1.4), and never act while someone types.
+// This module handles shortcuts of a single key. They can be switched off (WCAG 2.1.4), and do nothing in text fields.
 
 import { byId } from "../draw/dom.js";
 
@@ -13,7 +13,7 @@ export function listen(acts) {
   const box = byId("keys-on");
   box.checked = on();
   box.addEventListener("change", () => {
-    try { localStorage.setItem(STORED, box.checked ? "on" : "off"); } catch { /* it then lasts for this page */ }
+    try { localStorage.setItem(STORED, box.checked ? "on" : "off"); } catch { /* then the choice is valid for this page only */ }
   });
   for (const button of document.querySelectorAll("[data-help]")) button.addEventListener("click", () => help.showModal());
 
@@ -23,11 +23,11 @@ export function listen(acts) {
     if (!(target instanceof Element)) return;
     if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [popover]")) return;
     if (event.key.length === 1 && !box.checked) return;
-    if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]")) return; // which has its own meaning
+    if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]")) return; // Enter has its own meaning there
     if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #table, #objects")) return; // these scroll by themselves
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
-    if (event.key !== "Escape") event.preventDefault(); // which closes what lies over the page, too
+    if (event.key !== "Escape") event.preventDefault(); // Escape also closes dialogs and menus
     act();
   });
 }

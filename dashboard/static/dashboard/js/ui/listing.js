@@ -1,5 +1,5 @@
-// The lanes of the view as a list: as the rows of a table, and for the phone as objects. It has windows of its own, for a
-// list holds more lanes than a screen draws.
+// This module lists the lanes of the view, as the rows of a table and as objects for a phone. It loads windows of its own,
+// because a list holds more lanes than the figure.
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
@@ -8,8 +8,8 @@ import { objectPage } from "../state/links.js";
 import { clock, day, digitsFor, instant } from "../state/time.js";
 import { lanesOfAll } from "../state/window.js";
 
-const LANES = 200; // at most in one answer
-const WAIT = 150; // ms
+const LANES = 200; // lanes in one answer at most
+const WAIT = 150; // ms without changes before it loads
 
 const nameOf = (lane) => (lane.members > 1 ? `${lane.members} ${lane.kind}s of ${lane.name}` : lane.name);
 const link = (lane) => (objectPage(lane.track) ? el("a", { href: objectPage(lane.track) }, nameOf(lane)) : nameOf(lane));
@@ -32,7 +32,7 @@ function table(payload, view) {
     part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} from before`, standing));
 }
 
-/** What was not observed in the view, in sentences. */
+/** Returns sentences about what was not observed in the view. */
 function gapsOf({ gaps }, view, digits) {
   return gaps.kind.flatMap((kind, i) =>
     (gaps.start[i] <= view.end && gaps.end[i] >= view.start ? [`${kind} was not observed from ${clock(gaps.start[i], digits)} to ${clock(gaps.end[i], digits)}: ${gaps.text[i]}`] : []));
@@ -50,7 +50,7 @@ export class Listing {
   #asked = "";
   #offset = 0;
 
-  /** `question()` → what to ask a window for; `shown()` → "table", "objects" or "". */
+  /** `question()` → the query of a window; `shown()` → "table", "objects" or "". */
   constructor({ windows, store, question, shown }) {
     Object.assign(this, { windows, store, question, shown });
     for (const id of ["table", "objects"]) {
@@ -61,7 +61,7 @@ export class Listing {
     }
   }
 
-  /** Brings the list up to date with the view, once the hands rest. */
+  /** Updates the list when the view has not changed for a moment. */
   soon() {
     clearTimeout(this.#timer);
     if (this.shown()) this.#timer = setTimeout(() => this.#ask(0), WAIT);

@@ -1,14 +1,15 @@
-// The whole source in a strip: how much happened when, ticks for findings, the visible range to move and to stretch.
+// This module draws the minimap of the whole source: the number of changes over time, ticks for findings, and the visible
+// range, which can be moved and resized.
 
 import { byId, svg } from "../draw/dom.js";
 import { clock, digitsFor } from "../state/time.js";
 
 const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
-const ROWS = { error: 11, warning: 11, info: 21 }; // what is only told lies under what is wrong
+const ROWS = { error: 11, warning: 11, info: 21 }; // info is below errors and warnings
 const HEIGHT = 64, BASE = 51, TOP = 14;
-const LEAST = 8; // px of the window
-const CLICK = 4; // px that a click may move
-const STEP = 0.1; // of the width, by which an arrow key stretches
+const LEAST = 8; // least width of the window in px
+const CLICK = 4; // px that the pointer may move during a click
+const STEP = 0.1; // part of the width by which an arrow key resizes
 
 export class Minimap {
   #overview = null;
@@ -40,7 +41,7 @@ export class Minimap {
     return first + ((x - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
   }
 
-  /** Of a source that goes on: up to when it goes now, and findings that came since it was drawn ({start, severity}). */
+  /** Extends the minimap of a live source to `last`, and adds findings that are newer than the overview ({start, severity}). */
   extend(last, findings) {
     const overview = this.#overview;
     if (!overview || (last <= overview.last && !findings.length)) return;
@@ -48,18 +49,18 @@ export class Minimap {
     this.draw({ ...overview, until: overview.until ?? overview.last, last: Math.max(last, overview.last), ticks, severities: [...overview.severities, ...findings.map(({ severity }) => severity)] });
   }
 
-  /** `until`: up to when its counts go, where that is not all of it. */
+  /** Draws the overview. `until`: the end of its counts, if that is not the end of the source. */
   draw(overview) {
     this.#overview = overview;
     const width = this.host.clientWidth;
-    const wanted = Math.max(40, Math.floor((width - 2 * this.#edge) / 4)); // bars of three pixels at least
+    const wanted = Math.max(40, Math.floor((width - 2 * this.#edge) / 4)); // bars are at least three pixels wide
     const share = Math.max(1, Math.ceil(overview.counts.length / wanted));
     const counts = [];
     for (let i = 0; i < overview.counts.length; i += share) counts.push(overview.counts.slice(i, i + share).reduce((a, b) => a + b, 0));
     const most = Math.max(1, ...counts);
     const slice = (this.#x(overview.until ?? overview.last) - this.#edge) / counts.length;
     const bars = counts.map((count, i) => {
-      const height = count ? Math.max(1.5, Math.sqrt(count / most) * (BASE - TOP + 4)) : 0; // the root keeps quiet times visible
+      const height = count ? Math.max(1.5, Math.sqrt(count / most) * (BASE - TOP + 4)) : 0; // with the square root, quiet times stay visible
       return svg("rect", { x: this.#edge + i * slice, y: BASE - height, width: Math.max(1, slice - 1.2), height });
     });
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
@@ -76,7 +77,7 @@ export class Minimap {
     if (right - left < LEAST) [left, right] = [(left + right - LEAST) / 2, (left + right + LEAST) / 2];
     this.window.style.left = `${left}px`;
     this.window.style.width = `${right - left}px`;
-    this.ends.start.style.left = `${Math.max(8, left)}px`; // they stay on the page
+    this.ends.start.style.left = `${Math.max(8, left)}px`; // the ends stay on the page
     this.ends.end.style.left = `${Math.min(width - 8, right)}px`;
     this.host.classList.add("drawn");
     const digits = digitsFor(view.end - view.start);
@@ -89,7 +90,7 @@ export class Minimap {
     for (const [end, thumb] of Object.entries(this.ends)) say(thumb, view[end], clock(view[end], digits));
   }
 
-  /** Pulls one end, moves the window, or draws a new one where there was none; a click alone brings the window there. */
+  /** Moves one end or the whole window, or draws a new window outside of it. A click moves the window to the pointer. */
   #grab(event) {
     if (event.button !== 0 || !this.#overview) return;
     const view = this.store.view();

@@ -1,4 +1,4 @@
-// What is said over the lanes where there is nothing to draw: nothing matches, it failed, the network is away.
+// This module shows a notice instead of lanes if nothing matches, loading failed, or the network is away.
 
 import { byId, el } from "../draw/dom.js";
 
@@ -27,14 +27,14 @@ export class Notices {
     return button;
   }
 
-  /** Says why there is nothing yet; for a source that goes on. */
+  /** Says why a live source has no changes yet. */
   nothing(words) {
     const shown = !this.box.hidden && this.box.textContent === this.empty;
     if (shown && words !== this.empty) this.#show([words], words);
     this.empty = words;
   }
 
-  /** After an answer: hides itself, or says why there is no lane. */
+  /** Hides the notice after an answer, or says why there is no lane. */
   lanes(payload, filtered) {
     this.#failed = false;
     this.box.hidden = true;

@@ -1,10 +1,10 @@
-// The pointer on the figures: the wheel zooms at the cursor, dragging pans, dragging with Shift measures, two fingers
-// pinch, hovering shows the tooltip, and a click selects a lane or a finding.
+// This module handles the pointer on the figures: the wheel and two fingers zoom, dragging pans, dragging with Shift
+// measures, hovering shows the tooltip, and a click selects a lane or a finding.
 
 import { laneAt, whatIsAt } from "../draw/hits.js";
 import { showTip } from "./tooltip.js";
 
-const CLICK = 4; // px that a click may move
+const CLICK = 4; // px that the pointer may move during a click
 
 /** `acts`: {onHover({x, y, clientX, clientY} | null), onClick(point, target), onMeasure(x, toX | null)}; x, y in px of the plot. */
 function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
@@ -40,7 +40,7 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
     const point = at(event);
     began.moved ||= Math.hypot(point.x - began.x, point.y - began.y) > CLICK || pointers.size > 1;
     if (pointers.size === 2) pinch(event, before, point.width);
-    else if (!began.moved) return; // what trembles does not drag
+    else if (!began.moved) return; // a small movement does not drag
     else if (began.measures) onMeasure(began.x, point.x);
     else {
       figure.classList.add("dragged");

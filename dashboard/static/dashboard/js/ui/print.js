@@ -1,8 +1,8 @@
-// For paper the page is light and of one width, whatever the screen.
+// This module makes the page light and of one width for printing.
 
 let theme;
 
-/** `draw()` is called once the page has its new width, and again when it has its old one back. */
+/** `draw()` is called when the page has its width for printing, and again when it has its old width. */
 export function onPaper(draw) {
   const root = document.documentElement;
   addEventListener("beforeprint", () => {

@@ -1,16 +1,16 @@
-// Scrolls to the lanes of the selected finding, or to the selected lane, once they are loaded.
+// This module scrolls to the lanes of the selected finding, or to the selected lane, when they are loaded.
 
 import { lanesOf } from "../state/window.js";
 
 export class Reveal {
-  wanted = null; // "finding" or "lane", or null where nothing has to be scrolled to
+  wanted = null; // "finding" or "lane", or null
 
-  /** `onHidden(key)`: the selected lane is not among those loaded, as one that lies inside a strip. */
+  /** `onHidden(key)` is called if the selected lane is not loaded, for example because it is inside a strip. */
   constructor({ store, loader, lanes, selection, onHidden }) {
     Object.assign(this, { store, loader, lanes, selection, onHidden });
   }
 
-  /** Scrolls to what is wanted. While a newer window is on its way, it waits for that one. */
+  /** Scrolls to what is wanted. If a newer window is loading, it waits for that. */
   show() {
     const { store, loader: { payload }, wanted } = this;
     if (!wanted || !payload || this.loader.stale()) return;

@@ -1,4 +1,4 @@
-// Finds objects and findings by a part of their names: a field with a list under it.
+// This module is the search field, with a list of objects and findings whose names contain the text.
 
 import { byId, el, severityShape } from "../draw/dom.js";
 import { request } from "../state/api.js";
@@ -18,7 +18,7 @@ const finding = (group) => [
 ];
 
 export class Search {
-  #hits = []; // functions that show what was chosen, in the order of the list
+  #hits = []; // functions that show a result, in the order of the list
   #at = -1;
   #controller = null;
   #timer = 0;

@@ -1,28 +1,28 @@
-// From event to event of the lane in hand, and the measure between two of them.
+// This module steps from event to event of the selected lane, and measures the time between two of them.
 
 import { measured, snapped, spoken } from "../draw/measure.js";
 import { farther, nextOf } from "../state/cursor.js";
 import { instant } from "../state/time.js";
 import { showTip } from "./tooltip.js";
 
-const SOON = 100; // ms that a dragged end must rest before the server is asked
+const SOON = 100; // ms without dragging after which the server is asked
 
 export class Stepping {
-  #asked = 0; // an answer to an older question is not wanted any more
+  #asked = 0; // counts questions, because answers to older ones are ignored
   #soon = 0;
 
-  /** `ask({start, end})` → what lies between two moments. */
+  /** `ask({start, end})` → the latest changes up to two moments. */
   constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
     Object.assign(this, { store, picture, loader, windows, ask, announce, onLane, onMove, onFailed });
-    this.cursor = null; // the event stepped to: {time, within, what, …}
-    this.measure = null; // {start, end, told}: two ends as measure.js has them; end is null after the first mark, told until the server has answered
+    this.cursor = null; // the event that was stepped to: {time, within, what, …}
+    this.measure = null; // {start, end, answer}: two ends as in measure.js. `end` is null after the first mark, `answer` until the server has answered
   }
 
   #lane() {
     return this.loader.payload?.lanes.findIndex(({ key }) => key === this.store.lane) ?? -1;
   }
 
-  /** To the next event of the lane in hand (`by` 1) or the one before (-1). */
+  /** Goes to the next event of the selected lane (`by` 1) or to the previous one (-1). */
   async step(by) {
     const { store, loader } = this;
     if (this.#lane() < 0) this.onLane();
@@ -47,47 +47,47 @@ export class Stepping {
     if (hit) showTip(hit.lines, hit.at);
   }
 
-  /** The first press marks one end, the next the other, the third takes the measure away. */
+  /** Marks one end at the first press and the other at the second, and removes the measure at the third. */
   mark() {
     if (this.measure && this.measure.end !== null) this.measure = null;
     else if (!this.cursor) return this.announce("First step to an event with the full stop or the comma.");
-    else if (this.measure === null) this.measure = { start: this.cursor, end: null, told: null };
+    else if (this.measure === null) this.measure = { start: this.cursor, end: null, answer: null };
     else this.measure.end = this.cursor;
     const { measure } = this;
-    if (measure?.end != null) this.#tell(0);
+    if (measure?.end != null) this.#askAfter(0);
     else this.announce(measure === null ? "Measurement removed." : `Measuring from ${instant(measure.start.time, measure.start.within)} UTC.`);
     this.onMove(false);
   }
 
-  /** Between two places of a figure (px), while the pointer drags. */
+  /** Measures between two places of a figure (px), while the pointer drags. */
   between(name, from, to) {
     const scene = this.picture.scenes[name];
     if (!scene) return;
-    this.measure = { start: snapped(scene, from), end: snapped(scene, to), told: null };
-    this.#tell(SOON);
+    this.measure = { start: snapped(scene, from), end: snapped(scene, to), answer: null };
+    this.#askAfter(SOON);
     this.onMove(false);
   }
 
-  /** Asks what lies between both ends, once they have rested for so many ms. */
-  #tell(rest) {
+  /** Asks the server about both ends when they have not changed for `rest` ms. */
+  #askAfter(rest) {
     const { measure } = this;
     const asked = ++this.#asked;
     clearTimeout(this.#soon);
     this.#soon = setTimeout(async () => {
       const { start, end } = measured(measure.start, measure.end);
       try {
-        const told = await this.ask({ start: start.time, end: end.time });
+        const answer = await this.ask({ start: start.time, end: end.time });
         if (asked !== this.#asked || this.measure !== measure) return;
-        measure.told = told;
+        measure.answer = answer;
       } catch (error) {
         return asked === this.#asked && this.onFailed(error);
       }
-      this.announce(spoken(measured(start, end, measure.told)));
+      this.announce(spoken(measured(start, end, measure.answer)));
       this.onMove(false);
     }, rest);
   }
 
-  /** Lets go of event and measure. */
+  /** Removes the event and the measure. */
   drop() {
     showTip(null);
     if (this.measure === null && this.cursor === null) return;

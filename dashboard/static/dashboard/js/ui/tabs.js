@@ -1,4 +1,4 @@
-// The phone shows one panel at a time: findings, lanes or objects. On a wide screen findings and lanes stand side by side.
+// On a phone, this module shows one panel at a time: findings, lanes or objects. On a wide screen findings and lanes are side by side.
 
 import { byId } from "../draw/dom.js";
 
@@ -15,7 +15,7 @@ export class Tabs {
     });
   }
 
-  /** What stands in the place of the lanes: "table", "objects", or "" for the lanes themselves. */
+  /** Returns what is shown instead of the lanes: "table", "objects", or "" for the lanes themselves. */
   listed() {
     const { tab } = document.body.dataset;
     const phone = innerWidth <= 720;

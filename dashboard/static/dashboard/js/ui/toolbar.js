@@ -1,4 +1,4 @@
-// The controls above the chart: range, axis, grouping, namespace, kinds.
+// This module is the toolbar above the chart: range, axis, grouping, namespace, kinds.
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
@@ -6,11 +6,11 @@ import { clock, day, digitsFor, shortRange } from "../state/time.js";
 
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
-const MOST = 6; // kinds beside each other
+const MOST = 6; // the largest number of kinds side by side
 
 export class Toolbar {
   #chips = [];
-  #told = "";
+  #filled = "";
 
   constructor({ store }) {
     this.store = store;
@@ -26,11 +26,11 @@ export class Toolbar {
     new ResizeObserver(() => this.fit()).observe(byId("toolbar"));
   }
 
-  /** With what the source holds. */
+  /** Fills the menus with the kinds and namespaces of the source. */
   fill({ families, namespaces }) {
-    const told = JSON.stringify([families.map(([family]) => family), namespaces.map(([name]) => name)]);
-    if (told === this.#told) return;
-    this.#told = told;
+    const filled = JSON.stringify([families.map(([family]) => family), namespaces.map(([name]) => name)]);
+    if (filled === this.#filled) return;
+    this.#filled = filled;
     this.#chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
       el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: plural(lanes, "lane") },
         el("span", { class: `swatch family-${family.toLowerCase()}`, "aria-hidden": "true" }), family));
@@ -41,7 +41,7 @@ export class Toolbar {
     this.draw();
   }
 
-  /** As many kinds as there is room for stand beside each other, the others in a menu. */
+  /** Shows as many kinds as there is space for, and the others in a menu. */
   fit() {
     const chips = byId("chips"), more = byId("more-kinds"), button = byId("kinds-more");
     const place = (shown) => {
@@ -51,7 +51,7 @@ export class Toolbar {
       button.textContent = `+${this.#chips.length - shown}`;
       button.setAttribute("aria-label", `${this.#chips.length - shown} more kinds`);
     };
-    const bars = [byId("toolbar"), chips.parentNode]; // of a live source the second may be a row of its own
+    const bars = [byId("toolbar"), chips.parentNode]; // for a live source the second one may be in a row of its own
     const over = () => bars.some((bar) => bar.scrollWidth > bar.clientWidth);
     let shown = Math.min(MOST, this.#chips.length);
     place(shown);

@@ -1,4 +1,4 @@
-// The tooltip beside the pointer.
+// This module shows the tooltip beside the pointer.
 
 import { byId, el } from "../draw/dom.js";
 

@@ -1,4 +1,4 @@
-"""The Celery task that removes what sign-ins and ended processes have left."""
+"""This Celery task removes what sign-ins and ended processes have left."""
 
 from importlib import import_module
 

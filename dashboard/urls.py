@@ -1,4 +1,4 @@
-"""The routes of all pages and of the API."""
+"""This module declares the routes of all pages and of the API."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path

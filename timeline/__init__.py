@@ -1,1 +1,1 @@
-"""Know: entries in commit order, the lives they tell, the rules that judge them, the store that keeps them."""
+"""This package orders entries, builds the lives of objects, judges them by rules, and stores all of that."""

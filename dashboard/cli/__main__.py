@@ -1,4 +1,4 @@
-"""The `causeline` command: which subcommands there are, with which arguments, and how it ends.
+"""This module runs the `causeline` command: its subcommands, their arguments, and its exit status.
 
 Nothing of Django is imported here, so `--help` is quick.
 """

@@ -75,7 +75,7 @@ def report(options: argparse.Namespace) -> int:
 
 
 def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
-    """Whether most of an input was skipped and `--allow-skipped` is not given; then say so."""
+    """Return whether most of an input was skipped and `--allow-skipped` is not given, and say so."""
     if not analysis.mostly_skipped or options.allow_skipped:
         return False
     say("most of the input could not be read; --allow-skipped takes what was found for the whole")

@@ -1,4 +1,4 @@
-"""The subcommands that start Causeline's servers, or join those that run.
+"""This module holds the subcommands that start Causeline's servers, or join those that run.
 
 Django is never set up here: what needs it runs in a process of its own, so that a failing part cannot take the
 supervisor with it.

@@ -63,7 +63,7 @@ class _Drawing:
         return self._start <= time <= self._end
 
     def _covered(self, bar: dict[str, Any], finding: str) -> bool:
-        """Whether a hole covers the start of the bar, where its text would be."""
+        """Return whether a hole covers the start of the bar, where its text would be."""
         holes = (each for each in _rows(self._columns["holes"]) if each["finding"] == finding)
         return any(each["lane"] == bar["lane"] and each["start"] <= bar["start"] < each["end"] for each in holes)
 

@@ -39,7 +39,7 @@ class Bar(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A mark, or the number of a creation."""
+    """This is a mark, or the number of a creation."""
 
     at: str
     y: int

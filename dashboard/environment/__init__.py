@@ -1,4 +1,4 @@
-"""The settings, which are environment variables. A value that cannot be understood stops the start and names itself.
+"""This package reads settings from environment variables. An invalid value stops the start with an error.
 
 `declarations.py` has one declaration for each variable. It is imported only when variables are read, because pydantic
 takes longer to import than `causeline rules` takes to run.

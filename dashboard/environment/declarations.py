@@ -108,7 +108,7 @@ class Reading(Environment):
 
 
 class Settings(Reading):
-    """All settings of the processes that serve."""
+    """These are all settings of the processes that serve."""
 
     secret_key: Key = Field(
         repr=False,

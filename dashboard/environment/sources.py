@@ -12,7 +12,7 @@ PREFIX = "CAUSELINE_"
 
 
 class VariablesOrFiles(PydanticBaseSettingsSource):
-    """Each variable, or the content of the file that `<name>_FILE` names."""
+    """This source reads each variable, or the file that `<name>_FILE` names."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[str, str, bool]:
         return text(variable_of(field_name, field), ""), field_name, False

@@ -17,7 +17,7 @@ _cached: tuple[float, list[Metric]] = (-CACHED, [])
 
 
 class Everything:
-    """A collector of prometheus-client: all metrics of Causeline."""
+    """This is a collector of prometheus-client: all metrics of Causeline."""
 
     def collect(self) -> Iterator[Metric]:
         """Return every metric. Raises DatabaseError."""

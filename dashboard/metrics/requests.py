@@ -35,7 +35,7 @@ WAITING_MESSAGES = Gauge(
 
 
 class Measured:
-    """An ASGI application whose requests and sockets are counted."""
+    """This is an ASGI application whose requests and sockets are counted."""
 
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
         self._application = application

@@ -16,14 +16,14 @@ BENIGN = "Looks alike but is benign"
 
 
 class Piece(NamedTuple):
-    """A part of a text in which `backticks` mark code."""
+    """This is a part of a text in which `backticks` mark code."""
 
     text: str
     code: bool
 
 
 class Section(NamedTuple):
-    """A part of a rule's page: paragraphs, and then the items of a list."""
+    """This is a part of a rule's page: paragraphs, and then the items of a list."""
 
     heading: str
     paragraphs: list[list[Piece]]

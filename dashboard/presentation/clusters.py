@@ -38,7 +38,7 @@ _TOLD = {"failing", "watching", *_UNSEEN}  # what is said of a watch that goes o
 
 
 class StreamLine(NamedTuple):
-    """A row about the watch of one resource."""
+    """This is a row about the watch of one resource."""
 
     name: str
     state: str  # a state of a cluster, for the sign
@@ -51,7 +51,7 @@ class StreamLine(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """What one kind missed in an outage."""
+    """These are the changes of one kind that an outage missed."""
 
     kind: str
     since: str
@@ -72,7 +72,7 @@ class Outage(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """A row about a connected cluster."""
+    """This is a row about a connected cluster."""
 
     id: int
     name: str

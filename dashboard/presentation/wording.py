@@ -89,7 +89,7 @@ def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6
 
 
 def _whole(earliest: str, latest: str | None) -> bool:
-    """Whether the time is known only to a second or worse."""
+    """Return whether the time is known only to a second or worse."""
     least = datetime.fromisoformat(earliest)
     return datetime.fromisoformat(latest) - least >= timedelta(seconds=1) if latest else least.microsecond == 0
 

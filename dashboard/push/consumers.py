@@ -1,4 +1,4 @@
-"""The WebSockets check permission, subscribe to the hub and forward its messages."""
+"""These consumers of WebSockets check permission, subscribe to the hub and forward its messages."""
 
 import asyncio
 import logging

@@ -1,1 +1,1 @@
-"""The report: a recording, or a view of it, as one HTML file that needs no server and no network."""
+"""This package writes a recording, or a view of it, as one HTML file that needs no server and no network."""

@@ -40,7 +40,7 @@ class Refused(Exception):
 
 
 class Handler(ASGIHandler):
-    """Django's handler with limits on bodies."""
+    """This is Django's handler with limits on bodies."""
 
     async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         limit = _limit(scope)

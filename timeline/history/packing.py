@@ -33,7 +33,7 @@ def unpack(frame: bytes) -> bytes:
 
 
 def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress a stream of bytes into one zstd frame that needs no dictionary; yield it piece by piece."""
+    """Compress a stream of bytes into one zstd frame that needs no dictionary, and yield it in pieces."""
     packer = zstandard.ZstdCompressor(level=3).compressobj()
     for piece in pieces:
         if ready := packer.compress(piece):

@@ -1,4 +1,4 @@
-"""What several rules share: what a finding is, how sure an order is, and what the rules need to know about Kubernetes.
+"""This package holds what rules share: findings, how sure an order is, and facts about Kubernetes.
 
 - About rules: `rulebook` (what a rule is, its settings), `findings`, `verdicts` (how sure an order is), `advice`,
   `coverage` and `remedies` (what a rule can judge in a source, and what to record for more).

@@ -1,4 +1,4 @@
-"""Pure: what to do about a finding, in the order in which to do it.
+"""This pure module says what to do about a finding, in the order in which to do it.
 
 A rule gives its advice line by line. A line begins with the word of its step (`Stop: `, `Clean: `, …); a line without
 such a word belongs to the step before it. Commands are in `backticks`, ready to be copied.
@@ -14,7 +14,7 @@ _STEP = re.compile(rf"({'|'.join(STEPS)}): ")
 
 
 class Step(NamedTuple):
-    """One step and its lines, without the word of the step."""
+    """This is one step and its lines, without the word of the step."""
 
     name: str
     lines: list[str]

@@ -1,4 +1,4 @@
-"""Pure: children that an owner created, whether anything uses them, and how quickly they came."""
+"""This pure module finds children that an owner created, whether anything uses them, and how quickly they came."""
 
 import re
 from collections import defaultdict

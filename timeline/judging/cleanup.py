@@ -1,4 +1,4 @@
-"""Pure: advice on how to delete objects that a controller left behind, without deleting anything else."""
+"""This pure module advises how to delete objects that a controller left behind, and nothing else."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Pure: how completely a source shows each kind, and what each rule can therefore judge."""
+"""This pure module says how completely a source shows each kind, and what each rule can therefore judge."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ Judgement = Literal["exact", "bounded", "inconclusive", "not"]
 
 
 class CoverageRow(NamedTuple):
-    """How completely a source shows one kind."""
+    """This row says how completely a source shows one kind."""
 
     group: str
     kind: str

@@ -1,4 +1,4 @@
-"""Pure: how a Lease went from holder to holder, and whether the old holder was still wanted."""
+"""This pure module finds how a Lease went from holder to holder, and whether the old holder was still wanted."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ Handover = tuple[Term, Term]  # the terms of the old holder and of the new one
 
 
 class Election:
-    """The terms of one Lease, and its holders."""
+    """These are the terms of one Lease, and its holders."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease

@@ -1,4 +1,4 @@
-"""Pure: whether an object still existed, or was on its way out, at a drawn time."""
+"""This pure module finds whether an object still existed, or was on its way out, at a drawn time."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Pure: who writes the endpoints of a Service, and where endpoints stay although the Service does not exist."""
+"""This pure module finds who writes the endpoints of a Service, and which ones stay without a Service."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _PEOPLE = {"", "staff", "cluster-admins"}
 
 
 class Orphan(NamedTuple):
-    """A time in which an EndpointSlice stayed although its Service did not exist."""
+    """This is a time in which an EndpointSlice stayed although its Service did not exist."""
 
     since: Proof  # the deletion of the Service, or the creation of a namespace that never had the Service
     service: Track | None  # the deleted one

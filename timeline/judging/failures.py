@@ -1,4 +1,4 @@
-"""Pure: whether a container failed while something that its Pod needs was missing, and the words for it."""
+"""This pure module says whether a container failed while something that its Pod needs was missing."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Pure: what a rule reports: findings, their occurrences, and the events that prove them."""
+"""This pure module defines what a rule reports: findings, their occurrences, and the events that prove them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ Severity = Literal["error", "warning", "info"]
 
 
 class Status(StrEnum):
-    """Whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
+    """Return whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -39,7 +39,7 @@ _SEVERITY: dict[Effect, Severity] = {Effect.NONE: "info", Effect.POSSIBLE: "warn
 
 
 class Proof(msgspec.Struct, frozen=True, gc=False):
-    """One event that proves a finding: its role in the finding, the object, and the change of that object."""
+    """This is one event that proves a finding: its role in the finding, the object, and the change of that object."""
 
     role: str
     ref: ObjectRef
@@ -47,7 +47,7 @@ class Proof(msgspec.Struct, frozen=True, gc=False):
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """One time that a violation happened. `first` and `last` are drawn times in microseconds. The function
+    """This is one time that a violation happened. `first` and `last` are drawn times in microseconds. The function
     `occurrence` makes one."""
 
     first: int
@@ -119,7 +119,7 @@ def worst(occurrences: Iterable[Occurrence]) -> Occurrence:
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One violation, however often it happened."""
+    """This is one violation, however often it happened."""
 
     rule: str  # the id of the rule
     subject: ObjectRef

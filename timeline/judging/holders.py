@@ -1,4 +1,4 @@
-"""Pure: which workload the holder of a Lease belongs to.
+"""This pure module finds which workload the holder of a Lease belongs to.
 
 A Lease names its holder by an identity, usually `<Pod>_<uuid>`. The workload is found by the owners of that Pod, by the
 names that workloads give their Pods, or by the Events in which the holder says that it leads. If none of them tells,
@@ -24,7 +24,7 @@ _LEADS = re.compile(r"(\S+) (?:became leader|stopped leading)")
 
 
 class Holders:
-    """The holders of one Lease."""
+    """These are the holders of one Lease."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease

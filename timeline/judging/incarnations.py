@@ -1,4 +1,4 @@
-"""Pure: the objects that bore one name, one after the other, and the times in which there was none."""
+"""This pure module finds the objects that had one name, one after the other, and the times in which there was none."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from timeline.judging.verdicts import order_of
 
 
 class Absence(NamedTuple):
-    """A time in which no object of a name existed: from a deletion until the next creation."""
+    """This is a time in which no object of a name existed: from a deletion until the next creation."""
 
     deleted: Track
     went: Moment  # the deletion

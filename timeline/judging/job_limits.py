@@ -1,4 +1,4 @@
-"""Pure: whether a Job had all the Pods that it allows when it created another one."""
+"""This pure module finds whether a Job had all the Pods that it allows when it created another one."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

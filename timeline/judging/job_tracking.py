@@ -1,4 +1,4 @@
-"""Pure: whether a Job had counted a Pod before the Pod lost the finalizer `batch.kubernetes.io/job-tracking`."""
+"""This pure module finds whether a Job had counted a Pod before the Pod lost the Job's finalizer."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from timeline.kinds.job import JobFacts
 
 
 class Release(NamedTuple):
-    """The moments of a Pod that ended and then lost the finalizer."""
+    """These are the moments of a Pod that ended and then lost the finalizer."""
 
     ended: Moment  # the first that shows it Succeeded or Failed
     tracked: Moment  # the last with the finalizer
@@ -19,7 +19,7 @@ class Release(NamedTuple):
 
 
 class StatusHistory(NamedTuple):
-    """The writes of a Job around the release of one of its Pods."""
+    """These are the writes of a Job around the release of one of its Pods."""
 
     before: list[Moment]  # from the last state before the Pod ended to the last write before the release
     after: list[Moment]  # the writes since, up to the first that shows the Job's state

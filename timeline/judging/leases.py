@@ -1,4 +1,4 @@
-"""Pure: who held a Lease, from which write to which."""
+"""This pure module finds who held a Lease, from which write to which."""
 
 from math import inf
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from timeline.judging.verdicts import Verdict, between, dated
 
 
 class Term(NamedTuple):
-    """One holder's time with a Lease. The writes are indexes of the Lease's moments."""
+    """This is one holder's time with a Lease. The writes are indexes of the Lease's moments."""
 
     holder: str
     taken: int  # the first write that names the holder

@@ -1,4 +1,4 @@
-"""Pure: how long Services of type LoadBalancer waited for an address, and how long others of their class did."""
+"""This pure module finds how long Services of type LoadBalancer and others of their class waited for an address."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Wait(NamedTuple):
 
 
 class Peers(NamedTuple):
-    """The other Services of a load balancer class."""
+    """These are the other Services of a load balancer class."""
 
     served: bool  # any of them ever had an address
     prompt: tuple[Length, ...]  # the waits of those that were served in time, before this Service was overdue

@@ -1,4 +1,4 @@
-"""Pure: when the endpoints of a Service were ready."""
+"""This pure module finds when the endpoints of a Service were ready."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from timeline.history.world import World
 
 
 class Span(NamedTuple):
-    """A time in which a condition held for a track."""
+    """This is a time in which a condition held for a track."""
 
     track: Track
     since: Moment

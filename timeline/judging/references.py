@@ -1,4 +1,4 @@
-"""Pure: what an object needs by name, when that did not exist, and what Events say about it."""
+"""This pure module defines what an object needs by name, when that did not exist, and what Events say about it."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from timeline.kinds.volcano_job import makes_claim
 
 
 class Missing(NamedTuple):
-    """A time in which no object of a name existed, although another object needed it."""
+    """This is a time in which no object of a name existed, although another object needed it."""
 
     start: Moment  # from which the other object needed it, or the deletion
     came: tuple[Track, Moment] | None  # the next object of that name and its creation

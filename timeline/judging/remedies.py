@@ -1,4 +1,4 @@
-"""Pure: what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
+"""This pure module defines what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 POLICY = "In the audit policy: "
 _GROUPS = {

@@ -1,4 +1,4 @@
-"""Pure: what a rule is, its settings, and how rules are registered and found."""
+"""This pure module defines what a rule is, its settings, and how rules are registered and found."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Pure: how sure the order of two changes is, how much time lies between them, and the words for both."""
+"""This pure module says how sure the order of two changes is, and how much time lies between them."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Pure: the PersistentVolumeClaims that Volcano made for a job, and those that it forgot.
+"""This pure module finds the PersistentVolumeClaims that Volcano made for a job, and those that it forgot.
 
 For a volume that names no claim, Volcano makes one. It writes the names back into the job once it has found or made the
 claims of all volumes. If it fails before that, it forgets the claims that it made, and the next attempt makes others.
@@ -14,7 +14,7 @@ from timeline.kinds.volcano_job import makes_claim
 
 
 class Claims(NamedTuple):
-    """The claims that Volcano made for one job."""
+    """These are the claims that Volcano made for one job."""
 
     volumes: int  # for which the job asks Volcano to make a claim
     made: int

@@ -1,4 +1,4 @@
-"""The order of lanes: under which root owner each stands, with which number, and which stand together as a strip.
+"""This module orders lanes: under which root owner each stands, with which number, and which stand together as a strip.
 
 `Arrangement.of` arranges a recording at once. A live source begins with the ranks that are stored of it, and `arrange`
 keeps its order up change by change. Both compare lives with `places.member_key`, so they give the same order. The
@@ -32,7 +32,7 @@ class Moved(NamedTuple):
 
 
 class Arrangement:
-    """The lanes of one world in the order of creation."""
+    """These are the lanes of one world in the order of creation."""
 
     def __init__(self, world: World, stored: StoredGroups | None = None) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""One window, put together from what is drawn and the rows that it is drawn on. This module is pure.
+"""This pure module makes a window from its rows and from what is drawn on them.
 
 The dashboard (`timeline.queries.windows`) and the report (`excerpt`) choose rows and read lives in their own ways.
 Both put their windows together here, so they show the same.
@@ -15,7 +15,7 @@ MARKS = 2500  # bars and marks that a browser redraws within 100 ms
 
 
 class Page(NamedTuple):
-    """The rows of a window, and how they lie among all rows that match."""
+    """These are the rows of a window, and their place among all rows that match."""
 
     rows: list[LaneRow]  # the pinned ones come first
     pins: int  # how many rows are pinned
@@ -27,7 +27,7 @@ class Page(NamedTuple):
 
     @property
     def drawn(self) -> list[LaneRow]:
-        """The rows that have lanes; of a closed group only the heading is shown."""
+        """Return the rows that have lanes; of a closed group only the heading is shown."""
         return [row for row in self.rows if row.members]
 
 

@@ -1,4 +1,4 @@
-"""Objects as YAML with sorted keys, and the difference that a revision made. This module is pure."""
+"""This pure module writes objects as YAML with sorted keys, and the difference that a revision made."""
 
 import difflib
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _Dumper.add_representer(str, _text)
 
 
 class Line(NamedTuple):
-    """A line of a difference: added, removed, unchanged, or the path of the lines that follow ("@")."""
+    """This is a line of a difference: added, removed, unchanged, or the path of the lines that follow ("@")."""
 
     kind: Literal["+", "-", " ", "@"]
     text: str

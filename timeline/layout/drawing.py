@@ -1,4 +1,4 @@
-"""Lives become bars and marks, and findings become holes, shades and arrows: the columns of a window.
+"""This module turns lives into bars and marks, and findings into holes, shades and arrows: a window's columns.
 
 This module is pure. Times are microseconds since 1970, UTC.
 """
@@ -16,7 +16,7 @@ _WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for th
 
 
 class Cell(NamedTuple):
-    """A slice of a strip, and the number of its objects that lived in it at most."""
+    """This is a slice of a strip, and the number of its objects that lived in it at most."""
 
     strip: int
     start: int
@@ -124,7 +124,7 @@ class Drawing:
 
     @property
     def tracks(self) -> set[int]:
-        """The numbers of the lives that are drawn."""
+        """Return the numbers of the lives that are drawn."""
         return set(self._lane_of_track)
 
     def _inside(self, time: int) -> bool:
@@ -176,7 +176,7 @@ class Drawing:
 
     @property
     def size(self) -> int:
-        """The number of bars, marks, births and cells."""
+        """Return the number of bars, marks, births and cells."""
         return sum(len(columns["lane"]) for columns in (self._bars, self._marks, self._births, self._strips))
 
     def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:

@@ -1,4 +1,4 @@
-"""As much of a world as fits on one page without a server: the lanes that its findings concern come first.
+"""This module chooses what of a world fits on one page without a server. The lanes of findings come first.
 
 This module is pure. Times are microseconds since 1970, UTC.
 """
@@ -30,7 +30,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Excerpt(NamedTuple):
-    """What a report shows of a recording."""
+    """This is what a report shows of a recording."""
 
     window: WindowPayload
     findings: list[FindingGroupPayload]

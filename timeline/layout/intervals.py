@@ -1,4 +1,4 @@
-"""Intervals that are drawn: gaps in the observation, and the bounds of what lies between two events of a proof.
+"""This is about drawn intervals: gaps in the observation, and the bounds of what lies between two events of a proof.
 
 This module is pure. Times are microseconds since 1970, UTC.
 """

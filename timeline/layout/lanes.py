@@ -1,4 +1,4 @@
-"""The rows of a window: lanes and strips, their keys, and the headings over them. This module is pure."""
+"""This pure module makes the rows of a window: lanes and strips, their keys, and the headings above them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,7 +20,7 @@ def full(group: str, kind: str) -> str:
 
 
 class LaneRow(NamedTuple):
-    """A row of a window: a lane, a strip that stands for many lanes, or the heading of a closed group."""
+    """This is a row of a window: a lane, a strip that stands for many lanes, or the heading of a closed group."""
 
     lane: int  # the number of the lane; 0 for a strip and for a closed group
     root: int  # the number of the first life of its root owner
@@ -38,7 +38,7 @@ class LaneRow(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of the row, as `LanePayload` has it."""
+        """Return the key of the row, as `LanePayload` has it."""
         key = lane_key(self.group, self.kind, self.namespace, self.name)
         return key if self.lane else f"{key}/{self.strip}"
 

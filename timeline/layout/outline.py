@@ -1,4 +1,4 @@
-"""What is summed up and stored of a settled world for drawing: lifelines, and how much there was when.
+"""This module sums up a settled world for drawing: lifelines, and numbers of changes and lanes over time.
 
 This module is pure. Times are microseconds since 1970, UTC.
 """

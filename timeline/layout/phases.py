@@ -1,4 +1,4 @@
-"""What a stored lifeline says: phases, which are drawn as bars, and events, which are drawn as marks.
+"""This module reads a stored lifeline: phases, which are drawn as bars, and events, which are drawn as marks.
 
 This module is pure. Times are microseconds since 1970, UTC.
 """
@@ -13,7 +13,7 @@ from timeline.payloads.windows import Within
 
 
 class Span(NamedTuple):
-    """A stretch of a life in one phase."""
+    """This is a stretch of a life in one phase."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""The comparison that orders lanes, and the places that follow from it. This module is pure.
+"""This pure module compares lanes to order them, and gives them places in that order.
 
 Lanes stand in groups, one for each root owner. Groups are ordered by the beginning of their root, and lanes within a
 group by the beginning of their first life. A place joins both in one number, so that a database index can walk it.
@@ -20,7 +20,7 @@ MemberKey = tuple[bool, Beginning]  # orders the lives of a group: noise such as
 
 
 class Lane(NamedTuple):
-    """The lives of one name under one root owner, in the order in which they began."""
+    """These are the lives of one name under one root owner, in the order in which they began."""
 
     place: int  # among all lanes of the source, in the order of creation
     strip: int  # the place of the strip that stands for it; 0 where no strip does
@@ -61,7 +61,7 @@ def rank_of(place: int) -> int:
 
 
 class Group:
-    """The lives under one root owner, in the order of creation. Their numbers begin with 1."""
+    """These are the lives under one root owner, in the order of creation. Their numbers begin with 1."""
 
     def __init__(self, root: Name, head: Beginning, forgotten: int) -> None:
         self.root = root

@@ -1,4 +1,4 @@
-"""Which lanes stand together as a strip: those of one owner and kind, once there are many. This module is pure."""
+"""This pure module combines the lanes of one owner and kind into a strip, if there are many."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +11,7 @@ OwnedKind = tuple[Key, str, str]  # key of the owner; group and kind of the lane
 
 
 class Strips:
-    """The lanes of each owner and kind, and the places of the strips that stand for them."""
+    """These are the lanes of each owner and kind, and the places of the strips that stand for them."""
 
     def __init__(self) -> None:
         self._lanes: dict[OwnedKind, dict[LaneKey, None]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""The shapes of connected clusters. Times are whole microseconds since 1970, UTC."""
+"""This module declares the payloads of connected clusters. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 

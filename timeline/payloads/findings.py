@@ -1,4 +1,4 @@
-"""The shapes of findings, their list, and the findings document. Times in columns are microseconds since 1970, UTC."""
+"""This module declares findings, their list, and the findings document. Times in columns are in µs, UTC."""
 
 from typing import Literal
 

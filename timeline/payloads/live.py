@@ -1,4 +1,4 @@
-"""The shapes in which changes of a live source reach a page. Times are microseconds since 1970, UTC."""
+"""This module declares the messages in which changes of a live source reach a page. Times are microseconds, UTC."""
 
 from typing import Literal
 

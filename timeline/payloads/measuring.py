@@ -1,4 +1,4 @@
-"""The shapes of measuring between two times. Times are whole microseconds since 1970, UTC."""
+"""This module declares the payload of measuring between two times. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The shapes of the pages of objects, findings, coverage and rules. Whole numbers of time are microseconds."""
+"""This module declares payloads of objects, findings, coverage and rules. Whole numbers of time are microseconds."""
 
 from typing import Any, Literal
 

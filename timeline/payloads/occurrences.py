@@ -1,4 +1,4 @@
-"""Occurrences of findings: as they are stored and drawn, and as rows of the list of findings.
+"""This module makes occurrences of findings, as they are stored and drawn, and as rows of the list of findings.
 
 A finding is stored once, as its document and its occurrences (`StoredFinding`). What the list shows, and what a window
 draws, is derived from these when it is read. This module is pure.

@@ -1,4 +1,4 @@
-"""The shapes of recordings and of their uploads. Times are microseconds since 1970, UTC."""
+"""This module declares the payloads of recordings and their uploads. Times are microseconds since 1970, UTC."""
 
 from typing import Literal
 

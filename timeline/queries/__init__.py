@@ -1,4 +1,4 @@
-"""Reads for screens. Every answer is bounded, whatever the size of the source."""
+"""This module reads for screens. Every answer is bounded, whatever the size of the source."""
 
 from timeline.queries.acknowledgements import acknowledge, listed_with, withdraw
 from timeline.queries.candidates import Candidate, Target

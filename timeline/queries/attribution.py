@@ -1,4 +1,4 @@
-"""Finds the life to which a stored entry belongs. Entries of one name without UIDs share a key, whatever their life."""
+"""This module finds the life to which a stored entry belongs. Entries of one name without UIDs share a key."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -28,7 +28,7 @@ def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Tra
 
 
 def life_of(entry: Entry, lives: Sequence[Track]) -> Track | None:
-    """The life of its key that an entry belongs to: the one that stood at its time, else the nearest one.
+    """Return the life that an entry belongs to: of those of its key, the one that existed then, or else the nearest.
 
     At a moment that ends one life and begins the next, a creation belongs to the later one. None where no life is left
     because retention has removed the row.
@@ -40,9 +40,9 @@ def life_of(entry: Entry, lives: Sequence[Track]) -> Track | None:
 
 
 def unnamed_entries(row: Track, entries: Iterable[Stored], others: Sequence[Track]) -> dict[int, bool]:
-    """Those entries without a UID that may be changes of a life with one, by their sequence; whether that is sure.
+    """Return the entries without a UID that may be changes of a life with one, by sequence, and whether that is sure.
 
-    It is sure where no other life of the name, of those that tell a UID, can have stood at the time.
+    It is sure if no other life of the name with a UID can have existed at that time.
     """
     found = {}
     for each in entries:
@@ -62,7 +62,7 @@ def _away(life: Track, time: int) -> int:
 
 
 def _may_be(entry: Entry, row: Track) -> bool:
-    """Whether the interval in which an entry was committed touches a life, as far back as its creationTimestamp."""
+    """Return whether an entry may have been committed during a life, which begins with its creationTimestamp."""
     start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
     created, observed = _creation(row)
     until = entry.received + SECOND if entry.staged == FOREVER else entry.staged
@@ -72,7 +72,7 @@ def _may_be(entry: Entry, row: Track) -> bool:
 
 
 def _creation(row: Track) -> tuple[int, bool]:
-    """The creationTimestamp, microseconds, or 0; and whether the creation itself was observed."""
+    """Return the creationTimestamp in microseconds, or 0, and whether the creation itself was observed."""
     facts = [each for *_, each in row.lifeline if each is not None]
     created = next((int(each["created"]) for each in facts if each.get("created")), 0)
     return created, bool(row.lifeline) and row.lifeline[0][2] == "created"

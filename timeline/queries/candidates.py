@@ -1,4 +1,4 @@
-"""Finds the lives that an alert may mean by name, UID or IP address, each with an index."""
+"""This module finds the lives that an alert may mean by name, UID or IP address, each with an index."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ _SHORT = {  # as kubectl shortens them
 
 
 class Target(NamedTuple):
-    """One way in which a link names an object: by name, perhaps with a kind; by UID; or by IP address."""
+    """This is one way in which a link names an object: by name, perhaps with a kind; by UID; or by IP address."""
 
     name: str = ""
     kind: str = ""

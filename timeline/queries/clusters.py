@@ -1,4 +1,4 @@
-"""Reads how connected clusters, and the sources that they feed, are doing."""
+"""This module reads how connected clusters, and the sources that they feed, are doing."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast

@@ -1,4 +1,4 @@
-"""Reads what was observed of a source, and so what rules can judge in it."""
+"""This module reads what was observed of a source, and so what rules can judge in it."""
 
 from typing import TYPE_CHECKING
 

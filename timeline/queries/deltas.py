@@ -1,4 +1,4 @@
-"""Reads what commits of a live source changed: just enough for a page to draw the moving edge at once.
+"""This module reads what commits of a live source changed: just enough for a page to draw the moving edge at once.
 
 Of a life only the tail is sent: its bars from `since` on, and further marks. What a page has of earlier times stays. A
 bar without an end goes on. A first bar without a start began before the tail: the page has it already.
@@ -40,7 +40,7 @@ class _Tail(NamedTuple):
 
 
 class Deltas:
-    """Reads the commits of one source behind a cursor, each once, and leaves out what it returned before."""
+    """This class reads the commits of one source after a cursor, each once."""
 
     def __init__(self, source_id: int, cursor: int) -> None:
         self._source = source_id

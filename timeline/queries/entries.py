@@ -1,4 +1,4 @@
-"""Reads stored entries, a page at a time."""
+"""This module reads stored entries, a page at a time."""
 
 from itertools import islice
 

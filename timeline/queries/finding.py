@@ -1,4 +1,4 @@
-"""Reads one finding with all that its page shows."""
+"""This module reads one finding with all that its page shows."""
 
 from typing import Any
 

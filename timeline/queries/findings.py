@@ -1,4 +1,4 @@
-"""Reads the list of findings page by page, and searches for objects and findings."""
+"""This module reads the list of findings page by page, and searches for objects and findings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reads the gaps of a source: when a kind was not observed."""
+"""This module reads the gaps of a source: when a kind was not observed."""
 
 from timeline.core.entries import microseconds, moment
 from timeline.layout import intervals

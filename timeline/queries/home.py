@@ -1,4 +1,4 @@
-"""Reads the recordings and the newest findings of the home page."""
+"""This module reads the recordings and the newest findings of the home page."""
 
 from dataclasses import dataclass
 from datetime import datetime

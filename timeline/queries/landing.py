@@ -1,4 +1,4 @@
-"""Builds the address of the timeline that shows a life at the time of an alert, with the findings nearby."""
+"""This module builds the address of the timeline that shows a life at the time of an alert, with nearby findings."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""Reads how the watching of live sources is doing."""
+"""This module reads how the watching of live sources is doing."""
 
 from collections.abc import Iterable
 from typing import Any, Literal

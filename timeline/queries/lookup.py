@@ -1,4 +1,4 @@
-"""Finds the life that an alert means: the one that existed at its time, or the nearest one."""
+"""This module finds the life that an alert means: the one that existed at its time, or the nearest one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -29,7 +29,7 @@ class LinkQuery(NamedTuple):
 
 
 class Place(NamedTuple):
-    """How a time lies to a life: the life lasted then ("alive"), had ended, or began later.
+    """This says how a time relates to a life: the life lasted then ("alive"), had ended, or began later.
 
     "unseen" means that it lasted at the last observation of its source, which was before the time.
     """
@@ -152,7 +152,7 @@ def _until(candidate: Candidate) -> int:
 
 
 def _rival(other: Match, best: Match) -> bool:
-    """Whether nothing but a guess would prefer the best one: they are different objects, or of different clusters, and
+    """Return whether only a guess would prefer the best one: they are different objects, or of different clusters, and
     not only earlier and later lives of one name."""
     one, two = other.candidate, best.candidate
     turns = _CLASSES[other.place.relation], _CLASSES[best.place.relation]

@@ -1,4 +1,4 @@
-"""Measures what lies between two times of a source, whatever a screen shows of it."""
+"""This module measures what lies between two times of a source, whatever a screen shows of it."""
 
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Moment

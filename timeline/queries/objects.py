@@ -1,4 +1,4 @@
-"""Reads one object: its life and others of its name, its owner, what it needs, and the findings that name it."""
+"""This module reads one object: its lives, its owner, what it needs, and the findings that name it."""
 
 from collections.abc import Iterable
 from typing import Any

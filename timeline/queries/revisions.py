@@ -1,4 +1,4 @@
-"""Reads the changes of one object in commit order."""
+"""This module reads the changes of one object in commit order."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -129,7 +129,7 @@ def _of_name(row: Track) -> list[Track]:
 
 
 def _belonging(row: Track) -> _Belonging:
-    """The entries of a life: those with its UID, and those without any that may be of it.
+    """Return the entries of a life: those with its UID, and those without any UID that may belong to it.
 
     Where no observation of the life has a UID, these are the entries of its key that belong to no other such life.
     """

@@ -1,4 +1,4 @@
-"""Reads sources as a whole."""
+"""This module reads sources as a whole."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class SourceRow:
 
     @property
     def outdated(self) -> bool:
-        """Whether its findings are from an older version of the rules."""
+        """Return whether its findings are from an older version of the rules."""
         return self.judged < VERSION
 
 

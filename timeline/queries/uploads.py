@@ -1,4 +1,4 @@
-"""Reads uploads and their files."""
+"""This module reads uploads and their files."""
 
 from typing import cast
 

@@ -34,7 +34,7 @@ class View:
 
     @property
     def searching(self) -> bool:
-        """Whether the view asks for certain objects, which strips must not hide."""
+        """Return whether the view asks for certain objects, which strips must not hide."""
         return bool(self.name or self.rule or self.severity)
 
     def occurrences(self, source_id: int) -> QuerySet[Occurrence]:

@@ -1,1 +1,1 @@
-"""The rules, one in each file. `timeline.judge` loads and runs them. No rule imports another one."""
+"""This package holds the rules, one in each file. `timeline.judge` loads and runs them. No rule imports another one."""

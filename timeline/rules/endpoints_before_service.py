@@ -57,7 +57,7 @@ DOUBT = "Inconclusive: writes of Services are missing from this source, and amon
 
 
 class Case(NamedTuple):
-    """One violation: endpoints that came before their Service, or stayed without it."""
+    """This is one violation: endpoints that came before their Service, or stayed without it."""
 
     summary: str
     service: Track | None

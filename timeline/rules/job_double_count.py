@@ -48,7 +48,7 @@ _EFFECT = Effect.OBSERVED, "{names} counts more Pods than ended: work may be lef
 
 
 class Return(NamedTuple):
-    """The three states of a Job that show that a Pod's UID came back into the list."""
+    """These are the three states of a Job that show that a Pod's UID came back into the list."""
 
     listed: Moment
     counted: Moment

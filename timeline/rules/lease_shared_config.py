@@ -52,7 +52,7 @@ BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overl
 
 
 class Configured(NamedTuple):
-    """A workload, and the write from which on its arguments name a Lease."""
+    """This is a workload, and the write from which on its arguments name a Lease."""
 
     workload: Track
     since: Moment
@@ -60,7 +60,7 @@ class Configured(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """Two workloads that elect on one Lease at one time, for different schedulers."""
+    """These are two workloads that elect on one Lease at one time, for different schedulers."""
 
     sides: tuple[Configured, Configured]  # in the order in which they were configured so
     sure: bool  # the first was seen to exist still when the second came

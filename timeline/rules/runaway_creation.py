@@ -74,7 +74,7 @@ _WORKLOADS = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
 
 
 class Runaway(NamedTuple):
-    """Children that an owner created and neither names nor uses."""
+    """These are children that an owner created and neither names nor uses."""
 
     leaked: list[Track]  # in order of creation
     verdict: Verdict

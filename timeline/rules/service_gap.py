@@ -58,7 +58,7 @@ _BACK = "Inconclusive: writes of Services are missing from this source, perhaps 
 
 
 class Gap(NamedTuple):
-    """A time in which the Service of one Pod did not exist."""
+    """This is a time in which the Service of one Pod did not exist."""
 
     service: Track  # the one that was deleted
     went: Moment

@@ -1,4 +1,4 @@
-"""Entries in PostgreSQL: packed together in chunks, so that what repeats in them costs nothing.
+"""This module stores entries in PostgreSQL, packed together in chunks, so that repetitions take little space.
 
 A row is a chunk: so many entries that follow each other, with the keys of their tracks, the time that they span and
 their lines in one frame. Each import writes a table of its own; it becomes a partition when the import is done, and

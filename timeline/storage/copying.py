@@ -1,4 +1,4 @@
-"""Rows go to PostgreSQL by COPY: into a temporary table and from there by one statement, or into an empty table."""
+"""This module writes rows to PostgreSQL by COPY: into an empty table, or by way of a temporary one."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Exports what is stored of a source, in the shapes that leave Causeline."""
+"""This module exports what is stored of a source, in the shapes that leave Causeline."""
 
 from functools import cache
 from typing import Any, get_args, get_origin

@@ -1,4 +1,4 @@
-"""Which worker watches which cluster: a row that one worker holds for some seconds at a time, by the database's clock.
+"""This module decides which worker watches a cluster: it holds a row for some seconds, by the database's clock.
 
 Whoever takes a lease raises its epoch, and so does who gives one back: what an older epoch still wants to write is
 refused (`hold`). A worker that was frozen and wakes up writes nothing. A lease is renewed beside the transactions that

@@ -1,4 +1,4 @@
-"""A live source as its worker holds it: its world in memory, and the rows of it in PostgreSQL.
+"""This module holds a live source for its worker: its world in memory, and the rows of it in PostgreSQL.
 
 Only what changed is written: lanes that a batch moves, and findings of subjects that were judged anew.
 """
@@ -55,7 +55,7 @@ _TOTALS_SHARE = 20  # and of the time between them, they take at most one part i
 
 
 class KnownObject(NamedTuple):
-    """An object that exists, as far as the source knows, so that a watch finds out what a new list changed."""
+    """This is an object that exists, as far as the source knows, so that a watch finds out what a new list changed."""
 
     ref: ObjectRef
     revision: int
@@ -80,7 +80,7 @@ class Live:
 
     @property
     def totals_due(self) -> bool:
-        """Whether the totals of the source are to be written now, even if nothing more comes."""
+        """Return whether the totals of the source are to be written now, even if nothing more comes."""
         return self._totals_changed and time.monotonic() >= self._totals_due_at
 
     def standing(self, group: str, kind: str) -> dict[str, KnownObject]:

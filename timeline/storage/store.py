@@ -1,4 +1,4 @@
-"""Writes to PostgreSQL: rows by COPY into a temporary table, then one statement that inserts or updates them."""
+"""This module writes to PostgreSQL: rows by COPY into a temporary table, and one statement that stores them."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The tables that hold the chunks of a source: each import writes one, which becomes a partition when it is done.
+"""This module makes the tables of chunks: each import writes one, which becomes a partition at its end.
 
 A live source begins a new table now and then, so that what is too old is dropped table by table.
 """

@@ -1,4 +1,4 @@
-"""The HTTP API. Answers have the shapes of `timeline.payloads`; errors are problem documents (RFC 9457)."""
+"""This is the HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI

@@ -1,4 +1,4 @@
-"""The page that Prometheus scrapes. It is open to CAUSELINE_METRICS_TOKEN, and to whoever may see the other pages."""
+"""Prometheus scrapes this page. It is open to CAUSELINE_METRICS_TOKEN, and to whoever may see the other pages."""
 
 import logging
 from typing import TYPE_CHECKING

@@ -24,6 +24,12 @@ pytestmark = pytest.mark.django_db
 NOW = datetime.now(UTC)
 
 
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let NOW be the time of each test: a long run collects the tests minutes before it comes to them."""
+    monkeypatch.setitem(globals(), "NOW", datetime.now(UTC))
+
+
 def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     """A cluster that a worker watches, and the source that it feeds."""
     held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": NOW + timedelta(seconds=60)}
@@ -110,7 +116,7 @@ def test_rate_and_lag_are_those_of_the_last_half_minute(client: Client) -> None:
     [
         ({}, "live"),
         ({"state": "failing"}, "failing"),
-        ({"expires_at": NOW - timedelta(seconds=60)}, "waiting"),
+        ({"expires_at": NOW - timedelta(days=1)}, "waiting"),
         ({"expires_at": None, "holder": "", "state": "waiting"}, "waiting"),
         ({"paused": True}, "paused"),
         ({"state": "waiting"}, "connecting"),

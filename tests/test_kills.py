@@ -112,7 +112,7 @@ def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path
     whole = imported(data_dir, log)
     assert (whole["state"], whole["attempt"]) == ("done", 1), whole
     told = {}
-    for name in ("celery -A dashboard.celery worker", "/bin/postgres"):
+    for name in ("celery -A dashboard.celery --quiet worker", "/bin/postgres"):
         row = imported(data_dir, log, lambda name=name: kill(name))  # type: ignore[misc]
         assert (row["state"], row["attempt"], row["error"]) == ("done", 2, ""), (name, row)
         told[name] = row

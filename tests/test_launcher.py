@@ -134,7 +134,7 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
         )  # programs and servers may take 14 s, one after the other, before they are killed
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
     status, output, errors = finished("token", "--data-dir", str(data_dir))
-    assert (status, output) == (1, "") and "No `causeline up` runs" in errors
+    assert (status, output) == (1, "") and "`causeline up` does not run with the data directory" in errors
 
 
 def test_only_a_flag_lets_in_whoever_comes(data_dir: Path) -> None:

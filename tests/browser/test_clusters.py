@@ -58,7 +58,7 @@ def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto("/clusters/")
     page.get_by_role("link", name="by-everyone").click()
-    page.get_by_role("checkbox", name="Delete what was seen").check()
+    page.get_by_role("checkbox", name="Also delete what was observed").check()
     page.get_by_role("button", name="Disconnect by-everyone").click()
     expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
     expect(page.get_by_role("link", name="by-everyone")).to_have_count(0)

@@ -476,10 +476,10 @@ def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context:
 
 def test_what_fails_says_so_and_can_be_tried_again(page: Page, address: str, complaints: Complaints) -> None:
     complaints.expect("Failed to load resource")
-    page.route(re.compile("/window"), lambda route: route.abort())
+    page.route(re.compile(r"/window\?"), lambda route: route.abort())
     page.goto(address)
     expect(page.locator("#notice")).to_contain_text("cannot be reached")
-    page.unroute(re.compile("/window"))
+    page.unroute(re.compile(r"/window\?"))
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#notice")).to_be_hidden()
     expect(page.locator(".lane").first).to_be_visible()

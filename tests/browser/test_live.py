@@ -100,7 +100,7 @@ def test_what_is_committed_is_drawn_and_said(live: Page, worker: Worker) -> None
 def test_the_edge_moves_without_a_window_being_asked_for(live: Page, worker: Worker) -> None:
     live.wait_for_load_state("networkidle")
     asked: list[str] = []
-    live.on("request", lambda request: asked.append(request.url) if "/window" in request.url else None)
+    live.on("request", lambda request: asked.append(request.url) if "/window?" in request.url else None)
     drawn = live.locator("#figure").get_attribute("data-drawn")
     for _ in range(3):
         sequence = worker.do("touch")

@@ -90,7 +90,7 @@ def test_it_goes_on_by_itself_when_the_network_is_back(page: Page, network: Netw
     offsets = offsets_of(page)
     network(offline=True)
     expect(row).to_contain_text("waiting for the connection")
-    expect(row).to_contain_text("It goes on by itself where it is")
+    expect(row).to_contain_text("The upload continues by itself")
     network()
     expect(row).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
     assert min(offsets) > 0
@@ -185,7 +185,7 @@ def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Runn
     row = page.locator(".upload", has_text="killed.jsonl.zst")
     expect(row).to_contain_text("reading · ")
     own.kill("worker")
-    expect(row).to_contain_text("No sign of life from its worker; another one takes it up.")
+    expect(row).to_contain_text("Its worker does not respond; another worker takes over.")
     own.start("worker")
     expect(row).to_contain_text("· 6 findings", timeout=PATIENCE)
     expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)

@@ -3,6 +3,7 @@
 import json
 import logging
 import logging.config
+import time
 import urllib.request
 from typing import Any
 
@@ -92,6 +93,15 @@ def test_a_password_in_a_message_or_a_traceback_is_masked(written: Any, form: st
         written(form, "x", error=OSError(message)),
     ):
         assert "planted" not in line and "***" in line
+
+
+@pytest.mark.parametrize("piece", ["://a:", "a:", "bearer ", "basic\t"])
+def test_masking_a_long_line_takes_time_that_grows_no_faster_than_it(written: Any, piece: str) -> None:
+    """A path of a request is logged, and anybody may send one of 64 KiB: it took 23 s of the server's one thread."""
+    text = "http://" + piece * (64 * 1024 // len(piece))
+    began = time.thread_time()
+    written("json", text)
+    assert time.thread_time() - began < 1
 
 
 def test_an_event_is_one_line_whatever_it_says(written: Any) -> None:

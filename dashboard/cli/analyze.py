@@ -24,7 +24,11 @@ class Unwritten(Exception):
 
 
 def analyze(options: argparse.Namespace) -> int:
-    """Exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not understood."""
+    """Judge files and print the findings.
+
+    Return the exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not
+    understood.
+    """
     from collectors.analysis import choose  # late: serving needs none of it
     from dashboard.cli.text import show
 
@@ -47,8 +51,11 @@ def analyze(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or the file
-    cannot be written."""
+    """Judge files and write the report.
+
+    Return the exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or
+    the file cannot be written.
+    """
     from collectors.analysis import choose
     from dashboard.cli.output import NotWritable, writable, write
     from dashboard.report.page import page

@@ -79,7 +79,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def connect(options: argparse.Namespace) -> int:
-    """Exit status: 0 connected or printed, 1 the cluster cannot be reached, 2 the options are not possible."""
+    """Connect a cluster, or print the rights that Causeline needs in it.
+
+    Return the exit status: 0 connected or printed, 1 the cluster cannot be reached, 2 the options are not possible.
+    """
     if options.print_rbac:
         return _print_rbac(options)
     reads = []
@@ -115,11 +118,11 @@ def show(options: argparse.Namespace) -> int:
 
 
 def disconnect(options: argparse.Namespace) -> int:
-    """Exit status: 0 done, 2 there is no such cluster."""
+    """Return the exit status: 0 done, 2 there is no such cluster."""
     delete = ["--delete"] if options.delete else []
     return serve.run_beside(options, "clusters", "disconnect", *delete, "--", options.cluster)
 
 
 def act_on(options: argparse.Namespace) -> int:
-    """Exit status: 0 done, 2 there is no such cluster."""
+    """Return the exit status: 0 done, 2 there is no such cluster."""
     return serve.run_beside(options, "clusters", options.act, "--", options.cluster)

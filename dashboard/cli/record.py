@@ -37,8 +37,11 @@ def duration(text: str) -> float:
 
 
 def record(options: argparse.Namespace) -> int:
-    """Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 the command is not understood, or the file
-    cannot be written."""
+    """Record a cluster into a file.
+
+    Return the exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 the command is not understood, or the
+    file cannot be written.
+    """
     from collectors.recorder import Recorder  # late: the package kubernetes takes half a second
     from collectors.watch.failures import ApiError
     from collectors.watch.output import RecordingFile

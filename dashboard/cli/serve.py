@@ -84,7 +84,7 @@ def tell_address(options: argparse.Namespace) -> int:
 
 
 def create_user(options: argparse.Namespace) -> int:
-    """Exit status: 0 added, 1 the name is taken, or the name or the password is not valid."""
+    """Return the exit status: 0 added, 1 the name is taken, or the name or the password is not valid."""
     if password := environment.text("CAUSELINE_PASSWORD", ""):
         os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
     return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)

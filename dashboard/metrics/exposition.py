@@ -22,12 +22,11 @@ class Everything:
     def collect(self) -> Iterator[Metric]:
         """Return every metric. Raises DatabaseError."""
         global _cached
-        processes.report("web")
-        yield from processes.collect()
         with _lock:
             read, metrics = _cached
             if time.monotonic() - read >= CACHED:
-                metrics = list(state.collect())
+                processes.report("web")
+                metrics = [*processes.collect(), *state.collect()]
                 _cached = time.monotonic(), metrics
         yield from metrics
 
@@ -37,7 +36,7 @@ class Everything:
 
 
 class _FromThreads(Everything):
-    """The server of the port has a thread for each scrape."""
+    """This is the same collector for the server of the port, which answers each scrape in a thread of its own."""
 
     def collect(self) -> Iterator[Metric]:
         close_old_connections()

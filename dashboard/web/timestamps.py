@@ -10,12 +10,12 @@ HOW = (
     "Write it as RFC 3339, such as 2026-11-21T07:52:00.841Z, or as a count since 1970: "
     "seconds, milliseconds or microseconds."
 )
+LAST = 253_402_300_799_999_999  # microseconds since 1970: the end of the year 9999
 _COUNT = re.compile(r"(\d{1,19})(?:\.(\d{1,9}))?")
 _SCIENTIFIC = re.compile(r"\d(?:\.\d{1,18})?[eE][+ ]?(\d{1,2})")  # as Go's templates print a large number
 _GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +0000 UTC, perhaps with m=+0.5 behind it
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,9})? ?([+\- ])(\d\d)(\d\d)(?: [A-Z+\-0-9]{1,5})?(?: m=[+\- ]?[\d.]+)?"
 )
-_LAST = 253_402_300_799_999_999  # the end of the year 9999
 
 
 def parsed(text: str) -> int:
@@ -26,7 +26,7 @@ def parsed(text: str) -> int:
         text = text[: text.find(".") + 7] if "." in text else text
     found = _COUNT.fullmatch(text)
     moment = _counted(*found.groups()) if found else _written(text)
-    if not 0 <= moment <= _LAST:
+    if not 0 <= moment <= LAST:
         raise ValueError(f"{text} lies beyond the years 1970 to 9999. {HOW}")
     return moment
 

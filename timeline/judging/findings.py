@@ -16,7 +16,7 @@ Severity = Literal["error", "warning", "info"]
 
 
 class Status(StrEnum):
-    """Return whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
+    """This says whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 
 class Effect(StrEnum):
-    """The harm that was seen. The severity of a finding follows from it."""
+    """This is the harm that a violation was seen to do. The severity of its finding follows from it."""
 
     NONE = "none"
     POSSIBLE = "possible"

@@ -10,9 +10,9 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access import rights
+from dashboard.web.timestamps import LAST
 
-_LAST = 253_402_300_799_999_999  # the end of the year 9999
-Time = Annotated[int, Field(ge=0, le=_LAST)]  # microseconds since 1970
+Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
 
@@ -25,6 +25,12 @@ def json_response(request: HttpRequest, payload: Any, status: int = 200) -> Http
     answer["ETag"] = etag
     answer["Cache-Control"] = "private, no-cache"
     return get_conditional_response(request, etag=etag, response=answer) or answer
+
+
+def in_order(start: int | None, end: int | None) -> None:
+    """Raise HttpError if the range that a client asks for ends before it begins."""
+    if start is not None and end is not None and start > end:
+        raise HttpError(422, "start lies after end")
 
 
 def only_its_owner(request: HttpRequest, owner: int | None) -> None:

@@ -7,7 +7,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.web.api.answers import Number, Time, Words, json_response
+from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
 from timeline.judge import rulebook
@@ -77,8 +77,7 @@ def entries(
     bodies: bool = False,
 ) -> HttpResponseBase:
     """Return entries as they were read, by the time at which their requests arrived. Pass `next` for more."""
-    if start is not None and end is not None and start > end:
-        raise HttpError(422, "start lies after end")
+    in_order(start, end)
     found = queries.entries(
         source_id,
         start=start,

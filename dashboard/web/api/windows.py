@@ -8,7 +8,7 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.web.api.answers import Number, Time, Words, json_response
+from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline import queries
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
@@ -76,16 +76,11 @@ def window(
     limit: int = queries.LANES,
 ) -> HttpResponseBase:
     """Return what is drawn between `start` and `end`, or of the whole recording without them."""
-    _in_order(start, end)
+    in_order(start, end)
     limit = max(1, min(limit, 200))
     return json_response(
         request, queries.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
     )
-
-
-def _in_order(start: int | None, end: int | None) -> None:
-    if start is not None and end is not None and start > end:
-        raise HttpError(422, "start lies after end")
 
 
 @router.get("/sources/{source_id}/findings", response=FindingsPayload)
@@ -106,7 +101,7 @@ def findings(
     Pass `next` as `cursor` for the page after it, in the same order. `about` is the number of a track, and keeps only
     the findings that name its object or what belongs to it.
     """
-    _in_order(start, end)
+    in_order(start, end)
     view = replace(wanted.view(), about=about)
     try:
         found = queries.findings(
@@ -130,7 +125,7 @@ def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> 
     That is the latest change up to each moment, with its revision and the bounds of its time, and how certain the order
     of the two is.
     """
-    _in_order(start, end)
+    in_order(start, end)
     return json_response(request, queries.measure(source_id, start, end))
 
 

@@ -28,7 +28,7 @@ _LINES = 3000  # told; a longer one is cut
 def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpResponse":
     source, track = _asked(source_id, track_id)
     managed = request.GET.get("managed") == "1"
-    offset, at = (_number(request, name) for name in ("offset", "at"))
+    offset, at = (number(request, name) for name in ("offset", "at"))
     page = queries.revisions(source_id, track_id, offset or 0, at=at)
     following = page.offset + len(page.revisions)
     columns, start, end = queries.life_columns(track)
@@ -84,7 +84,8 @@ def _asked(source_id: int, track_id: int) -> "tuple[SourceRow, TrackPayload]":
         raise Http404(f"The recording {source.name} has no such object.") from None
 
 
-def _number(request: "HttpRequest", name: str) -> int | None:
+def number(request: "HttpRequest", name: str) -> int | None:
+    """Return the whole number that a parameter of the address gives; None without one."""
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 

@@ -12,6 +12,7 @@ from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining
 from dashboard.web import alert_links
+from dashboard.web.views.objects import number
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Track
@@ -45,7 +46,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
 
 def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
     """Return the banner for a reader whom the link of an alert has led here."""
-    about, at = (_number(request, name) for name in ("about", "at"))
+    about, at = (number(request, name) for name in ("about", "at"))
     if about is None or (found := queries.shown_life(source_id, about)) is None:
         return None
     return {"words": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
@@ -56,8 +57,3 @@ def _others(row: Track, at: int | None) -> str:
     kind = f"{row.kind}.{row.group}" if row.group else row.kind
     words = {"namespace": row.namespace, "kind": kind, "name": row.name, "at": at, "choose": 1}
     return f"/go?{urlencode({name: value for name, value in words.items() if value})}"
-
-
-def _number(request: "HttpRequest", name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None

@@ -1,4 +1,4 @@
-"""This module says how long something took, as exactly as it is known, and puts that into words. It is pure.
+"""This module formats lengths of time as text, with no more digits than are known. It is pure.
 
 `dashboard/static/dashboard/js/state/durations.js` follows the same rules; both are tested against `tests/lengths.json`.
 """
@@ -6,20 +6,21 @@
 from typing import NamedTuple
 
 _MILLISECOND, _SECOND, _MINUTE, _HOUR = 1_000, 1_000_000, 60_000_000, 3_600_000_000
-_CLOSE = 5  # the middle is given if at most one part in so many of the longest is uncertain
-# Size in µs, unit, and the least length in µs that is given in this unit.
+_CLOSE = 5  # a range is written as its middle ("≈ 50 ms") if it is at most a fifth as wide as its upper bound
+# For each unit: its size in µs, its symbol, and the shortest length in µs that is written in it.
 _UNITS = ((_SECOND, "s", 100 * _MILLISECOND), (_MILLISECOND, "ms", _MILLISECOND), (1, "µs", 0))
 
 
 class Length(NamedTuple):
-    """This is a length of time in microseconds: at least `least`, and at most `most`, which is None if it is not
-    known."""
+    """This is a length of time of which only bounds may be known, in microseconds: it lies between `least` and `most`,
+    both included. `most` is None where no upper bound is known."""
 
     least: int
     most: int | None
 
     def __str__(self) -> str:
-        """Return "53 ms" if it is known, "≈ 50 ms" if nearly, else "45–56 ms", "≤ 0.5 s" or "at least 1.2 s"."""
+        """Return text such as "53 ms" for an exact length, "≈ 50 ms" for a close one (see `close`), and otherwise
+        "45–56 ms", "≤ 0.5 s" or "at least 1.2 s"."""
         least, most = self
         if most is None:
             return f"at least {_rounded(least)}" if least else "an unknown time"
@@ -31,17 +32,17 @@ class Length(NamedTuple):
 
     @property
     def close(self) -> bool:
-        """Return whether it is known up to a fifth of its greatest value."""
+        """Return whether the two bounds differ by at most a fifth of the upper bound."""
         return self.most is not None and self.most > 0 and (self.most - self.least) * _CLOSE <= self.most
 
     @property
     def arrow(self) -> str:
-        """Return the label of the arrow to what came so late."""
+        """Return the label of an arrow that leads to an object which was created this much too late."""
         return "late" if self == (0, None) else f"{self} late"
 
     @property
     def certain(self) -> str:
-        """Return the range of what it can be, rounded outwards to two digits."""
+        """Return the range of possible lengths as text, rounded outwards to two digits."""
         least, most = self
         if most is None:
             return str(self)
@@ -63,7 +64,7 @@ class Length(NamedTuple):
 
 
 def duration(microseconds: int) -> str:
-    """Return a length that is known, in microseconds, in words: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
+    """Return an exact length, given in microseconds, as text: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min."""
     if microseconds < _MILLISECOND:
         return f"{microseconds} µs"
     if microseconds < 999_500:
@@ -74,12 +75,13 @@ def duration(microseconds: int) -> str:
 
 
 def round_half_up(value: int, step: int) -> int:
-    """Return the nearest multiple of `step`; the greater one of two, as JavaScript's Math.round does."""
+    """Return the multiple of `step` that is nearest to `value`; halves are rounded up, as JavaScript's Math.round
+    does."""
     return (2 * value + step) // (2 * step) * step
 
 
 def _exact(microseconds: int) -> str:
-    """Return a rounded length with all of its digits, and from an hour on without seconds."""
+    """Return a length that is rounded already as text, with all of its digits; from an hour on without seconds."""
     if microseconds < _MINUTE:
         size, unit = _unit(microseconds)
         return f"{_digits(microseconds, size)} {unit}"
@@ -101,19 +103,20 @@ def _digits(microseconds: int, size: int) -> str:
 
 
 def _step(most: int) -> int:
-    """Return the unit to which a length is rounded so that two digits remain."""
+    """Return the multiple, in microseconds, to which lengths up to `most` are rounded: that of its second digit, or a
+    whole second or minute for long ones."""
     if most >= _MINUTE:
         return _MINUTE if most >= _HOUR else _SECOND
     return int(10 ** max(0, len(str(most)) - 2))
 
 
 def _rounded(least: int) -> str:
-    """Return a length in words, rounded down to two digits."""
+    """Return a length as text, rounded down to two digits."""
     return _exact(least // _step(least) * _step(least))
 
 
 def _middle(least: int, most: int) -> str:
-    """Return the middle of a range in words, without digits that are smaller than the whole uncertainty."""
+    """Return the middle of a range as text, without digits that are smaller than the width of the range."""
     middle, width = (least + most) // 2, most - least
     if middle >= _MINUTE - _SECOND // 2:
         step = next(step for step in (10 * _MINUTE, _MINUTE, 10 * _SECOND, 0) if step <= width)

@@ -1,4 +1,4 @@
-"""This module defines what collectors observe: entries (changes of objects) and marks (what a watch says besides).
+"""This module defines what collectors observe: entries (changes of objects) and marks (how complete a watch is).
 
 It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
 64 bits.
@@ -24,8 +24,8 @@ def moment(since_1970: int) -> datetime:
 
 
 def revision(text: str | None) -> int | None:
-    """Return a resourceVersion as a number that can be compared (KEP-5504): digits without a leading zero. Return None
-    for any other text."""
+    """Return a resourceVersion as a number that can be compared, as KEP-5504 allows. Return None for any text other
+    than decimal digits without a leading zero, and for numbers that need more than 128 bits."""
     if not text or len(text) > _REVISION_DIGITS or text[0] == "0":
         return None
     return int(text) if text.isascii() and text.isdecimal() else None
@@ -35,7 +35,8 @@ _REVISION_DIGITS = 39  # as many as 128 bits need, the widest that the KEP names
 
 
 class ObjectRef(msgspec.Struct, frozen=True, gc=False):
-    """This names an object as the findings document does. `group` is "" for core, `namespace` "" for cluster scope."""
+    """This identifies an object, with the fields that the findings document has. `group` is "" for the core API group,
+    and `namespace` is "" for cluster-scoped objects."""
 
     group: str
     version: str
@@ -46,44 +47,46 @@ class ObjectRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(StrEnum):
-    """An observation says that one of these happened to an object."""
+    """This enumeration lists what an observation can say that happened to an object."""
 
     CREATED = "created"
     MODIFIED = "modified"
     DELETED = "deleted"
-    OBSERVED = "observed"  # a list, or a watch that began, shows the state that the last change left, whenever that was
+    OBSERVED = "observed"  # nothing: a list, or the start of a watch, showed the object as an earlier change left it
 
 
 class Clock(StrEnum):
-    """The times of an entry come from one of these clocks."""
+    """This enumeration lists the clocks from which the times of an entry can come."""
 
-    AUDIT = "audit"  # the audit log: the API server around the commit, in microseconds
-    OBJECT = "object"  # the object: the API server before the commit, in whole seconds, without an upper bound
+    AUDIT = "audit"  # the audit log: the API server's time before and after the commit, in microseconds
+    OBJECT = "object"  # a field of the object: the API server's time before the commit, in whole seconds
 
 
 class Level(StrEnum):
-    """An observation shows so much of a change. The names are the levels of an audit policy."""
+    """This enumeration lists how much of a change an observation can show. The values are the levels of an audit
+    policy."""
 
-    METADATA = "Metadata"  # only that it happened
-    REQUEST = "Request"  # also the request
-    FULL = "RequestResponse"  # also the object after it
+    METADATA = "Metadata"  # only that the change happened
+    REQUEST = "Request"  # also the body of the request
+    FULL = "RequestResponse"  # also the object after the change
 
 
-FOREVER = 2**62  # instead of the latest time of a commit where no clock gives an upper bound
+FOREVER = 2**62  # the value of `Entry.staged` where no clock gives an upper bound for the time of the commit
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is the state that is kept of an object of any kind. Kinds add the fields that rules and drawing need.
+    """This is the part of an object's state that is kept for every kind. Each kind extends it by the fields that rules
+    and drawing need.
 
-    Times are microseconds, in whole seconds of the API server's clock; 0 is none.
+    Times are microseconds since 1970, in whole seconds of the API server's clock. A time that is not set is 0.
     """
 
-    created: int = 0  # creationTimestamp, which lies before the commit
+    created: int = 0  # creationTimestamp, which is earlier than the commit
     deleting: bool = False  # deletionTimestamp is set
-    asked: int = 0  # when the deletion was requested: deletionTimestamp without the grace period
+    asked: int = 0  # when the deletion was requested: deletionTimestamp minus the grace period
     finalizers: tuple[str, ...] = ()
     generation: int = 0
-    at_once: bool = False  # the grace period is 0, so `asked` may be the time of a second request
+    at_once: bool = False  # the grace period is 0; then `asked` may be the time of a second request to delete it
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
@@ -97,23 +100,23 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """This is where an entry lies in the input: the file, by the name that the user gave, and the line, from 1."""
+    """This says where an entry was read: the file, by the name that the user gave, and the line, counted from 1."""
 
     file: str
     line: int
 
 
-_WITHIN = 999_999  # µs: a whole-second time lies at most so far before the time that it stands for
+_WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole second
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """This is one observed change of one object.
 
-    It was committed between `received` and `staged` (FOREVER where nothing bounds it). `resource_version` is the
-    revision of this change, or None where the observation does not show it (level Metadata, a Status response, a
-    deletion that repeats the old revision). `replaces` is the revision that it surely replaced, where the writer named
-    it. `facts` is the whole state after the change, and `sets` holds single facts that a partial body shows; both may
-    be missing.
+    The change was committed between `received` and `staged`, in microseconds since 1970; `staged` is FOREVER where
+    nothing bounds the time. `resource_version` is the revision of this change, or None where the observation does not
+    show it (level Metadata, a Status response, a deletion that repeats the old revision). `replaces` is the revision
+    that the change surely replaced, where the writer named it. `facts` is the whole state after the change, and `sets`
+    holds single facts that a partial body shows; both may be missing.
     """
 
     ref: ObjectRef
@@ -133,40 +136,43 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     identity: str = ""  # the id of the observation itself (auditID)
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
-    arrived: int = 0  # when a collector received it from a watch, by the API server's clock; else 0
+    arrived: int = 0  # when a collector received it from a watch (µs, by the API server's clock); 0 without a watch
 
     @property
     def dated(self) -> bool:
-        """Return whether `received` is near the commit. A watched object carries only earlier times of a modification
-        or a deletion, unless its managedFields name who made it."""
+        """Return whether `received` is near the time of the commit.
+
+        It is not for modifications and deletions that a watch shows, because the object then carries only earlier
+        times; except where its managedFields name who made the change, and when.
+        """
         return self.clock is Clock.AUDIT or self.change is Change.CREATED or self.user_agent != ""
 
     @property
     def near(self) -> int:
-        """Return about when it was committed: `received`, or its arrival at a collector if that is in the same
-        second."""
+        """Return about when the change was committed, in microseconds since 1970: `received`, or, if the change arrived
+        later from a watch, that time, but not more than a second after `received`."""
         if self.arrived <= self.received or self.change is Change.OBSERVED or not self.dated:
             return self.received
         return min(self.arrived, self.received + _WITHIN)
 
     @property
     def undated(self) -> int:
-        """Return when it arrived, if nothing else shows when it was committed; else 0."""
+        """Return when the change arrived from a watch if nothing else shows when it was committed; else 0."""
         return 0 if self.change is Change.OBSERVED or self.dated else self.arrived
 
 
 class MarkType(StrEnum):
-    """The watch of a kind says these things besides changes."""
+    """This enumeration lists what the watch of a kind can report besides changes."""
 
-    LISTED = "listed"  # every object that existed at a revision came before this mark; from here on nothing is missing
-    BOOKMARK = "reached"  # every change up to a revision came before this mark
-    GAP = "gap"  # nothing is known from (since, since_revision) until (time, revision)
-    TOGETHER = "together"  # a comparison showed that its revisions and those of `other` are of one counter
-    APART = "apart"  # a comparison showed that they are not
+    LISTED = "listed"  # the list is complete: every object that existed at its revision was reported before this mark
+    BOOKMARK = "reached"  # every change up to a revision was reported before this mark
+    GAP = "gap"  # nothing is known of the time from (since, since_revision) until (time, revision)
+    TOGETHER = "together"  # a comparison showed that this kind and `other` share one counter of revisions
+    APART = "apart"  # a comparison showed that they have different counters
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is what the watch of a kind said besides changes. Times are of the clock of `Entry.arrived`."""
+    """This is one report of the watch of a kind that is not a change. Its times are by the clock of `Entry.arrived`."""
 
     group: str
     version: str
@@ -177,7 +183,7 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     since: int = 0
     since_revision: int | None = None
     reason: str = ""  # of a gap, as a sentence
-    other: str = ""  # the kind with which it was compared, as `kinds.qualified` names it
+    other: str = ""  # the kind with which this one was compared, as `kinds.qualified` names it
 
 
 Observation = Entry | Mark

@@ -1,6 +1,7 @@
-"""This module says what the Pod of a Job is to its Job at each time: active, ended, or waiting to be counted.
+"""This module divides the life of a Job's Pod into spells: active, ended, or waiting to be counted by the Job.
 
-It is pure. A moment and a pod are a `Moment` and a `Track` of timeline/history, which this wing may not import.
+A spell is a named stretch of time. The module is pure. A `moment` is a `Moment` and a `pod` is a `Track` of
+timeline/history; they are typed as Any because this wing may not import that one.
 """
 
 from collections.abc import Iterable
@@ -17,18 +18,20 @@ _APART = 2 * SECOND  # µs by which the clocks of API servers and nodes may diff
 
 
 def let_go(moment: Any) -> bool:
-    """Return whether the Pod has lost the finalizer of its Job, or is deleted."""
+    """Return whether the Pod is deleted, or no longer has the finalizer by which its Job keeps it."""
     return moment.change is Change.DELETED or TRACKING not in moment.facts.finalizers
 
 
 def spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
-    """Yield the spells of the Pod of a Job: name, beginning, and end or None. A lost line makes a spell that states a
-    certainty shorter, and never longer.
+    """Yield the spells of a Job's Pod, each as (name, beginning, end), where the end is None if the spell goes on.
 
-    - active: the Pod has surely neither finished nor been asked to end.
-    - open: the Pod is not known to have finished or to have been asked to end.
-    - ended: the Pod is known to have finished or to have been asked to end.
+    - active: the Pod has surely neither finished nor been deleted.
+    - open: the Pod is not known to have finished or to have been deleted.
+    - ended: the Pod is known to have finished or to have been deleted.
     - waiting: the Pod has succeeded, and its Job surely has not counted it yet.
+
+    Here a Pod counts as deleted from the request to delete it. If lines of a log were lost, the spells that say
+    "surely" become shorter, and never longer. A Pod that does not belong to a Job has no spells.
     """
     if pod.owner and (pod.owner.group, pod.owner.kind) == ("batch", "Job"):
         yield from _activity(pod)
@@ -48,28 +51,29 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     asked = over.facts.asked if over and over.facts.deleting else 0
     limit = over and max(known, min(over.at, (asked, 0)) if asked else over.at)
     if over and over.facts.terminal and over.actor and over.action != "status":
-        limit = known  # the change that shows its end was lost
+        limit = known  # the write of the status that ended it was lost: this is a later write
     yield "open", moments[start].at, limit
     sure = _surely_active_until(over) if over else None
     yield "active", moments[start].at, known if sure is None else max(known, sure)
 
 
 def _surely_active_until(over: Any) -> At | None:
-    """Return until when a Pod was surely active, from the change after which it is not; None if that does not say.
+    """Return until when a Pod was surely active; None if nothing shows that.
 
-    Lines before that change may be lost, so the Pod may have ended before the change was written. The state itself
-    shows when the deletion was requested, or when the last container stopped.
+    `over` is the first known change after which the Pod is not active. Lines before it may be lost, so the Pod may
+    have ended earlier. The state after the change shows when the deletion was requested, or when the last container
+    stopped.
     """
     facts = over.facts
     written: At = over.at
-    if facts.deleting:  # it had not finished when it was asked to end
+    if facts.deleting:  # it had not finished when its deletion was requested
         shown = facts.asked and not facts.terminal and not facts.at_once
         return min(written, (facts.asked - _APART, 0)) if shown else None
     reported = over.action == "status" or (over.user_agent == "kubelet" and over.change is Change.MODIFIED)
     if not reported or not facts.terminal or TRACKING not in facts.finalizers:
         return None
     if not facts.stopped or abs(over.entry.received - facts.stopped) < SECOND:
-        return written  # nothing was written between the end of its containers and this
+        return written  # no change can be missing between the end of its containers and this one
     return min(written, (facts.stopped - _APART, 0))
 
 
@@ -85,10 +89,10 @@ def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
 
 
 def _lets_go(before: Any, after: Any) -> bool:
-    """Return whether `after` is the removal of the finalizer itself, and not a later line.
+    """Return whether the change `after` removed the finalizer itself, rather than being a later change of the Pod.
 
-    The removal is a write to the Pod itself and not its deletion. In a watch it is the only change of such a Pod that
-    leaves no time in managedFields.
+    The removal writes to the Pod, neither to its status nor as part of its deletion. In a watch it is the only change
+    of such a Pod that leaves no time in managedFields.
     """
     if after.change is not Change.MODIFIED or after.facts.deleting:
         return False
@@ -102,7 +106,7 @@ def _lets_go(before: Any, after: Any) -> bool:
 
 
 def _left(moment: Any, job: str) -> bool:
-    """Return whether the Pod is not active any more, or does not belong to the Job with this UID any more."""
+    """Return whether the Pod is no longer active, or no longer belongs to the Job with this UID."""
     facts, entry = moment.facts, moment.entry
     if facts.deleting or facts.phase in TERMINAL or entry.change is Change.DELETED:
         return True

@@ -1,4 +1,4 @@
-"""This module has the masks that replace credentials. Each says why, so that masks can be counted.
+"""This module defines the masks that replace credentials, and counts them. Each mask says why it was set.
 
 It is pure.
 """
@@ -12,7 +12,7 @@ COPY = "[redacted:copy]"  # the value is a copy of a whole object, as some tools
 OWN = "[redacted:pattern]"  # one of the operator's own patterns matches the value
 _KINDS = {"name": BY_NAME.encode(), "form": BY_FORM.encode(), "copy": COPY.encode(), "pattern": OWN.encode()}
 _ANY = b"[redacted"  # the beginning of every mask
-WITHHELD = "object"  # under this name objects are counted that were not kept at all
+WITHHELD = "object"  # the name under which objects are counted that were not stored at all
 COUNTED = (*_KINDS, WITHHELD)
 
 

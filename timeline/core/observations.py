@@ -1,4 +1,4 @@
-"""This module says when two observations are of one change, and merges them. It is pure.
+"""This module finds out when two observations show the same change, and merges them. It is pure.
 
 See docs/decisions/0008-one-change-seen-twice.md.
 """
@@ -11,19 +11,19 @@ from timeline.core.entries import Change, Clock, Entry, Facts
 
 
 def identity(entry: Entry) -> object:
-    """Return a value that two observations of one object share if they are of one change."""
+    """Return a hashable value that is equal for two observations of one object if they show the same change."""
     if entry.change is Change.DELETED and entry.ref.uid:
-        return Change.DELETED  # it happens once, and not every observation shows its revision
+        return Change.DELETED  # a UID is deleted only once, and not every observation shows the revision of that
     if entry.resource_version is not None:
         return entry.resource_version
     return entry.identity or (entry.change, entry.received, entry.staged)
 
 
 def merged(one: Entry, other: Entry) -> Entry:
-    """Return one entry for two observations of one change. What the preferred one does not show comes from the other.
+    """Return one entry for two observations of one change. Fields that the preferred one lacks come from the other.
 
-    An audit log is preferred to an object's whole seconds, and the first observation to a later one: that repeats the
-    revision, and so wrote nothing.
+    An observation with the times of an audit log is preferred to one with the whole seconds of an object, and the
+    earlier one to the later one, because a later request that returns the same revision wrote nothing.
     """
     first, second = sorted((one, other), key=_precedence)
     added: dict[str, Any] = {}
@@ -41,19 +41,21 @@ def merged(one: Entry, other: Entry) -> Entry:
 
 
 def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
-    """Return a sort key that puts the preferred observation of a change first, whatever the order of lines."""
+    """Return a sort key that puts the preferred observation of a change first. It does not depend on the order in
+    which lines were read."""
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
     return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line, entry.arrived
 
 
 def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
-    """Return the entries of one UID, with those of an audit log that show a state but no revision matched to those of
-    a watch or list that show both.
+    """Return the entries of one UID, after merging entries of an audit log into entries of a watch or list that show
+    the same change.
 
-    Without revisions, log and watch have no common order, and a change that both show would seem to come and go.
-    Entries with the same state are therefore one change. A watch shows every state, so what remains of the log beside
-    a watch only says that there was a write; until the watch ends (`watched_until`, microseconds), such a write is one
-    that the watch shows, or one that changed nothing.
+    Some entries of an audit log show a state but no revision. They have no common order with those of a watch, so a
+    change that both show would seem to happen twice. Two entries with the same state are therefore merged into one. A
+    watch shows every state: an entry of the log that matches none keeps only the information that there was a write.
+    Until the watch ends (`watched_until`, microseconds since 1970), a write without state or revision is dropped,
+    because the watch shows it too, or it changed nothing.
     """
     if watched_until and entries[0].ref.uid:
         entries = [entry for entry in entries if not (_bare(entry) and entry.received <= watched_until)] or entries
@@ -67,7 +69,7 @@ def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
         places.setdefault(entry.facts, []).append(place)
     one: dict[int, Entry] = {}
     before = len(loose)
-    for entry in reversed(other):  # from the last: a list tells the last state
+    for entry in reversed(other):  # from the last one, since a list shows the latest state
         same = places.get(entry.facts, [])
         while same and same[-1] >= before:
             same.pop()
@@ -81,12 +83,12 @@ def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
 
 
 def _loose(entry: Entry) -> bool:
-    """Return whether an entry of an audit log shows a state but no revision."""
+    """Return whether this is an entry of an audit log that shows a state but no revision."""
     gone = entry.change is Change.DELETED
     return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.facts is not None and not gone
 
 
 def _bare(entry: Entry) -> bool:
-    """Return whether an entry of an audit log only says that there was a write."""
+    """Return whether this is an entry of an audit log that only shows that there was a write."""
     shows_more = entry.resource_version is not None or entry.facts is not None or entry.sets
     return entry.clock is Clock.AUDIT and entry.change is Change.MODIFIED and not shows_more

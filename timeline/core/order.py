@@ -14,11 +14,11 @@ from timeline.core.entries import FOREVER
 
 At = tuple[int, int]  # a place in commit order: drawn time (microseconds since 1970) and revision
 SECOND = 1_000_000  # µs; objects carry times of whole seconds
-_OUTLIERS = 100  # one in so many bounds between two clocks is ignored, since a stale response gives a wrong bound
+_OUTLIERS = 100  # one of this many bounds between two clocks is ignored, since a stale response gives a wrong bound
 
 
 class Stamp(NamedTuple):
-    """This is what is known of when a change was committed.
+    """This is everything that is known about when a change was committed.
 
     Times are microseconds since 1970; `staged` is FOREVER where nothing bounds it. `space` names the counter of the
     revision: two revisions of one space order their commits.
@@ -31,21 +31,21 @@ class Stamp(NamedTuple):
 
 
 class CommitClock:
-    """This class gives the time at which a revision is drawn, for one space of revisions.
+    """This class computes the time at which to draw each revision of one space.
 
-    The order in which commits are given, and their repetition, change nothing.
+    The result does not depend on the order in which commits are added, nor on repetitions.
     """
 
     def __init__(self, stamps: Iterable[tuple[int, int, int]] = ()) -> None:
-        """Take in commits, each (resource version, received, staged)."""
+        """Start with these commits, each (resource version, received, staged); times are microseconds since 1970."""
         self._revisions: list[int] = []
         self._times: list[int] = []
         self._last = 0
         self.extend(stamps)
 
     def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
-        """Take in commits that all follow the known ones. Return False, and take in none, if one would change how known
-        commits are drawn."""
+        """Add commits that all follow the known ones, in the form of the constructor. Return False, and add none, if
+        one of them would change the time at which a known commit is drawn."""
         # A no-op write repeats the revision later, so the first stamp of each counts. The latest revision comes first.
         commits = list({stamp[0]: stamp for stamp in sorted(stamps, reverse=True)}.values())
         if not commits:
@@ -67,14 +67,15 @@ class CommitClock:
 
     @property
     def last(self) -> int:
-        """Return the latest revision that was taken in."""
+        """Return the highest revision that was added; 0 before the first."""
         return self._last
 
     def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
-        """Take in one commit of which nothing bounds the time above, wherever it lies.
+        """Add one commit without an upper bound of its time; its revision may lie between known ones.
 
-        Return the two revisions between which, both excluded, drawn times may have moved; None if none has. The step
-        before the new one lies between them, too: if it carries no time of its own, it is drawn before the next step.
+        Return the two revisions between which, both excluded, drawn times may have moved; None if none has. The range
+        includes the step before the new one: a change there that carries no time of its own is drawn before the next
+        step.
         """
         revisions, times = self._revisions, self._times
         step = bisect_right(revisions, resource_version)
@@ -97,7 +98,7 @@ class CommitClock:
         return zip(self._revisions, self._times, strict=True)
 
     def thin(self, revisions: list[int]) -> None:
-        """Forget the steps by which none of these sorted revisions is drawn. The last step stays."""
+        """Forget the steps that are not needed to draw any of these sorted revisions. The last step is always kept."""
         needed = {len(self._revisions) - 1}
         for revision in revisions:
             step = bisect_right(self._revisions, revision)
@@ -107,10 +108,10 @@ class CommitClock:
         self._times = [self._times[step] for step in kept]
 
     def drawn(self, resource_version: int | None, received: int, staged: int, arrived: int = 0) -> int:
-        """Return the time at which to draw a change, which lies always within [received, staged].
+        """Return the time at which to draw a change, which is always within [received, staged].
 
-        `arrived` is when a watch showed a change that carries no time of its own, else 0. Such a change is drawn
-        between the changes before and after it.
+        `arrived` is the time at which a watch reported a change that carries no time of its own, else 0. Such a change
+        is drawn between the changes before and after it. All times are microseconds since 1970.
         """
         if resource_version is None:
             return received
@@ -122,17 +123,19 @@ class CommitClock:
         return received if time < received else time if time < staged else staged
 
     def time_of(self, resource_version: int) -> int:
-        """Return about when a revision was committed that was not seen; 0 if it lies before all that were seen."""
+        """Return about when a revision that was not observed was committed, in microseconds since 1970; 0 if it is
+        lower than every revision that was observed."""
         step = bisect_right(self._revisions, resource_version) - 1
         return self._times[step] if step >= 0 else 0
 
 
 def offsets(stamps: Iterable[tuple[int, str, int, int]]) -> dict[str, int]:
-    """Return by how many microseconds the clock of each file is ahead of the median clock, without files that agree.
+    """Return by how many microseconds the clock of each file is ahead of the median clock. Files whose clock may agree
+    with the median are left out.
 
-    `stamps` are (resource version, file, received, staged) of every write. Of two neighbouring revisions in two files,
-    the first was received before the second was answered, so each such pair bounds the offset. If there are only two
-    files, the clock of the file with more writes counts as the median.
+    `stamps` are (resource version, file, received, staged) of every write. Where neighbouring revisions are in two
+    files, the first was received before the second was answered, so each such pair bounds the offset between the two
+    clocks. If there are only two files, the clock of the file with more writes counts as the median.
     """
     ordered = sorted(stamps)
     counts: dict[str, int] = {}
@@ -168,7 +171,8 @@ def _nearly_most(bounds: list[int]) -> int:
 
 
 def precedes(a: Stamp, b: Stamp) -> bool | None:
-    """Return whether a was committed before b: True, False (b was before a), or None if neither is sure."""
+    """Return whether `a` was surely committed before `b`: True, False if `b` was surely committed before `a`, or None
+    if the order is not known."""
     if by_revision(a, b):
         assert a.resource_version is not None and b.resource_version is not None
         return a.resource_version < b.resource_version if a.resource_version != b.resource_version else None
@@ -180,16 +184,18 @@ def precedes(a: Stamp, b: Stamp) -> bool | None:
 
 
 def by_revision(a: Stamp, b: Stamp) -> bool:
-    """Return whether the revisions of both can be compared."""
+    """Return whether the two commits can be ordered by their revisions: both have one, of the same space."""
     return a.resource_version is not None and b.resource_version is not None and a.space == b.space
 
 
 def delay_bounds(a: Stamp, b: Stamp) -> tuple[float, float]:
-    """Return the seconds between two commits, at least and at most."""
+    """Return the least and the greatest number of seconds that can lie between the commit of `a` and that of `b`."""
     return max(0, b.received - _latest(a)) / 1e6, max(0, _latest(b) - a.received) / 1e6
 
 
 def _latest(stamp: Stamp) -> int:
-    """Return the latest time of a commit, in microseconds. A whole second is read from the clock before the commit,
-    and as a rule within that second."""
+    """Return the latest time at which a commit can have happened, in microseconds since 1970.
+
+    Where the time is a whole second of an object, the commit is assumed to follow within that second.
+    """
     return stamp.staged if stamp.staged != FOREVER else stamp.received + SECOND

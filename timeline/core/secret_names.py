@@ -1,10 +1,10 @@
-"""This module says which names of fields, variables and options mark their value as a credential. It is pure.
+"""This module finds out whether the name of a field, variable or option marks its value as a credential. It is pure.
 
-It has the only table of such names: `collectors/redaction` masks by it, and the facts of custom resources leave out
-values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and `db.password`
-are all "db password"), so that look-alikes such as `monkey`, `compass` or `author` do not count. A name whose last word
-says that it only refers to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), does not mark a
-credential either.
+It has the only table of such names: `collectors/redaction` uses it to mask values, and the facts of custom resources
+leave out values under such names. A name is split into its words (`dbPassword`, `DB_PASSWORD`, `db-password` and
+`db.password` are all "db password"), so that look-alikes such as `monkey`, `compass` or `author` do not match. Names
+whose last word shows that the value only refers to a credential, or describes one (`secretName`, `tokenTTL`,
+`passwordPolicy`), do not match either.
 """
 
 import re
@@ -15,11 +15,11 @@ from itertools import pairwise
 
 
 class Grade(IntEnum):
-    """A name says one of these things about its value."""
+    """This enumeration lists what a name can say about its value."""
 
-    PLAIN = 0  # nothing
-    SCALAR = 1  # a text or number under it is a credential; a map or list under it is searched like any other
-    WHOLE = 2  # everything under it is a credential, except for references to one
+    PLAIN = 0  # the name says nothing about the value
+    SCALAR = 1  # a text or number under this name is a credential; a map or list is searched like any other
+    WHOLE = 2  # everything under this name is a credential, except for references to credentials
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -37,11 +37,11 @@ _LAST = word_set(  # only as the last word of a name
     "requirepass masterauth bindpw rootpw adminpw userpw dbpw ldappw keytab cabundle authcode passkey fernet "
     "logincookie snmpcommunity rocommunity rwcommunity authpassword samlresponse samlassertion senha"
 )
-_LAST_SCALAR = word_set(  # the same, where a map has more than the credential in it
+_LAST_SCALAR = word_set(  # also as the last word; a map under such a name holds other fields besides the credential
     "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt webhook "
     "webhookurl bearer kubeconfig licence license communitystring"
 )
-_KEYS = word_set(  # a key of which kind is a credential
+_KEYS = word_set(  # before the word "key": these kinds of keys are credentials
     "access account activation admin aes age algolia anthropic api app application auth authentication azure "
     "backup bot ca certificate client connection consumer cookie cosmos crypto customer datadog decrypt decryption "
     "deploy device discord django dsa ec ecdsa ed encrypt encryption fernet flask function github "
@@ -65,7 +65,7 @@ _REFERS = word_set(  # as the last word: the value names a credential, or descri
     "sync syncer target template time timeout timestamp title ttl type uid updated uri url user userid username "
     "uuid valid var variable version volume"
 )
-_TRAILING = word_set(  # words that change nothing at the end of a name
+_TRAILING = word_set(  # words that do not change the meaning of a name when they are at its end
     "value val data string str text txt plain plaintext clear cleartext encoded base64 b64 raw old new current "
     "previous prev prod production dev development stage staging test default primary secondary json yaml yml "
     "toml conf cfg ini env properties xml pem der b hex content enc encrypted hash sha md5 bcrypt"
@@ -73,8 +73,8 @@ _TRAILING = word_set(  # words that change nothing at the end of a name
 _COUNTED = word_set("max min num number total count limit prompt completion input output used remaining")
 _DIGESTS = frozenset(["checksum", "hash", "sha", "sha256", "digest", "fingerprint"])
 _NO_PASS = frozenset(["bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"])
-_TAILS = word_set("key value val data string str text hash plain b64 base64 id")  # of a stem, written together
-_ONLY_REFER = frozenset(  # names that mean something else than their words
+_TAILS = word_set("key value val data string str text hash plain b64 base64 id")  # may follow a stem in one word
+_ONLY_REFER = frozenset(  # names that would match by their words, but only refer to a credential
     {
         "auth-secret",
         "auth-tls-secret",
@@ -95,7 +95,8 @@ _LONGEST = 512  # characters of a name
 
 @lru_cache(20_000)
 def grade(name: str) -> Grade:
-    """Return what a name says about its value. Of `example.org/api-token` the part after "/" counts."""
+    """Return what a name says about its value. Of a name with a prefix, such as `example.org/api-token`, the part after
+    the last "/" counts."""
     name = name[-_LONGEST:]
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
@@ -113,7 +114,7 @@ def grade(name: str) -> Grade:
 
 
 def is_reference(name: str) -> bool:
-    """Return whether a field, beside others that hold a credential, only names or describes it."""
+    """Return whether the field of this name only names or describes a credential that a field beside it holds."""
     words = _words(name)
     return bool(words) and words[-1] in _REFERS and not grade(name)
 
@@ -164,7 +165,7 @@ def _is_stem(word: str) -> bool:
 
 
 def _has_key(words: list[str]) -> bool:
-    """Return whether a name has a key of a secret kind in it, unlike `publicKey` and `keyRef`."""
+    """Return whether a name contains a key that is a credential, such as `apiKey`, unlike `publicKey` or `keyRef`."""
     return any(
         (word == "key" and at > 0 and words[at - 1] in _KEYS) or (word[:-3] in _KEYS and word.endswith("key"))
         for at, word in enumerate(words)
@@ -172,7 +173,7 @@ def _has_key(words: list[str]) -> bool:
 
 
 def _names_owners(words: list[str]) -> bool:
-    """Return whether a name such as `passwordsByUser` says whose credentials its value holds."""
+    """Return whether a name such as `passwordsByUser` says that its value holds credentials of several owners."""
     return any(word in ("by", "for") and _is_stem(before) for before, word in pairwise(words))
 
 

@@ -1,8 +1,8 @@
-"""This module puts the changes of one source in time: clock offsets between files, counters of revisions ("spaces"),
-and one commit clock for each space. It is pure.
+"""This module decides at which time each change of one source is drawn. It is pure.
 
-The offset of a file is how far the clock of its API server is ahead of the others. See `timeline/core/order.py` for
-commit clocks, and `timeline/history/spaces.py` for spaces.
+For that it keeps the clock offset of each file, which is how far the clock of its API server is ahead of the others;
+the space of each kind, which is the counter of its revisions (see `timeline/history/spaces.py`); and one commit clock
+for each space (see `timeline/core/order.py`).
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -19,17 +19,17 @@ from timeline.history.spaces import calibrated, shared
 from timeline.history.streams import Stream
 from timeline.kinds import kind_of
 
-RECENT = 5_000  # changes of a space whose drawn time may still move when another one arrives late
-_ON_ITS_WAY = 5 * SECOND  # µs that a change may take from its commit to the watch
+RECENT = 5_000  # the latest changes of each space, whose drawn times may still move when another change arrives late
+_ON_ITS_WAY = 5 * SECOND  # µs that a change may take at most from its commit until the watch reports it
 Stamped = tuple[int, int, int]  # resource version, received, staged
 
 Entries = Mapping[GroupKind, Sequence[Entry]]
 
 
 class Clocks:
-    """This class has the commit clocks of one source.
+    """This class keeps the clock offsets, the spaces and the commit clocks of one source.
 
-    `seen` and `streams`, by kind, are those of the ledger, and are only read.
+    `seen` and `streams` belong to the ledger, by kind; this class only reads them.
     """
 
     def __init__(self, seen: Mapping[GroupKind, Seen], streams: Mapping[GroupKind, Stream]) -> None:
@@ -38,9 +38,9 @@ class Clocks:
         self._clocks: dict[str, CommitClock] = defaultdict(CommitClock)  # by space
         self._spaces: dict[GroupKind, str] = {}  # which space the revisions of each kind are of
         self._recent: dict[str, list[tuple[int, Name]]] = defaultdict(list)  # by space: the latest changes, sorted
-        # By space, the revision and drawn time of changes that were forgotten and by which others are drawn.
+        # By space: the drawn time of each revision that was forgotten and that still decides when others are drawn.
         self._steps: dict[str, dict[int, int]] = defaultdict(dict)
-        self.offsets: dict[str, int] = {}  # by file, microseconds; files that agree with the others are left out
+        self.offsets: dict[str, int] = {}  # by file, in µs; without the files whose clocks agree with the others
 
     def space(self, kind: GroupKind) -> str:
         """Return the space of a kind; "" is the one that most kinds share."""
@@ -55,11 +55,11 @@ class Clocks:
 
     @property
     def own_counters(self) -> list[GroupKind]:
-        """Return the kinds whose revisions are not of the counter that most kinds share."""
+        """Return the kinds whose revisions come from another counter than the one that most kinds share."""
         return sorted(kind for kind, space in self._spaces.items() if space)
 
     def corrected(self, entry: Entry) -> Entry:
-        """Return the entry with its times by the clock that all files follow."""
+        """Return the entry with the clock offset of its file subtracted from its times."""
         ahead = self.offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
         if not ahead:
             return entry
@@ -70,13 +70,13 @@ class Clocks:
         return staged if staged == FOREVER else staged - ahead
 
     def reconsider(self) -> None:
-        """Let the next `extend` or `follow` fail, because a known change has another time now."""
+        """Make the next `extend` or `follow` ask for `rebuild`, because the time of a known change is now another."""
         self._spaces = {}
 
-    # Everything anew
+    # Building everything from all entries
 
     def compare_files(self, entries: Entries) -> None:
-        """Find out how far the clock of each file is ahead of the others, from all entries with a revision."""
+        """Compute the clock offset of each file from all entries with a revision, given by kind."""
         self.offsets = offsets(
             (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
             for kind, of_kind in entries.items()
@@ -86,8 +86,11 @@ class Clocks:
         )
 
     def rebuild(self, entries: Entries, folded: Mapping[GroupKind, Iterable[Stamped]], *, live: bool) -> None:
-        """Build spaces and clocks from every entry with a revision, in corrected times, and from the stamps of the
-        writes that were left out."""
+        """Build spaces and clocks anew.
+
+        `entries` are all entries with a revision, in corrected times, and `folded` the stamps of the writes that were
+        left out (see `timeline/history/folding.py`), both by kind. `live` says whether all entries come from watches.
+        """
         self._spaces = self._live_spaces() if live else calibrated(self._seen, entries)
         stamps: dict[str, list[Stamped]] = defaultdict(list)
         for kind, of_kind in entries.items():
@@ -109,11 +112,11 @@ class Clocks:
                 recent.sort()
                 del recent[:-RECENT]
 
-    # New entries alone
+    # Adding new entries
 
     def extend(self, fresh: Sequence[Entry]) -> bool:
-        """Take in new entries of audit logs that all follow the known ones. Return False where the past may change, so
-        that `rebuild` is needed."""
+        """Add new entries of audit logs. Return False if they may change when known entries are drawn, so that
+        `rebuild` is needed."""
         if not self._spaces:
             return False
         if any(seen.levels and (seen.streamed or seen.listed) for seen in self._seen.values()):
@@ -128,14 +131,17 @@ class Clocks:
         return all(self._clocks[space].extend(commits) for space, commits in stamps.items())
 
     def follow(self, fresh: Sequence[Entry]) -> set[Name] | None:
-        """Take in new entries of watches. These run side by side, so a new entry may lie before known ones: return the
-        names whose changes may be drawn at another time now. Return None where `rebuild` is needed."""
+        """Add new entries of watches, and return the names of objects whose changes may now be drawn at another time.
+
+        The watches of several kinds run side by side, so a new entry may have been committed before known ones. Return
+        None if `rebuild` is needed.
+        """
         if not self._spaces:
             return None
         known = self._spaces
         self._spaces = self._live_spaces()
         if any(self._spaces[kind] != space for kind, space in known.items()):
-            self._steps.clear()  # they may be of kinds that have another counter
+            self._steps.clear()  # these revisions may be of kinds that turned out to have another counter
             return None
         moved: set[Name] = set()
         for entry in fresh:
@@ -156,12 +162,13 @@ class Clocks:
         return moved
 
     def respaced(self) -> bool:
-        """Return whether the watches have shown meanwhile that a kind has another counter than was known, or a kind of
-        which nothing was known."""
+        """Return whether marks of the watches have changed the space of any kind, or added a kind, since spaces were
+        determined last."""
         return self._live_spaces() != self._spaces
 
     def _live_spaces(self) -> dict[GroupKind, str]:
-        """Return the space of each kind. A kind that was not seen often enough to count with the others has its own."""
+        """Return the space of each kind of a live source. A kind has a space of its own until enough comparisons have
+        shown that it shares a counter with the others."""
         spaces = {}
         for kind in self._seen:
             stream = self._streams.get(kind)
@@ -170,11 +177,11 @@ class Clocks:
         return spaces
 
     def reached(self, kind: GroupKind) -> int:
-        """Return the drawn time up to which the watch of a kind has shown everything.
+        """Return the drawn time (µs since 1970) up to which the watch of a kind has reported every change.
 
-        The API server may repeat the resourceVersion of a quiet kind in its bookmarks for ten minutes while others go
-        on. Such a bookmark still shows that nothing came meanwhile, except for what may be on its way; a confirmed
-        finding needs the revision, too (`timeline.judge.settled`).
+        The API server may repeat the resourceVersion of a quiet kind in its bookmarks for ten minutes, while those of
+        other kinds grow. Such a bookmark still shows that the kind had no changes meanwhile, except for changes that
+        are on their way. A finding is confirmed only if the revision is high enough, too (`timeline.judge.settled`).
         """
         stream = self._streams[kind]
         clock = self.of(kind)
@@ -184,20 +191,22 @@ class Clocks:
     # Forgetting, and snapshots
 
     def thin(self, revisions: Mapping[str, set[int]]) -> None:
-        """Keep of each clock only what draws these revisions, by space, at the time at which they are drawn now."""
+        """Forget everything in the clocks that is not needed to draw these revisions, by space, at their present
+        times."""
         for space, clock in self._clocks.items():
             kept = revisions.get(space, set())
             clock.thin(sorted(kept))
             self._steps[space] = {revision: time for revision, time in clock.steps() if revision not in kept}
-            if clock.last and clock.last not in kept:  # it says how far the watches have to come
+            if clock.last and clock.last not in kept:  # `reached` compares the watches with the last revision
                 self._steps[space][clock.last] = clock.time_of(clock.last)
 
     def steps(self) -> list[tuple[str, int, int]]:
-        """Return space, revision and drawn time of each change that was forgotten and by which others are drawn."""
+        """Return (space, revision, drawn time) of each change that was forgotten and that still decides when others are
+        drawn."""
         return [(space, *step) for space, steps in self._steps.items() for step in steps.items()]
 
     def restore(self, steps: Iterable[tuple[str, int, int]]) -> None:
-        """Take in what `steps` returned; `rebuild` uses it."""
+        """Set the steps to what `steps` returned; the next `rebuild` uses them."""
         for space, revision, time in steps:
             self._steps[space][revision] = time
 

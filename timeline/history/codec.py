@@ -1,8 +1,8 @@
 """This module writes an entry or a mark as one line of JSON and reads it back, for storing and exporting.
 
-Times are microseconds since 1970, UTC; FOREVER is left out. Revisions are text, since they may exceed 64 bits. `facts`
-is the state after the change, and `sets` holds single facts that a partial response showed; both have the field names
-of timeline/kinds. `body` is the redacted object. Empty fields are left out, and unknown fields are skipped.
+Times are microseconds since 1970, UTC; a `staged` of FOREVER is omitted. Revisions are text, since they may exceed 64
+bits. `facts` is the state after the change, and `sets` holds single facts that a partial response showed; both have the
+field names of timeline/kinds. `body` is the redacted object. Empty fields are omitted, and unknown fields are ignored.
 """
 
 from collections.abc import MutableMapping
@@ -32,7 +32,7 @@ _Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
 
 class _Line(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is an entry as it is written. The names are part of the format."""
+    """This is an entry as it is written. The names of the fields are part of the format."""
 
     ref: ObjectRef
     change: Change
@@ -55,7 +55,7 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class _Read(_Line, gc=False):
-    """This is an entry as it is read: what depends on the kind of the object is not decoded yet."""
+    """This is an entry as it is read. Fields whose type depends on the kind of the object stay raw JSON at first."""
 
     facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     sets: dict[str, msgspec.Raw] = {}
@@ -63,7 +63,7 @@ class _Read(_Line, gc=False):
 
 
 class _MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a mark as it is written and read. The names are part of the format."""
+    """This is a mark as it is written and read. The names of the fields are part of the format."""
 
     group: str
     version: str
@@ -86,11 +86,11 @@ _decode_mark = msgspec.json.Decoder(_MarkLine).decode
 _MARK = b'{"mark":'
 _decode = msgspec.json.Decoder(_Read).decode
 _NOTHING = (b"", b"null")
-Known = MutableMapping[object, Any]  # values that many entries share, each kept once
+Known = MutableMapping[object, Any]  # maps each value to the first equal one, so that many entries can share it
 
 
 def line_of(entry: Observation) -> bytes:
-    """Return the line of an entry or a mark, without its end."""
+    """Return an entry or a mark as a line of JSON, without a line break."""
     if isinstance(entry, Mark):
         fields = _MarkFields(
             entry.group,
@@ -135,9 +135,10 @@ def _text(revision: int | None) -> str | None:
 
 
 def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
-    """Return the entry or mark that a line holds. `known` makes equal values of several lines share memory.
+    """Return the entry or mark that a line of JSON holds.
 
-    Raises ValueError, or RecursionError, if the line is not as `line_of` writes it.
+    Pass the same `known` for all lines, so that equal values share memory. Without `bodies`, the body is left empty.
+    Raises ValueError, or RecursionError, if the line is not in the form that `line_of` writes.
     """
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
@@ -157,7 +158,7 @@ def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = Tru
 
 
 def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
-    """Return the entry that a line holds, as `observation_of` does, but of a line that cannot be a mark."""
+    """Return the entry that a line of JSON holds. This is `observation_of` for lines that cannot be marks."""
     read = _decode(line)
     ref, owner = read.ref, read.owner
     type_of_facts = kind_of(ref.group, ref.kind).facts_type
@@ -185,7 +186,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
 
 
 def _is_set(value: msgspec.Raw) -> bool:
-    """Return whether a field is there and not null."""
+    """Return whether a field is present and not null."""
     return len(value) > 4 or bytes(value) not in _NOTHING
 
 
@@ -196,7 +197,7 @@ def _facts(type_of_facts: type[Facts]) -> msgspec.json.Decoder[Facts]:
 
 @cache
 def _set(type_of_facts: type[Facts], name: str) -> msgspec.json.Decoder[Any]:
-    """Return the decoder of one fact. Raises ValueError if the kind has no such fact."""
+    """Return the decoder of one field of the facts. Raises ValueError if the kind has no such field."""
     for field in msgspec.structs.fields(type_of_facts):
         if field.name == name:
             return msgspec.json.Decoder(field.type)

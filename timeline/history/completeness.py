@@ -1,10 +1,11 @@
-"""This module finds out whether writes are missing from an audit log or a watch, from those that are there.
+"""This module finds out whether writes are missing from an audit log or a watch, by means of the writes that it has.
 
-An update names the revision that it replaces, and an object carries the time of its creation. A log that should show
-such a write and does not has a hole. One hole at one time concerns every kind; losses all over the log concern the
-whole log. Watches lose nothing by themselves: if one does, somebody removed lines, perhaps from the others, too.
+An update names the revision that it replaces, and an object carries the time of its creation. If a log should show that
+revision or creation and does not, then the write is lost. Losses that all lie in one stretch of time are a hole, in
+which writes of any kind may be missing; losses all over the log make the whole log incomplete. A watch does not lose
+changes by itself: if some are missing, somebody removed lines, perhaps those of other watches, too.
 
-It is pure. See docs/decisions/0007-completeness.md.
+The module is pure. See docs/decisions/0007-completeness.md.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,26 +20,29 @@ from timeline.history.ledger import Ledger
 from timeline.history.lifelines import Moment, Track
 from timeline.history.seen import GroupKind
 
-_JUMP = 10  # revisions missing at one place: whole logs leave out at most this many writes, of the API server itself
+_JUMP = 10  # missing revisions in a row that may be normal: the API server makes some writes that no log shows
 _SPARSE = 0.05  # the share of revisions that may be missing elsewhere; if a policy omits more, jumps mean nothing
-_SELDOM = 20  # at least so many revisions for each jump: an excerpt, such as one namespace, jumps all the time
-_ALL_OVER = 3  # so many lines missing from watches mean that lines of every watch may have been removed
-_MARGIN = SECOND  # µs around the beginning of a log in which a missing write proves nothing
+_SELDOM = 20  # the log needs this many revisions for each jump: an excerpt, such as one namespace, jumps all the time
+_ALL_OVER = 3  # if this many lines are missing from watches, lines of every watch may have been removed
+_MARGIN = SECOND  # µs after the beginning of a log in which a missing write proves nothing
 
 
 class Loss(NamedTuple):
-    """This is a write that the source should show and does not."""
+    """This is a write that the source should show and does not. Times are microseconds since 1970."""
 
     kind: GroupKind
-    earliest: int  # between these two times, microseconds since 1970
-    latest: int
+    earliest: int  # the write was committed between this time
+    latest: int  # and this time
     creation: bool
-    streamed: bool = False  # missing from a watch, which says nothing about other kinds
+    streamed: bool = False  # the write is missing from a watch, which says nothing about other kinds
 
 
 def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss]:
-    """Return the writes that are missing from one track, as its moments show. Writes before `begins` (microseconds; by
-    default the beginning of the audit log) are not missing."""
+    """Return the writes of one track that are missing, according to its moments.
+
+    Writes before `begins` do not count as missing. It is in microseconds since 1970, and by default the beginning of
+    the audit log.
+    """
     first = track.first
     if len(track.moments) == 1 and first.change is Change.CREATED:
         return []
@@ -62,7 +66,7 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
 
 
 def _unseen(track: Track) -> Iterator[int]:
-    """Yield the revisions that writes of this track replaced and that none of its writes made."""
+    """Yield the revisions that writes of this track replaced, and that no known write of the track created."""
     known: set[int | None] = set()
     before: int | None = 0
     for moment in track.moments:
@@ -76,7 +80,8 @@ def _unseen(track: Track) -> Iterator[int]:
 
 
 class Completeness:
-    """This class says where rules may conclude from the absence of a write that there was none."""
+    """This class knows which writes are missing from a source, and so where rules may conclude from the absence of a
+    write that it never happened."""
 
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
@@ -94,16 +99,17 @@ class Completeness:
             self.holes += around  # one file is missing, for instance because it was rotated away
         elif around:
             self.kinds = {loss.kind for loss in scattered}
-            # A policy may omit some writes of one kind; but no policy omits creations and keeps other writes.
+            # A policy may omit some writes of one kind, but no policy omits creations and keeps other writes.
             self.whole_log = len(self.kinds) > 1 or any(loss.creation for loss in scattered)
 
     def follows(self, kind: GroupKind) -> bool:
-        """Return whether no write is known to be missing from the watch of a kind, nor so many from others that lines
-        may have been removed from all watches."""
+        """Return whether the watch of a kind may be taken as complete: no write is known to be missing from it, and not
+        so many are missing from other watches that lines may have been removed from all of them."""
         return kind not in self._streams
 
     def judges(self, kind: GroupKind, start: int, end: int) -> bool:
-        """Return whether no write of this kind is known to be missing from the audit log between two drawn times."""
+        """Return whether no write of this kind is known to be missing from the audit log between two drawn times, in
+        microseconds since 1970."""
         if self.whole_log or kind in self.kinds:
             return False
         return not any(hole_start <= end and start <= hole_end for hole_start, hole_end in self.holes)
@@ -126,11 +132,11 @@ class Completeness:
         inside = bare[bisect_left(bare, (start.staged,)) : bisect_right(bare, (end.received,))]
         missing = end.resource_version - start.resource_version - 1 - len(seen)
         if any(each.streamed for each in self._ledger.seen.values()):
-            return missing == 0  # a watch shows the revision of a write that the audit log shows without
+            return missing == 0  # writes without a revision in the log may be writes with one in a watch
         return missing == sum(staged <= end.received for _, staged in inside)
 
     def accounts_since(self, after: Moment, time: int) -> bool:
-        """Return whether every revision is known from a moment on, up to one that was committed at a time or later."""
+        """Return whether every revision is known from a moment on until `time`, in microseconds since 1970."""
         revision = after.stamp.resource_version
         if revision is None:
             return False
@@ -146,8 +152,8 @@ class Completeness:
 
     @cached_property
     def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-        """Return all writes that were seen, sorted: as (revision, received, staged) where they carry a revision, and
-        else as (received, staged)."""
+        """Return all observed writes, sorted: those with a revision as (revision, received, staged), and the others as
+        (received, staged)."""
         revised, bare = [], []
         for revision, received, staged in self._ledger.stamps():
             if revision is None:
@@ -158,9 +164,10 @@ class Completeness:
 
 
 def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
-    """Return the stretches, in microseconds, where a log that shows nearly every revision omits many at once."""
+    """Return the stretches (start, end), in microseconds since 1970, in which many revisions in a row are missing from
+    a log that has nearly all others."""
     revisions: dict[int, tuple[int, int]] = {}
-    received, staged = [], []  # of writes without a revision
+    received, staged = [], []  # the times of writes without a revision
     for revision, arrived, answered in ledger.stamps():
         if revision is None:
             received.append(arrived)
@@ -173,9 +180,8 @@ def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
     missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(received)
     for entry in ledger.entries():
         if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
-            received.append(
-                entry.received
-            )  # the API server may have set deletionTimestamp first, a write that no response shows
+            # Before the deletion, the API server may have set deletionTimestamp: a write that no response shows.
+            received.append(entry.received)
             staged.append(entry.staged)
     received.sort()
     staged.sort()
@@ -196,7 +202,8 @@ def _within(loss: Loss, hole: tuple[int, int]) -> bool:
 
 
 def _around(loss: Loss, times: list[int]) -> tuple[int, int]:
-    """Return the longest stretch without a line in which the missing write may lie."""
+    """Return the longest stretch between two lines of the log (`times`) in which the missing write may have
+    happened."""
     first = max(0, bisect_right(times, loss.earliest) - 1)
     last = min(len(times) - 1, max(first + 1, bisect_left(times, loss.latest)))
     stretches = [(times[at], times[at + 1]) for at in range(first, last)] or [(loss.earliest, loss.latest)]

@@ -9,9 +9,10 @@ from timeline.history.spaces import FEW, shared
 
 
 def two_clusters(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
-    """Return two entries with one resourceVersion but of two objects, if there are at least FEW such versions.
+    """Return two entries of different objects that have the same resourceVersion, if there are at least FEW such
+    resourceVersions; else None.
 
-    Kinds that may have a counter of their own are left out. The result does not depend on the order of the objects.
+    Kinds that may have a counter of their own are ignored. The result does not depend on the order of the objects.
     """
     revised = [
         (entry.resource_version, entry)
@@ -33,7 +34,8 @@ def two_clusters(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None
 
 
 def two_uids(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
-    """Return one entry each of the first two UIDs among these objects; None if they have fewer."""
+    """Return the first entry of each of the two UIDs that were observed first; None if there are fewer than two
+    UIDs."""
     earliest = [min(each.entries.values(), key=_position) for each in objects if each.uid]
     if len(earliest) < 2:
         return None
@@ -42,6 +44,6 @@ def two_uids(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
 
 
 def _position(entry: Entry) -> tuple[int, int, str, str, str]:
-    """Return a sort key that does not depend on the order of lines."""
+    """Return a sort key by time that does not depend on the order of lines."""
     file = entry.place.file if entry.place else ""
     return entry.received, entry.resource_version or 0, file, entry.ref.uid, entry.identity

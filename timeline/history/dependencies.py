@@ -1,4 +1,8 @@
-"""This module knows what each judgement looked at, and finds the judgements that a change may affect. It is pure."""
+"""This module tracks which parts of a world each judgement read, so that only the judgements that a change may affect
+have to be repeated. It is pure.
+
+A subject is the track that a rule judges.
+"""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -8,16 +12,16 @@ from itertools import chain
 from timeline.core.order import At
 from timeline.history.lifelines import Key, Track
 
-What = tuple[object, ...]  # something that a judgement can look at, such as ("name", name)
-Answer = tuple[str, str, int, int, bool]  # of `World.complete`: group, kind, start, end, and the answer
+What = tuple[object, ...]  # the key of something that a judgement can read, such as ("name", name)
+Answer = tuple[str, str, int, int, bool]  # the arguments of `World.complete` (group, kind, start, end) and its result
 
-LAST: What = ("last",)  # the end of the source
-SEEN: What = ("seen",)  # how much of each kind was observed
-WRITES: What = ("writes",)  # the set of all writes
+LAST: What = ("last",)  # the key of the end of the source
+SEEN: What = ("seen",)  # the key of how much of each kind was observed
+WRITES: What = ("writes",)  # the key of the set of all writes
 
 
 class Dependencies:
-    """This class keeps what the judgement of each subject looked at, and marks the subjects that a change affects."""
+    """This class records what the judgement of each subject read, and marks the subjects that a change affects."""
 
     def __init__(self) -> None:
         self._subject: Key | None = None  # the subject that is judged now
@@ -29,16 +33,16 @@ class Dependencies:
         self._stale: set[Key] = set()
 
     def begin(self, subject: Key) -> None:
-        """Record from now on for the judgement of this subject, and forget what its last judgement looked at."""
+        """Start to record what the judgement of this subject reads, in place of what its last judgement read."""
         self.forget(subject)
         self._subject = subject
 
     def end(self) -> None:
-        """Record nothing until the next `begin`."""
+        """Stop recording until the next `begin`."""
         self._subject = None
 
     def forget(self, subject: Key) -> None:
-        """Forget what the last judgement of a subject looked at."""
+        """Forget what the last judgement of a subject read."""
         for what in self._looked_at.pop(subject, ()):
             self._readers[what].discard(subject)
             if not self._readers[what]:
@@ -51,24 +55,25 @@ class Dependencies:
         self._answers.pop(subject, None)
 
     def look(self, *what: object) -> None:
-        """Record that the judgement looks at something."""
+        """Record that the current judgement reads what this key stands for."""
         if self._subject and self._subject not in (readers := self._readers[what]):
             readers.add(self._subject)
             self._looked_at.setdefault(self._subject, set()).add(what)
 
     def count(self, owner_uid: str, at: At) -> None:
-        """Record that the judgement counts the children of an owner as they were right after `at`."""
+        """Record that the current judgement counts the children that an owner had right after `at`."""
         if self._subject and (owner_uid, at) not in (tallied := self._tallied.setdefault(self._subject, set())):
             tallied.add((owner_uid, at))
             insort(self._counters[owner_uid], (at, self._subject))
 
     def ask(self, answer: Answer) -> None:
-        """Record an answer of `World.complete`."""
+        """Record a result of `World.complete` that the current judgement got."""
         if self._subject:
             self._answers.setdefault(self._subject, set()).add(answer)
 
     def changed(self, track: Track, since: int) -> None:
-        """Mark every subject that looked at this track, which differs from a drawn time on (microseconds)."""
+        """Mark every subject whose judgement read this track. The track has changed from the drawn time `since` on, in
+        microseconds since 1970."""
         self._stale.add(track.key)
         self.differs(("name", track.name), ("kind", *track.name[:2]), ("uid", track.ref.uid))
         self.differs(*(("referrers", name) for name in track.references()))
@@ -78,14 +83,14 @@ class Dependencies:
             self._stale.update(key for _, key in counters[bisect_left(counters, ((since, 0),)) :])
 
     def differs(self, *whats: What) -> None:
-        """Mark every subject that looked at one of these."""
+        """Mark every subject whose judgement read any of these."""
         self._stale.update(chain.from_iterable(self._readers.get(what, ()) for what in whats))
 
     def answers(self) -> Iterator[tuple[Key, Iterable[Answer]]]:
-        """Yield each subject with the answers of `World.complete` that its judgement got."""
+        """Yield each subject with the results of `World.complete` that its judgement got."""
         yield from self._answers.items()
 
     def take(self) -> set[Key]:
-        """Return the subjects that were marked since the last call."""
+        """Return the subjects that were marked since the last call, and unmark them."""
         stale, self._stale = self._stale, set()
         return stale

@@ -1,6 +1,6 @@
-"""This module says which tracks of a live source may be forgotten because they ended long ago. It is pure.
+"""This module decides which tracks of a live source may be forgotten because they ended long ago. It is pure.
 
-A track that ended stays known as long as another track is judged or placed by it.
+A track is kept, however old, while another track that is kept needs it to be judged or drawn correctly.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from timeline.history.tracks import Tracks
 
 
 def expired(tracks: Tracks, before: int, events: int) -> list[Track]:
-    """Return the tracks that ended before a drawn time and that no track that stays needs.
+    """Return the tracks that ended before a drawn time, without those that a remaining track needs.
 
-    `before` and `events` are microseconds since 1970. `events` is the limit for Events about objects that do not exist
-    any more; Events are so many that they may have to go earlier.
+    `before` and `events` are microseconds since 1970. `events` is the limit for Events about objects that no longer
+    exist: there are so many Events that they may have to be forgotten earlier.
     """
     ended = ((track, events if _is_idle_event(tracks, track) else before) for track in tracks if track.until)
     expired = {track.key: track for track, limit in ended if (track.until or limit) < limit}
@@ -28,15 +28,18 @@ def expired(tracks: Tracks, before: int, events: int) -> list[Track]:
 
 
 def _is_idle_event(tracks: Tracks, track: Track) -> bool:
-    """Return whether a track is an Event, and the object that it is about does not exist any more."""
-    about = (life for name in track.references() for life in tracks.lane(name))
-    return track.ref.kind == "Event" and not any(life.until is None for life in about)
+    """Return whether a track is an Event about an object that no longer exists."""
+    about = (other for name in track.references() for other in tracks.lane(name))
+    return track.ref.kind == "Event" and not any(other.until is None for other in about)
 
 
 def _needed_by(tracks: Tracks, track: Track) -> Iterator[Key]:
-    """Yield the keys of the tracks that need an ended track: its children, the tracks that refer to it, the Job that
-    counts it, the tracks of its name (or of the Endpoints of its Service) that are known to be gone because this one
-    was created or deleted, and the track before it in its lane if that is drawn to end before this one begins."""
+    """Yield the keys of the tracks that need this ended track.
+
+    These are its children; the tracks that refer to it; the Job that counts it; the tracks of its name (or of the
+    Endpoints of its Service) whose end is only known because this one was created or deleted; and the track before it
+    in its lane, if that one is drawn to end before this one begins.
+    """
     yield from tracks.index.children(public_uid(track.ref))
     yield from tracks.index.referrers(track.name)
     if track.owner and (owner := tracks.index.of_uid(track.owner.uid)) and owner.ref.kind == "Job":
@@ -52,7 +55,7 @@ def _needed_by(tracks: Tracks, track: Track) -> Iterator[Key]:
 
 
 def _needs(tracks: Tracks, track: Track) -> Iterator[Track]:
-    """Yield the tracks that may have to stay because this one stays."""
+    """Yield the tracks that may have to be kept because this one is kept."""
     if track.owner and (owner := tracks.index.of_uid(track.owner.uid)):
         yield owner
     if track.ref.kind == "Job":

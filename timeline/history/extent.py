@@ -4,21 +4,23 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry
 
 
 class Extent:
-    """This is the time that a source covers, in microseconds since 1970. The order of observations does not matter."""
+    """This is the range of time that a source covers, in microseconds since 1970. It does not depend on the order of
+    observations."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()  # the files of audit logs, each of which has a clock of its own
         self.restart()
 
     def restart(self) -> None:
-        """Forget the times, so that `extend` can be called anew for every entry after clocks were corrected."""
+        """Reset all times, so that `extend` can be called again for every entry after clock offsets were corrected."""
         self.first = 0
         self.last = 0
-        self.answered = FOREVER  # the first answer in an audit log: from here on the log should be whole
-        self.logged = (FOREVER, 0)  # from when until when audit logs show anything
+        self.answered = FOREVER  # the first response in an audit log: from this time on the log should be complete
+        self.logged = (FOREVER, 0)  # the first and the last time in audit logs
 
     def extend(self, entry: Entry) -> bool:
-        """Take in the times of one entry; return whether it came from a new file or covers more time."""
+        """Extend the range by the times of one entry. Return whether the entry came from a new file or changed the
+        range."""
         if entry.arrived:
             began = entry.arrived if entry.change is Change.OBSERVED else entry.received
             return self.reach(began, entry.arrived, logged=False)
@@ -30,7 +32,8 @@ class Extent:
         return self.reach(entry.received, entry.staged, logged)
 
     def reach(self, received: int, staged: int, logged: bool) -> bool:
-        """Take in a stretch of time, microseconds; `staged` may be FOREVER. Return whether more time is covered."""
+        """Extend the range by the time from `received` to `staged`, which may be FOREVER. Return whether the range
+        changed."""
         news = False
         end = staged
         if end == FOREVER:

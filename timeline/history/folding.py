@@ -1,8 +1,7 @@
-"""This module leaves out writes that stand between two that say the same, where nobody asks for each of them.
+"""This module leaves out repetitive writes: those between two writes that carry the same information. It is pure.
 
-Leases are renewed, and Nodes report that they are alive, every few seconds for years. What is kept of such a write is
-its revision and its time, so that no write seems to be missing. Memory therefore grows only with what changes. It is
-pure.
+Leases are renewed, and Nodes report that they are alive, every few seconds for years. Of such a write only its revision
+and its times are kept, so that it does not count as missing. Memory therefore grows only with what changes.
 """
 
 from array import array
@@ -17,12 +16,12 @@ from msgspec.structs import replace
 from timeline.core.entries import Change, Clock, Entry, Facts
 from timeline.kinds import Kind
 
-MANY = 128  # of an object with fewer writes, none is left out
+MANY = 128  # writes are left out only of objects that have at least this many
 _WIDEST = 2**62  # writes with greater revisions are kept, because arrays of 64 bits do not hold them
 
 
 class Stamps(NamedTuple):
-    """These are the revisions and times (microseconds) of the writes in one file, sorted by revision."""
+    """These are the revisions and times (µs since 1970) of the writes that one file shows, sorted by revision."""
 
     revisions: "array[int]"
     received: "array[int]"
@@ -30,7 +29,7 @@ class Stamps(NamedTuple):
 
 
 class Folded:
-    """These are the writes of one object that were left out. Each takes 24 bytes."""
+    """These are the writes of one object that were left out. Each takes 24 bytes of memory."""
 
     def __init__(self) -> None:
         self._files: dict[str, Stamps] = {}
@@ -52,7 +51,7 @@ class Folded:
                 yield file, revision, received, staged
 
     def drop(self, before: int) -> None:
-        """Forget the writes that were received before a time, in microseconds."""
+        """Forget the writes that were received before a time, in microseconds since 1970."""
         for file, stamps in self._files.items():
             kept = [row for row in zip(*stamps, strict=True) if row[1] >= before]
             if len(kept) < len(stamps.revisions):
@@ -60,7 +59,7 @@ class Folded:
                 self._files[file] = Stamps(*(array("q", column) for column in columns))
 
     def add(self, entries: list[Entry]) -> None:
-        """Take in writes that `fold` returned."""
+        """Add writes that `fold` returned."""
         by_file: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for entry in entries:
             file = entry.place.file if entry.place else ""
@@ -71,11 +70,13 @@ class Folded:
 
 
 def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], bool]) -> list[Entry]:
-    """Remove from the writes of one object, by revision, those that stand between two that say the same; return them.
+    """Remove repetitive writes of one object from `entries`, and return them.
 
-    It must be sure that no other write lies between the three: each names the revision that it replaces, or arrived in
-    a watch without a gap since the one before (`blind` says whether there was one, by two times of arrival). The write
-    that follows then replaces the one before.
+    `entries` are the writes by `observations.identity`, which is the revision if a write has one. A write is removed if
+    it repeats the write before it and the write after it repeats it in turn, and if surely no other write lies between
+    the three: each names the revision that it replaces, or arrived in a watch that had no gap since the one before.
+    `blind` takes two times of arrival, in microseconds, and returns whether the watch had a gap between them. The write
+    after the removed one is changed to replace the one before it.
     """
     plain = [entry for entry in entries.values() if _plain(entry)]
     places = {entry.resource_version: entry.replaces for entry in plain}
@@ -98,7 +99,8 @@ def fold(entries: dict[object, Entry], kind: Kind, blind: Callable[[int, int], b
 
 
 def _followed(entries: dict[object, Entry], blind: Callable[[int, int], bool]) -> dict[int | None, int | None]:
-    """Return the revision right before that of each plain write that arrived in a watch, by the write's revision."""
+    """Return, for each plain write that arrived in a watch, the revision of the write right before it, by its own
+    revision."""
     watched = [entry for entry in entries.values() if entry.arrived and entry.resource_version is not None]
     watched.sort(key=lambda entry: entry.resource_version or 0)
     return {
@@ -109,7 +111,8 @@ def _followed(entries: dict[object, Entry], blind: Callable[[int, int], bool]) -
 
 
 def _plain(entry: Entry) -> bool:
-    """Return whether a write may be left out at all: it shows the whole state, and what it replaced."""
+    """Return whether a write is a candidate to be left out: it is a modification that shows the whole state, and it is
+    known which write it replaced."""
     return (
         entry.change is Change.MODIFIED
         and (entry.arrived != 0 or (entry.clock is Clock.AUDIT and entry.replaces is not None))
@@ -122,7 +125,7 @@ def _plain(entry: Entry) -> bool:
 
 
 def _repeats(before: Entry, after: Entry, kind: Kind) -> Facts | None:
-    """Return the facts to keep of a write that says the same as the one before it; None if it says something else."""
+    """Return the facts to keep if `after` repeats `before`; None if it carries new information."""
     if (before.owner, before.action, before.actor, before.user_agent, before.level) != (
         after.owner, after.action, after.actor, after.user_agent, after.level,
     ):  # fmt: skip

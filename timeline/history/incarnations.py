@@ -13,8 +13,8 @@ Timed = tuple[int, Entry]  # an entry with its drawn time, in microseconds since
 def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: str) -> list[Track]:
     """Return the tracks of one name, in the order in which they began.
 
-    Each group holds the entries of one UID; entries without a UID are one group, which is cut into lives at creations
-    and deletions. `clock` draws the revisions, which are of the counter `space`.
+    Each group holds the entries of one UID. Entries without a UID are one group, which is divided into incarnations at
+    creations and deletions. `clock` is the commit clock of `space`, the counter of the revisions.
     """
     lives: list[list[Timed]] = []
     drawn = clock.drawn
@@ -55,8 +55,11 @@ def _position(timed: Timed) -> tuple[int, int, int, int, str, str]:
 
 
 def _end(entry: Entry) -> int:
-    """Return -1 for the creation of a UID, 1 for its deletion and 0 for all else. A UID is created once and deleted
-    once, whatever the clocks say; only a watch may show an existing object as if it were new."""
+    """Return -1 for the creation of a UID, 1 for its deletion and 0 for other changes, to sort these first and last.
+
+    A UID is created once and deleted once, whatever the clocks say. A creation in a watch does not count, since a watch
+    that begins shows existing objects as if they were new.
+    """
     if entry.change is Change.CREATED and entry.clock is Clock.AUDIT:
         return -1
     return int(entry.change is Change.DELETED)
@@ -81,15 +84,16 @@ def _track(name: Name, number: int, timed: list[Timed], space: str, clock: Commi
         before = clock.drawn(entry.resource_version, entry.received, entry.staged) - SECOND if entry.undated else 0
         moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space, before))
     ref = timed[0][1].ref
-    if not ref.uid:  # made up and stable, so that each life has a key of its own
+    if not ref.uid:  # the made-up UID is stable, and gives each incarnation a key of its own
         ref = replace(ref, uid=f"{ANONYMOUS}{number}")
     return Track(ref, name, owner, moments)
 
 
 def _apart(tracks: list[Track]) -> list[Track]:
-    """Return the tracks of one name such that none begins before the one before it has ended.
+    """Return the tracks of one name, drawn so that they do not overlap.
 
-    A deletion whose time only its arrival at the watch shows is drawn no later than the beginning of the next track.
+    Of some deletions only the arrival at the watch is known. Such a deletion is drawn no later than the beginning of
+    the next track.
     """
     if len(tracks) < 2 or any(track.first.entry.resource_version is None for track in tracks):
         return tracks
@@ -104,8 +108,8 @@ def _revision(track: Track) -> int:
 
 
 def _ended_before(track: Track, begun: Moment) -> Track:
-    """Return a track whose deletion was observed, drawn no later than `begun`, the first moment of the next track, as
-    far as the clocks allow."""
+    """Return the track with its deletion drawn no later than `begun`, the first moment of the next track, as far as the
+    clocks allow; unchanged if its deletion was not observed."""
     last = track.last.entry.resource_version
     if not track.ended or track.last.time <= begun.time or last is None or last >= begun.at[1]:
         return track

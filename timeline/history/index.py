@@ -1,6 +1,7 @@
-"""This module finds tracks by UID, kind, owner, reference, and by the spells in which they were. It is pure.
+"""This module indexes tracks by UID, kind, owner and reference, and counts the children that were in a spell. It is
+pure.
 
-A spell is a named stretch of a track's life, as `Kind.spells` gives it, such as the time in which a Pod was active.
+A spell is a named stretch of time of a track, as `Kind.spells` gives it, such as the time in which a Pod was active.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -12,7 +13,7 @@ from timeline.history.lifelines import Key, Name, Track, public_uid
 
 
 class Index:
-    """This class indexes the tracks that were entered and not forgotten since, as they were when they were entered."""
+    """This class indexes tracks. If a track changes, forget its old state and enter the new one."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Track] = {}
@@ -22,7 +23,7 @@ class Index:
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
 
     def enter(self, track: Track) -> None:
-        """Take in a track."""
+        """Add a track to the index."""
         names = self._names[track.name[:2]]
         names[track.name] = names.get(track.name, 0) + 1
         if uid := public_uid(track.ref):
@@ -38,7 +39,7 @@ class Index:
             self._referrers[name].add(track.key)
 
     def forget(self, track: Track) -> None:
-        """Remove a track, which must be as it was when it was entered."""
+        """Remove a track from the index. It must be in the state in which it was entered."""
         names = self._names[track.name[:2]]
         names[track.name] -= 1
         if not names[track.name]:
@@ -70,11 +71,11 @@ class Index:
         return sorted(self._names.get((group, kind), ()))
 
     def children(self, owner_uid: str) -> list[Key]:
-        """Return the tracks with this owner, in the order in which they began; none for the UID ""."""
+        """Return the keys of the tracks with this owner, in the order in which they began; none for the UID ""."""
         return [key for _, key in self._children.get(owner_uid, ())] if owner_uid else []
 
     def referrers(self, name: Name) -> Collection[Key]:
-        """Return the tracks that refer to a name, in no order."""
+        """Return the keys of the tracks that refer to a name, in no order."""
         return self._referrers.get(name, ())
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
@@ -85,17 +86,18 @@ class Index:
 
 
 def counted_otherwise(track: Track, before: Track) -> int | None:
-    """Return the drawn time from which `Index.tally` counts a track in another way than an older state of it; None if
-    it never does.
+    """Return the drawn time from which `Index.tally` counts a track differently than its older state `before`; None if
+    it counts both alike.
 
-    This may be long before the change itself: a Pod that is seen to run was active ever since the change before.
+    This time may be long before the change itself: if a change shows that a Pod runs, then the Pod was active ever
+    since its previous change.
     """
     changed = _edges_of(track) ^ _edges_of(before)
     return min((at[0] for _, _, at in changed), default=None)
 
 
 def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
-    """Return where the spells of a track begin (False) and end (True)."""
+    """Return the beginning and the end of each spell of a track, as (key, whether it is the end, place)."""
     edges = set()
     for key, start, end in _spells_of(track):
         edges.add((key, False, start))
@@ -106,6 +108,6 @@ def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
 
 def _spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
     """Yield each spell with the key under which it is counted: the owner's UID and the name of the spell."""
-    if track.owner and public_uid(track.ref):  # a track without a UID may be one that is known by its UID, too
+    if track.owner and public_uid(track.ref):  # a track without a UID may be the same object as one with a UID
         for spell, start, end in track.kind.spells(track):
             yield (track.owner.uid, spell), start, end

@@ -1,7 +1,7 @@
 """This module keeps everything that was learned of one source, by object, and puts it into commit order. It is pure.
 
-A `Ledger` takes entries (`learn`), and when asked (`settle`) gives the tracks of the names that changed. Nothing is
-decided between the two, so permutation, repetition and batching of the entries change nothing.
+A `Ledger` accepts entries with `learn`, and `settle` returns the tracks of the names that changed. Nothing is decided
+between the two calls, so the order, the repetition and the batching of the entries do not matter.
 """
 
 from collections import defaultdict
@@ -28,38 +28,40 @@ from timeline.history.streams import Stream
 class Ledger:
     """This class keeps the entries of one source, by object.
 
-    An entry that `keeps` refuses is counted as seen and not kept. A ledger with `keeps` is judged once, at the end, and
-    leaves out writes that say nothing new also of recordings; a ledger without leaves them out of live sources only.
+    `keeps` returns whether an entry is worth keeping; all other entries are only counted. A ledger with `keeps` is
+    settled only once, when everything was learned, and leaves out repetitive writes (see `timeline/history/folding.py`)
+    of recordings, too; a ledger without `keeps` leaves them out of live sources only.
     """
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._keeps = keeps
-        self._refused: dict[object, Entry] = {}  # without their facts
+        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without their facts
         self._objects: dict[tuple[str, str, str, str, str], ObjectEntries] = {}  # by UID, name, namespace, kind, group
         self._lanes: dict[Name, list[ObjectEntries]] = {}
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
         self._lanes_numbered = 0  # how many lanes there ever were
-        self._unsettled: dict[Name, None] = {}  # names with news since the last `settle`; in the order of arrival
-        self._fresh: list[Entry] = []  # the news themselves
+        self._unsettled: dict[Name, None] = {}  # names with new entries since the last `settle`; in order of arrival
+        self._fresh: list[Entry] = []  # the new entries themselves
         self.extent = Extent()
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
-        self.remembered = 0  # of the lives that ended before this drawn time, microseconds, some were forgotten
+        self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
     def live(self) -> bool:
-        """Return whether everything comes from watches that go on."""
+        """Return whether all entries come from the watches of a live cluster."""
         return bool(self.streams) and not self.extent.files
 
     # Learning
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
-        """Learn observations; yield each one that was news, with the number of its object, or 0 for a mark.
+        """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
+        mark.
 
-        This is a generator: nothing is learned beyond what the caller consumes. To learn what it yields is enough to
-        know all of it again.
+        This is a generator: it learns only as far as the caller consumes it. A ledger that later learns just the
+        yielded observations knows the same.
         """
         keeps, objects, extend = self._keeps, self._objects, self.extent.extend
         for entry in entries:
@@ -80,7 +82,7 @@ class Ledger:
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
-            # Bodies are stored elsewhere; a world of a million entries keeps only their facts.
+            # Bodies are stored elsewhere; to hold a million entries in memory, only their facts are kept here.
             now = replace(entry, body=b"") if entry.body else entry
             news = extend(now)
             folded = before is None and known.folded is not None and change in known.folded
@@ -136,13 +138,13 @@ class Ledger:
 
     def _note(self, known: ObjectEntries, entry: Entry) -> None:
         self._unsettled[known.name] = None
-        if not self._keeps:  # else everything is settled at once, and nothing has to know what was new
+        if not self._keeps:  # with `keeps`, everything is settled at once, and nobody needs to know what was new
             self._fresh.append(entry)
 
     # Settling
 
     def settle(self) -> dict[Name, list[Track]]:
-        """Return the tracks of each name, sorted, of which something may have changed since the last call."""
+        """Return all tracks of each name of which something may have changed since the last call, sorted by name."""
         names: Iterable[Name] = self._unsettled
         if self._keeps:
             for each in self._objects.values():
@@ -169,7 +171,7 @@ class Ledger:
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:
-        """Take in what is new where the clocks allow it; return False where they have to be built anew."""
+        """Add the new entries to the clocks. Return False if the clocks have to be built anew instead."""
         if self._keeps or len(self.extent.files) > 1:
             return False
         if not self.live:
@@ -199,7 +201,8 @@ class Ledger:
         self.clocks.rebuild(entries, folded, live=self.live)
 
     def _correct_extent(self) -> None:
-        """Find the extent anew in corrected times: a clock that is ahead would make the source last longer."""
+        """Compute the extent again from corrected times, since a clock that is ahead would make the source last
+        longer."""
         self.extent.restart()
         for entry in self.entries():
             self.extent.extend(entry)
@@ -215,13 +218,13 @@ class Ledger:
         return map(self.clocks.corrected, known) if self.clocks.offsets else known
 
     def stamps(self) -> Iterator[tuple[int | None, int, int]]:
-        """Yield (resource version, received, staged) of every change that was seen, in corrected times and in no
-        order."""
+        """Yield (resource version, received, staged) of every observed change, in corrected times and in no order."""
         yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
         yield from self._folded()
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:
-        """Yield the stamps of the writes that were left out, in corrected times."""
+        """Yield the stamps of the writes of these objects that were left out, in corrected times; by default those of
+        all objects."""
         for each in self._objects.values() if objects is None else objects:
             for file, revision, received, staged in each.folded or ():
                 ahead = self.clocks.offsets.get(file, 0)
@@ -248,8 +251,11 @@ class Ledger:
                 yield clock.drawn(revision, received, staged), revision
 
     def two_clusters(self) -> tuple[Entry, Entry] | None:
-        """Return two entries that cannot come from one cluster: of two namespaces kube-system, or of two objects with
-        one resourceVersion, where that happens repeatedly. None if there are none."""
+        """Return two entries that cannot come from one cluster, or None if there are none.
+
+        They are of two namespaces kube-system, or of two objects with the same resourceVersion, if that happens
+        repeatedly.
+        """
         return self.two_kube_systems() or two_clusters(self._objects.values())
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
@@ -257,7 +263,8 @@ class Ledger:
         return two_uids(self._lanes.get(Name("", "Namespace", "", "kube-system"), ()))
 
     def number(self, name: Name, uid: str) -> int:
-        """Return the number of an object, from 1; 0 if it was never seen. Lives of a name without UIDs share one."""
+        """Return the number of an object, from 1; 0 if it was never observed. All incarnations of a name without UIDs
+        share one number."""
         known = self._objects.get((uid, name.name, name.namespace, name.kind, name.group))
         return known.number if known else 0
 
@@ -267,7 +274,8 @@ class Ledger:
     # Forgetting, and snapshots
 
     def forget(self, name: Name, uid: str) -> None:
-        """Forget an object that ended long ago. All lives of a name without UIDs are one object, and go together."""
+        """Forget an object that ended long ago. All incarnations of a name without UIDs are one object, and are
+        forgotten together."""
         known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group), None)
         if known is None:
             return
@@ -276,8 +284,10 @@ class Ledger:
             del self._lanes[name], self._lane_numbers[name]
 
     def forgotten(self, before: int) -> None:
-        """Take note that lives which ended before a drawn time, in microseconds, were forgotten. Clocks keep what draws
-        the changes that are still known, so that these stay where they are."""
+        """Note that tracks which ended before a drawn time, in microseconds since 1970, were forgotten.
+
+        The clocks keep what is needed to draw the remaining changes at the same times as before.
+        """
         self.remembered = max(self.remembered, before)
         revisions: dict[str, set[int]] = defaultdict(set)
         for each in self._objects.values():
@@ -306,7 +316,7 @@ class Ledger:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Know what a snapshot knows. Nothing may have been learned before."""
+        """Restore the state that a snapshot holds. Nothing may have been learned before."""
         self.extent.first, self.extent.last = snapshot.first, snapshot.last
         self.remembered = snapshot.remembered
         self.clocks.restore(snapshot.steps)

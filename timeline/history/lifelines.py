@@ -1,7 +1,7 @@
-"""This module has the nouns of a history: names, moments and tracks. It is pure.
+"""This module defines the nouns of a history: names, moments and tracks. It is pure.
 
-A track is one life of one object, from its first to its last observation; its lifeline is the list of its moments in
-commit order. `timeline/history/incarnations.py` makes tracks from entries.
+A track is one incarnation of an object, from its first to its last observation. Its lifeline is the list of its moments
+in commit order. `timeline/history/incarnations.py` makes tracks from entries.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,8 @@ ANONYMOUS = "life-"  # the beginning of the UID that is made up for a track whos
 
 
 class Name(NamedTuple):
-    """A name stays the same when an object is deleted and created again. Each name is one lane of the timeline."""
+    """This names an object, and stays the same when the object is deleted and created again. Each name is one lane of
+    the timeline."""
 
     group: str
     kind: str
@@ -34,7 +35,7 @@ def name_of(ref: ObjectRef) -> Name:
 
 
 def anonymous(ref: ObjectRef) -> int:
-    """Return which life of its name a track without a UID is, from 0; and 0 for a track with a UID."""
+    """Return which incarnation of its name a track without a UID is, counted from 0; and 0 for a track with a UID."""
     number = ref.uid.removeprefix(ANONYMOUS)
     return int(number) - 1 if number != ref.uid and number.isdecimal() and len(number) < 7 else 0
 
@@ -53,10 +54,10 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     time: int  # the drawn time
     facts: Any  # the state from here on, of the type that the kind defines
     entry: Entry
-    at: At  # its place in commit order, also among moments of one drawn time
+    at: At  # its place in commit order, which also orders moments of the same drawn time
     space: str = ""  # the counter of its revision
-    following: int = 0  # the earliest commit that the revisions before it allow, if its entry does not show its time
-    latest: int = 0  # the latest commit, where that is not `time`: the next life of its name had begun
+    following: int = 0  # if its entry does not show its time: the earliest commit that the revisions before it allow
+    latest: int = 0  # if it had to be drawn before the next incarnation began: the latest possible time of its commit
 
     @property
     def stamp(self) -> Stamp:
@@ -68,22 +69,23 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def committed(self) -> tuple[int, int | None]:
-        """Return the earliest and the latest time at which it can have been committed; None where nothing bounds it."""
+        """Return the earliest and the latest time at which the change can have been committed, in microseconds since
+        1970. The latest is None where nothing bounds it."""
         entry = self.entry
         if entry.clock is Clock.AUDIT:
             return entry.received, None if entry.staged == FOREVER else entry.staged
         if entry.dated:
             return entry.received, max(entry.received + SECOND, self.time)  # objects carry whole seconds
         if not entry.undated:
-            return self.time, None  # nobody watched who could say when it arrived
+            return self.time, None  # no collector recorded when it arrived
         if entry.resource_version is None:
             return entry.received, max(entry.received, min(entry.arrived, entry.staged))
         return max(entry.received, min(self.following, self.time)), self.latest or self.time
 
     @property
     def within(self) -> tuple[int, int | None]:
-        """Return how far the commit can lie before and after the drawn time, in microseconds; None where nothing bounds
-        it."""
+        """Return how many microseconds before and after the drawn time the commit can have happened. The second is None
+        where nothing bounds it."""
         earliest, latest = self.committed
         return self.time - earliest, None if latest is None else latest - self.time
 
@@ -118,7 +120,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Track:
-    """This is one life of one object: one UID, or one life of a name where the observations carry no UID."""
+    """This is one incarnation of an object: one UID, or, where the observations carry no UID, the time from one
+    creation of a name to its deletion."""
 
     __slots__ = (
         "_references", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
@@ -134,7 +137,8 @@ class Track:
         self.last = last = moments[-1]
         self.created = first if first.entry.change is Change.CREATED else None  # the creation, if it was observed
         self.ended = last if last.entry.change is Change.DELETED else None  # the deletion, if it was observed
-        self.gone_by: int | None = None  # the drawn time by which it had surely gone, if its deletion was not observed
+        # If its deletion was not observed: the drawn time by which the object surely did not exist any more.
+        self.gone_by: int | None = None
         self.kind: Kind = kind_of(ref.group, ref.kind)
         self._references: set[Name] | None = None
 
@@ -143,7 +147,8 @@ class Track:
 
     @property
     def family(self) -> str:
-        """Return the family of kinds that gives its colour and its filter. The heartbeats of nodes are noise."""
+        """Return the family of kinds by which the track is coloured and filtered. The Leases by which nodes send their
+        heartbeats are in a family that is hidden at first."""
         return "Cluster" if self.ref.namespace == "kube-node-lease" else self.kind.family
 
     @property
@@ -153,10 +158,11 @@ class Track:
 
     @property
     def asked_to_end(self) -> int | None:
-        """Return the drawn time from which its deletion may have been requested; None if nothing shows a request.
+        """Return the drawn time from which the deletion of the object may have been requested; None if nothing shows a
+        request.
 
-        Where the request itself was not observed (a deletecollection names no objects), deletionTimestamp shows its
-        time.
+        If the request itself was not observed (a deletecollection names no objects), the time comes from
+        deletionTimestamp.
         """
         for moment in self.moments:
             if moment.change is Change.DELETED or moment.facts.deleting:
@@ -175,12 +181,12 @@ class Track:
         return self.moments[known - 1].facts if known else None
 
     def count_until(self, at: At) -> int:
-        """Return how many of its moments lie no later than a place in commit order."""
+        """Return how many of its moments are at or before a place in commit order."""
         return bisect_right(self.moments, at, key=lambda moment: moment.at)
 
     def differs(self, before: "Track") -> int | None:
-        """Return the drawn time of the first moment that differs from `before`, an older state of this track; None if
-        none does."""
+        """Return the drawn time of the first moment that differs from `before`, an older state of this track: 0 if the
+        object or its owner differs, None if nothing does."""
         if self.ref != before.ref or self.owner != before.owner:
             return 0
         for one, other in zip(self.moments, before.moments, strict=False):

@@ -1,7 +1,7 @@
-"""This module compresses stored data with zstd, by dictionaries that were trained on data of the same sort.
+"""This module compresses stored data with zstd, using dictionaries that were trained on data of the same sort.
 
-A zstd frame names the dictionary that it needs. Dictionaries are only added and never changed or removed, because
-stored data needs them. See docs/decisions/0011-entries-in-chunks.md.
+A zstd frame names the dictionary that it needs. New dictionaries may be added, but none may be changed or removed,
+because stored data needs them. See docs/decisions/0011-entries-in-chunks.md.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,13 +10,14 @@ from importlib.resources import files
 
 import zstandard
 
-ENTRIES = 1  # the dictionaries for new frames; deploy/train_dictionary.py made them
+# The numbers of the dictionaries for new frames, which deploy/train_dictionary.py made.
+ENTRIES = 1
 LIFELINES = 2
-_LEVEL = 1  # higher levels take longer and gain nothing on lines that resemble each other
+_LEVEL = 1  # higher levels take longer and make lines that resemble each other no smaller
 
 
 class Packer:
-    """This class compresses by one dictionary, given by its number. Only one thread may use it."""
+    """This class compresses with the dictionary of a number. Each thread needs a Packer of its own."""
 
     def __init__(self, dictionary: int) -> None:
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(dictionary))
@@ -26,7 +27,8 @@ class Packer:
 
 
 def unpack(frame: bytes) -> bytes:
-    """Return the content of a frame. Raises LookupError if it needs a dictionary of a newer Causeline."""
+    """Return the decompressed content of a frame. Raises LookupError if it needs a dictionary that only a newer
+    Causeline has."""
     number = zstandard.get_frame_parameters(frame).dict_id
     dictionary = _dictionary(number) if number else None
     return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(frame)

@@ -1,7 +1,7 @@
-"""This module has the view of a world that records what each judgement looks at.
+"""This module defines a `World` that records what each judgement reads. It is pure.
 
-A source that grows batch by batch, such as a live cluster, is judged through it: when something changes, only those
-subjects are judged again whose judgement looked at it. It is pure.
+A source that grows batch by batch, such as a live cluster, is judged through it: when something changes, only the
+subjects whose judgement read it are judged again.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,9 +17,9 @@ from timeline.history.world import World
 
 
 class RecordingWorld(World):
-    """This world gives the same answers, and records for each judgement which of them it asked for.
+    """This class answers like `World`, and records for each judgement which questions it asked.
 
-    `dependencies.begin` names the subject that is judged; outside of a judgement nothing is recorded.
+    Call `dependencies.begin` with a subject before it is judged; outside of a judgement nothing is recorded.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,8 @@ class RecordingWorld(World):
                 if (counted := counted_otherwise(track, before)) is not None:
                     since = min(since, counted)
                 if before.owner != track.owner or not before.references() <= track.references():
-                    self.dependencies.changed(before, 0)  # as a child of that owner, and as a referrer of that name
+                    # Subjects may have read the track as a child of the old owner, or as a referrer of an old name.
+                    self.dependencies.changed(before, 0)
             self.dependencies.changed(track, since)
         for track in (*settlement.removed, *settlement.bounded):
             self.dependencies.changed(track, 0)
@@ -50,14 +51,14 @@ class RecordingWorld(World):
             self.dependencies.forget(track.key)
 
     def passed(self, horizons: Mapping[str, int]) -> bool:
-        """Return whether time has passed for any rule since `stale` was last called with horizons."""
+        """Return whether the horizon of any rule differs from the one in the last call of `stale`."""
         return self._horizons != horizons
 
     def stale(self, horizons: Mapping[str, int] | None = None) -> list[Track]:
-        """Return the tracks whose judgement may differ from the last one, and take note of them as judged.
+        """Return the tracks that have to be judged again, and expect the caller to judge them.
 
-        `horizons` says where a live source ends for each rule, in microseconds. Without it, the judgements of a live
-        source that depend on the mere passing of time are left out.
+        `horizons` is the time, by rule, up to which the watches that the rule needs are complete, in microseconds since
+        1970. Without it, tracks of a live source that only the passing of time affects are not returned.
         """
         if (observed := self._observed()) != self._last_observed:
             self._last_observed = observed
@@ -77,12 +78,12 @@ class RecordingWorld(World):
         return self._tracks.resolve(sorted(keys))
 
     def _observed(self) -> object:
-        """Return how much of each kind was observed, as far as rules ask for it."""
+        """Return a comparable value of how much of each kind was observed, as far as rules read it."""
         return {
             kind: (set(each.levels), each.shows_statuses, each.streamed) for kind, each in self._ledger.seen.items()
         }
 
-    # The questions of `World`, recorded
+    # The questions of `World`, each of which is recorded
 
     @property
     def last(self) -> int:
@@ -117,7 +118,8 @@ class RecordingWorld(World):
         return super().is_duplicate(track)
 
     def _look_at_duplicates(self, name: Name) -> None:
-        """Record what decides which tracks of a name are duplicates: how far the watch goes."""
+        """Record that the judgement depends on the end of the watch, which decides which tracks of a mixed name are
+        duplicates."""
         if self._tracks.is_mixed(name):
             self.dependencies.look(*LAST)
 

@@ -8,21 +8,22 @@ GroupKind = tuple[str, str]  # API group and kind
 
 
 class Seen:
-    """This class counts how much of one kind was observed. The order of observations does not matter. Times are
-    microseconds."""
+    """This class counts how much of one kind was observed. The result does not depend on the order of observations.
+    Times are microseconds since 1970."""
 
     def __init__(self) -> None:
         self.changes = 0
-        self.levels: Counter[Level] = Counter()  # of the writes in audit logs
-        self.created = False  # an audit log has a creation
-        self.statuses = False  # an audit log has a write of the status at level RequestResponse
-        self.listed = False  # a list showed what existed
-        self.streamed = False  # a watch followed the changes; a watch loses none
-        self.streamed_since = FOREVER  # the time of the first change that carries one and that a watch shows
+        self.levels: Counter[Level] = Counter()  # how many writes audit logs show at each level
+        self.created = False  # whether an audit log shows a creation
+        self.statuses = False  # whether an audit log shows a write of the status at level RequestResponse
+        self.listed = False  # whether a list showed which objects existed
+        self.streamed = False  # whether a watch showed changes; a watch does not lose any
+        self.streamed_since = FOREVER  # the time of the first change that a watch shows with a time of its own
         self.streamed_until = 0  # the time of the last change that a watch shows
 
     def count(self, entry: Entry, before: Entry | None) -> bool:
-        """Take in an observation, and what was known of the same change before; return whether that was news."""
+        """Count an observation. `before` is the entry that was known of the same change, or None. Return whether the
+        observation adds information."""
         known = None if before is None else self._state()
         if before is None:
             self.changes += 1
@@ -38,7 +39,8 @@ class Seen:
         else:
             self.streamed = True
             if entry.change is Change.CREATED or (entry.change is Change.MODIFIED and entry.user_agent):
-                self.streamed_since = min(self.streamed_since, entry.received)  # other entries carry a time before it
+                # Other changes in a watch carry only times of earlier changes.
+                self.streamed_since = min(self.streamed_since, entry.received)
             self.streamed_until = max(self.streamed_until, entry.received)
         return known is None or known != self._state()
 
@@ -46,34 +48,35 @@ class Seen:
         return self.created, self.statuses, self.listed, self.streamed, self.streamed_since, self.streamed_until
 
     def recount(self, before: Entry, now: Entry) -> None:
-        """Take note that another entry of an audit log stands for a change now."""
+        """Correct the counts by level after the known entry of a change was replaced: `before` by `now`."""
         if now.clock is Clock.AUDIT and (before.clock is not Clock.AUDIT or before.level is not now.level):
             self.levels[now.level] += 1
             if before.clock is Clock.AUDIT:
                 self.levels -= Counter([before.level])
 
     def state(self) -> list[int]:
-        """Return the state of a kind of a live source, in a form that can be stored."""
+        """Return the counts for a kind of a live source, in a form that can be stored."""
         return [self.changes, int(self.listed), int(self.streamed), self.streamed_since, self.streamed_until]
 
     def restore(self, state: list[int]) -> None:
-        """Take in what `state` returned."""
+        """Set the counts to what `state` returned."""
         changes, listed, streamed, since, until = state
         self.changes, self.listed, self.streamed = changes, bool(listed), bool(streamed)
         self.streamed_since, self.streamed_until = since, until
 
     @property
     def watched(self) -> bool:
-        """Return whether only watches and lists show the states of objects, and audit logs at most that writes were
-        made."""
+        """Return whether only watches and lists show the states of objects, while audit logs show at most that writes
+        happened."""
         return (self.streamed or self.listed) and not self.levels.keys() - {Level.METADATA}
 
     @property
     def shows_states(self) -> bool:
-        """Return whether each change of an object is shown with the state after it."""
+        """Return whether every observed change shows the state of the object after it."""
         return self.streamed or self.levels.keys() == {Level.FULL}
 
     @property
     def shows_statuses(self) -> bool:
-        """Return whether writes of the status are shown, and all in full. Many audit policies leave them out."""
+        """Return whether writes of the status are observed, with the state after them. Many audit policies omit
+        them."""
         return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})

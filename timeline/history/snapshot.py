@@ -1,7 +1,7 @@
 """This module writes a snapshot of a live source as lines of JSON and reads it back.
 
-With a snapshot, a worker that takes a source over need not read all of its entries. This module is pure. The names of
-the fields are part of the stored format.
+With a snapshot, a worker that takes over a source need not read all of its entries. The names of the fields are part of
+the stored format. The module is pure.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ VERSION = 1
 
 
 class ObjectSnapshot(NamedTuple):
-    """This is one object: its number, the number of its lane, and its entries without their bodies."""
+    """This is one object in a snapshot: its number, the number of its lane, and its entries without their bodies."""
 
     number: int
     lane: int
@@ -26,14 +26,14 @@ class ObjectSnapshot(NamedTuple):
 class Snapshot(NamedTuple):
     """This is everything that is known of a live source. Times are microseconds since 1970."""
 
-    first: int
-    last: int
-    remembered: int  # the time from which on every life is known
+    first: int  # the beginning of the source
+    last: int  # the end of the source
+    remembered: int  # the drawn time from which on every track is known
     numbers: int  # how many objects there ever were
     lanes: int  # how many lanes there ever were
     seen: list[tuple[str, str, list[int]]]  # group, kind, and the state of `Seen`
     marks: list[Mark]
-    steps: list[tuple[str, int, int]]  # of the clocks, by changes that were forgotten: space, revision, drawn time
+    steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
 
 
@@ -60,7 +60,7 @@ _decode_object = msgspec.json.Decoder(_ObjectLine).decode
 
 
 def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield the head, a line for each mark, an empty line, and a line for each object; without line ends."""
+    """Yield a snapshot as lines of JSON without line breaks: the head, each mark, an empty line, and each object."""
     steps = [(space, str(revision), time) for space, revision, time in snapshot.steps]
     yield _encode(
         _Head(
@@ -81,7 +81,7 @@ def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
 
 
 def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
-    """Return the snapshot that `lines_of` wrote; None if another version of the format wrote it."""
+    """Return the snapshot that `lines_of` wrote; None if it was written in another version of the format."""
     rest = iter(lines)
     try:
         head = _decode_head(next(rest))

@@ -1,6 +1,6 @@
-"""This module finds out which kinds count their revisions by one counter, so that these order their commits.
+"""This module finds out which kinds share one counter of revisions, so that revisions order their commits.
 
-Such a counter is called a space. It is pure. See docs/decisions/0006-spaces-of-revisions.md.
+Such a counter is called a space. The module is pure. See docs/decisions/0006-spaces-of-revisions.md.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from timeline.core.order import SECOND
 from timeline.history.seen import GroupKind, Seen
 from timeline.kinds import kind_of
 
-FEW = 3  # how many revisions must agree before two counters are taken for one, or clash before one is taken for two
+FEW = 3  # how many revisions must agree to take two counters for one, or clash to take one counter for two
 
 
 def calibrated(
@@ -21,9 +21,10 @@ def calibrated(
 ) -> dict[GroupKind, str]:
     """Return the space of each kind; "" is the one that most kinds share.
 
-    `entries` are those with a revision. One audit log vouches for all kinds whose revisions it shows. Where only a
-    watch shows the revisions of a kind, they must lie between those of other kinds just as the whole-second times of
-    both do. If one does not, or too few can be compared, the kind has a space of its own.
+    `observed` says how much of each kind was observed, and `entries` are all entries with a revision, by kind. Kinds
+    whose revisions an audit log shows share a counter. A kind whose revisions only a watch shows shares it too if its
+    revisions and those of other kinds are in the same order as the whole-second times of their changes. If one change
+    contradicts that, or too few can be compared, the kind has a space of its own.
     """
     spaces = {kind: "" if shared(*kind) else kind[1] for kind in observed}
     logged = {kind for kind, seen in observed.items() if seen.levels[Level.FULL]}
@@ -52,13 +53,14 @@ def calibrated(
 
 
 def shared(group: str, kind: str) -> bool:
-    """Return whether a kind may use the counter that most kinds share: Events often have an etcd of their own, and
-    aggregated APIs always do."""
+    """Return whether a kind may use the counter that most kinds share. Events often have an etcd of their own, and so
+    have aggregated APIs."""
     return kind != "Event" and not group.endswith("metrics.k8s.io")
 
 
 def _agree(shared: list[tuple[int, int]], own: list[tuple[int, int]]) -> bool:
-    """Return whether (revision, time) of both are in one order, as far as they interleave, and at least FEW do."""
+    """Return whether both lists of (revision, time) may count by one counter: at least FEW revisions of `own` lie
+    between revisions of `shared`, and the times of all of those agree with the order of revisions."""
     times = sorted(shared)
     latest = list(accumulate((time for _, time in times), max))
     soonest = list(accumulate((time for _, time in reversed(times)), min))[::-1]

@@ -1,30 +1,31 @@
-"""This module keeps what the watches of a live cluster showed besides changes: up to where each is complete, and which
-kinds count their revisions together. It is pure."""
+"""This module keeps what the watches of a live cluster reported besides changes: up to where each watch is complete,
+and which kinds share a counter of revisions. It is pure."""
 
 from timeline.core.entries import Mark, MarkType
 
-PASSES = 3  # how many comparisons must agree before the revisions of two kinds are taken to be of one counter
+PASSES = 3  # how many comparisons must agree before two kinds are taken to share a counter of revisions
 
 
 class Stream:
-    """This is the state of the watch of one kind. The order of its marks does not matter. Times are microseconds."""
+    """This is the state of the watch of one kind. It does not depend on the order of the marks. Times are microseconds
+    since 1970."""
 
     def __init__(self) -> None:
-        self.since = 0  # when it was listed for the first time; 0 if never
+        self.since = 0  # when the kind was listed for the first time; 0 if never
         self.reached = 0  # the resourceVersion up to which the watch is complete
-        self.reached_at = 0  # when the collector last heard so
+        self.reached_at = 0  # when the collector received that information last
         self.gaps: list[Mark] = []  # sorted by time
-        self._passes: set[Mark] = set()
-        self.apart = False  # a comparison showed that it has a counter of its own
+        self._passes: set[Mark] = set()  # comparisons by which the kind shares the counter of other kinds
+        self.apart = False  # whether a comparison showed that the kind has a counter of its own
 
     @property
     def together(self) -> bool:
-        """Return whether comparisons showed often enough that its revisions are of the counter that most kinds
-        share."""
+        """Return whether enough comparisons showed that the kind shares the counter of most kinds, and none
+        contradicted."""
         return len(self._passes) >= PASSES and not self.apart
 
     def learn(self, mark: Mark) -> bool:
-        """Take in a mark; return whether it was news."""
+        """Update the state by a mark; return whether the mark adds information."""
         match mark.what:
             case MarkType.LISTED:
                 news = not self.since or mark.time < self.since
@@ -48,14 +49,15 @@ class Stream:
                 return news
 
     def reach(self, revision: int | None, time: int) -> bool:
-        """Take note that everything up to a resourceVersion had arrived by a time; return whether that was news."""
+        """Note that every change up to a resourceVersion had arrived by a time; return whether that adds
+        information."""
         if revision is None or (revision, time) <= (self.reached, self.reached_at):
             return False
         self.reached, self.reached_at = max(revision, self.reached), max(time, self.reached_at)
         return True
 
     def marks(self, kind: tuple[str, str]) -> list[Mark]:
-        """Return marks that restore this state when they are learned. `kind` is (group, kind)."""
+        """Return marks from which `learn` restores this state. `kind` is (group, kind)."""
         group, name = kind
         marks = [*self.gaps, *sorted(self._passes, key=lambda mark: mark.time)]
         if self.since:
@@ -65,5 +67,6 @@ class Stream:
         return [*marks, Mark(group, "", name, MarkType.BOOKMARK, self.reached_at, self.reached)]
 
     def blind(self, start: int, end: int) -> bool:
-        """Return whether a gap lies between two times. The watch still showed what happened when the gap began."""
+        """Return whether the watch had a gap between two times. What happened at the very start of a gap was still
+        reported."""
         return any(gap.since < end and start < gap.time for gap in self.gaps)

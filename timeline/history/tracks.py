@@ -1,6 +1,6 @@
 """This module keeps the settled tracks of one source, by name, by key, and in an index of their relations.
 
-It is pure. A track is one life (incarnation) of one object; the tracks of one name share a lane.
+It is pure. A track is one incarnation of an object; the tracks of one name share a lane.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,12 +25,12 @@ class Settlement(NamedTuple):
     """This is what one call of `Tracks.settle` changed."""
 
     replaced: list[Replacement]
-    removed: list[Track]  # tracks whose key does not exist any more
-    bounded: list[Track]  # tracks that are otherwise unchanged, but whose `gone_by` is another one now
+    removed: list[Track]  # tracks whose key no longer exists
+    bounded: list[Track]  # tracks of which only `gone_by` changed
 
     @property
     def changed(self) -> list[Track]:
-        """Return every track that is new or not as it was."""
+        """Return every track that is new or has changed."""
         return [each.track for each in self.replaced] + self.bounded
 
 
@@ -59,7 +59,7 @@ class Tracks:
         return self._by_key.get(key)
 
     def resolve(self, keys: Iterable[Key]) -> list[Track]:
-        """Return the tracks of these keys, and leave out keys that do not exist any more."""
+        """Return the tracks of these keys, without keys that no longer exist."""
         return [track for key in keys if (track := self._by_key.get(key))]
 
     def lane(self, name: Name) -> Collection[Track]:
@@ -76,15 +76,16 @@ class Tracks:
         return name in self._mixed
 
     def is_duplicate(self, track: Track) -> bool:
-        """Return whether a track consists of writes without a UID that a watch shows of tracks with a UID."""
+        """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
+        UID."""
         if track.name not in self._mixed or public_uid(track.ref):
             return False
         others = [other for other in self._lanes[track.name] if public_uid(other.ref)]
         return all(any(self.shows(other, moment) for other in others) for moment in track.moments)
 
     def shows(self, track: Track, moment: Moment) -> bool:
-        """Return whether a write that names no UID, and carries no state, is one that a watch or a list shows of this
-        track."""
+        """Return whether a write without a UID and without a state is one that a watch or a list shows as a write of
+        this track."""
         seen, entry = self._seen[track.name[:2]], moment.entry
         created = track.value("created")
         if not seen.watched or entry.facts is not None or (created or track.first.time) > entry.staged:
@@ -95,7 +96,7 @@ class Tracks:
         return seen.streamed and (not deleted or moment.time <= seen.streamed_until + SECOND)
 
     def settle(self, lives: Mapping[Name, list[Track]]) -> Settlement:
-        """Take in all tracks of each of these names, in place of those that the name had, and return what changed."""
+        """Replace all tracks of each of these names by the given ones, and return what that changed."""
         replaced: list[Replacement] = []
         removed: list[Track] = []
         for name, tracks in lives.items():
@@ -154,9 +155,10 @@ class Tracks:
         return bounded
 
     def _set_gone_by(self, track: Track) -> bool:
-        """Set the time by which an object whose deletion was not observed had gone; return whether that changed it.
+        """Set `gone_by`, by which an object whose deletion was not observed was surely gone; return whether it changed.
 
-        A name has one object at a time. Endpoints are deleted with their Service, which no line of an audit log shows.
+        Only one object has a name at a time, so a track had ended when the next one was created. Endpoints are deleted
+        together with their Service; no line of an audit log shows that.
         """
         if track.ended:
             return False

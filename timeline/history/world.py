@@ -1,7 +1,8 @@
-"""This module is the entrance to the history of one source: its tracks, their relations, and how complete it is.
+"""This module answers all questions about the history of one source: its tracks, their relations, and how complete it
+is. It is pure.
 
-A `World` learns entries in any order. After `settle`, its answers are those of everything that it has learned. It is
-pure. Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970, UTC.
+A `World` learns entries in any order. After `settle`, its answers take everything into account that it has learned.
+Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970, UTC.
 """
 
 from bisect import bisect_right
@@ -18,31 +19,35 @@ from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
 from timeline.history.tracks import Settlement, Tracks
 
-_MARGIN = 5 * SECOND  # µs by which a watch beside an audit log may begin or end apart from the log
-_SINCE_LISTED = -1  # as the start of a range: of one object, since the list that ended a gap shows whether it changed
+_MARGIN = 5 * SECOND  # µs by which a watch may begin before, or end after, an audit log of the same time
+# The start of a range in which gaps do not matter: the list that ends a gap shows whether a given object changed in it.
+_SINCE_LISTED = -1
 
 
 class World:
-    """This class has the tracks of one source, and answers the questions that rules ask about them.
+    """This class holds the tracks of one source, and answers the questions that rules ask about them.
 
-    `keeps` says which entries deserve a track; the others are only counted. A World does not record who asks what: for
-    a source that grows, `timeline.history.recording.RecordingWorld` does.
+    `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
+    use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads.
     """
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._ledger = Ledger(keeps)
         self._tracks = Tracks(self._ledger.seen)
-        self._suspects: set[Key] = set()  # tracks that may miss writes; where the log begins is known only in the end
+        # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
+        self._suspects: set[Key] = set()
         self._completeness: Completeness | None = None
-        self._owners: dict[Key, Track | None] = {}  # answers of `owner_of` since the last `settle`
-        self.horizon: tuple[str, int] | None = None  # the rule that judges now, and where the source ends for it
+        self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
+        # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
+        self.horizon: tuple[str, int] | None = None
 
     # Learning
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
-        """Learn observations; yield each one that was news, with the number of its object, or 0 for a mark.
+        """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
+        mark.
 
-        This is a generator: nothing is learned beyond what the caller consumes.
+        This is a generator: it learns only as far as the caller consumes it.
         """
         return self._ledger.learn(entries)
 
@@ -63,8 +68,8 @@ class World:
         return settlement
 
     def expired(self, before: int, events: int) -> list[Track]:
-        """Return the tracks that ended before a drawn time and that no other track needs; `events` is the limit for
-        Events about objects that do not exist any more."""
+        """Return the tracks that ended before a drawn time and that no remaining track needs. `events` is the limit for
+        Events about objects that no longer exist."""
         return expired(self._tracks, before, events)
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
@@ -82,7 +87,7 @@ class World:
         return self._ledger.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Know what a snapshot knows. Nothing may have been learned before; call `settle` afterwards."""
+        """Restore the state that a snapshot holds. Nothing may have been learned before; call `settle` afterwards."""
         self._ledger.restore(snapshot)
 
     # The source
@@ -93,29 +98,31 @@ class World:
         return self._ledger.extent.first
 
     def begins_at(self, first: int) -> None:
-        """Let the source begin at a time, because entries before it are not stored any more."""
+        """Set the beginning of the source, because entries before that time are no longer stored."""
         self._ledger.extent.first = first
 
     @property
     def last(self) -> int:
-        """Return the time at which the source ends, in microseconds since 1970. While a rule judges a live source, this
-        is the time up to which the watches that the rule needs are complete."""
+        """Return the time at which the source ends, in microseconds since 1970.
+
+        While a rule judges a live source, this is the time up to which the watches that the rule needs are complete.
+        """
         return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
     def watched_after(self, time: int, length: int) -> int:
-        """Return how much of the time after a drawn time the source covers, in microseconds and at most `length`."""
+        """Return for how many microseconds after a drawn time the source goes on, at most `length`."""
         end = self._ledger.extent.last if self.horizon is None else self.horizon[1]
         return min(length, max(0, end - time))
 
     @property
     def remembered(self) -> int:
-        """Return the drawn time from which on every track is known. Tracks that ended before may have been
+        """Return the drawn time from which on every track is known. Tracks that ended earlier may have been
         forgotten."""
         return self._ledger.remembered
 
     @property
     def live(self) -> bool:
-        """Return whether everything comes from watches that go on."""
+        """Return whether all entries come from the watches of a live cluster."""
         return self._ledger.live
 
     @property
@@ -124,7 +131,8 @@ class World:
         return self._ledger.streams
 
     def reached(self, kinds: Iterable[GroupKind]) -> int:
-        """Return the drawn time up to which the watches of these kinds are complete; other kinds do not count."""
+        """Return the drawn time up to which the watches of all these kinds are complete. Kinds that are not watched do
+        not count."""
         streams = self._ledger.streams
         return min(
             (self._ledger.clocks.reached(kind) for kind in kinds if kind in streams), default=self._ledger.extent.last
@@ -141,8 +149,8 @@ class World:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Return how far the clock of each file is ahead of the others, in microseconds. Its times are corrected by
-        that."""
+        """Return by how many microseconds the clock of each file is ahead of the others. The times of its entries were
+        corrected by that."""
         return dict(sorted(self._ledger.clocks.offsets.items()))
 
     def commits(self) -> Iterator[tuple[int, int]]:
@@ -151,7 +159,8 @@ class World:
 
     @property
     def own_counters(self) -> list[GroupKind]:
-        """Return the kinds whose revisions come from other counters, so that they order no changes of other kinds."""
+        """Return the kinds whose revisions cannot be compared with those of most kinds, because they come from other
+        counters."""
         return self._ledger.clocks.own_counters
 
     def two_clusters(self) -> tuple[Entry, Entry] | None:
@@ -159,8 +168,10 @@ class World:
         return self._ledger.two_clusters()
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
-        """Return entries of two namespaces kube-system, which show that another cluster answers now; None if there are
-        none. This is a part of `two_clusters` that is cheap enough for every batch."""
+        """Return entries of two namespaces kube-system, which show that another cluster answers now, or None.
+
+        This is the part of `two_clusters` that is cheap enough for every batch.
+        """
         return self._ledger.two_kube_systems()
 
     # Tracks and their relations
@@ -179,7 +190,8 @@ class World:
         return self._tracks.incarnations(name)
 
     def is_duplicate(self, track: Track) -> bool:
-        """Return whether a track consists of writes without a UID that a watch shows of tracks with a UID."""
+        """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
+        UID."""
         return self._tracks.is_duplicate(track)
 
     def track(self, key: Key) -> Track | None:
@@ -194,7 +206,7 @@ class World:
         return None if track is None else self.number(track)
 
     def number(self, track: Track) -> int:
-        """Return the number of a track within the source, which never changes."""
+        """Return the number of a track within the source, which is unique and never changes."""
         return self._ledger.number(track.name, public_uid(track.ref)) + (anonymous(track.ref) << 40)
 
     def lane(self, track: Track) -> int:
@@ -212,21 +224,24 @@ class World:
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """Return how many children of an owner were in a spell right after `at`, a `Moment.at`.
 
-        A spell is a named stretch of a track's life, as `Kind.spells` gives it. The cost is logarithmic in the number
+        A spell is a named stretch of time of a track, as `Kind.spells` gives it. The cost is logarithmic in the number
         of children.
         """
         return self._tracks.index.tally(owner_uid, spell, at)
 
     def referrers(self, name: Name) -> list[Track]:
-        """Return the tracks that needed an object of this name at any time, sorted by key."""
+        """Return the tracks that referred to an object of this name at any time, sorted by key."""
         return self._tracks.resolve(sorted(self._referrer_keys(name)))
 
     def _referrer_keys(self, name: Name) -> Collection[Key]:
         return self._tracks.index.referrers(name)
 
     def owner_of(self, track: Track) -> Track | None:
-        """Return the track of the controller; for objects without ownerReference, of the object that they are known to
-        belong to; None if nothing says so."""
+        """Return the track of the controller; for an object without ownerReferences, the track of the object to which
+        it evidently belongs; None if there is no evidence.
+
+        Endpoints belong to the Service of their name, and other objects to the owner of all Pods that refer to them.
+        """
         if track.key not in self._owners:
             self._owners[track.key] = self._find_owner(track)
         return self._owners[track.key]
@@ -243,7 +258,7 @@ class World:
                 if track.first.at < root.first.at or (owner and owner.name != root.name):
                     return None  # it existed before, like the ServiceAccount of a namespace, or others share it
                 owner = min(owner or root, root, key=lambda each: (each.first.at, each.key))
-        return owner  # all Pods that refer to it agree
+        return owner  # all Pods that refer to the object have this owner
 
     def root(self, track: Track) -> Track:
         """Return the end of the chain of owners, which is the track itself if it has no owner."""
@@ -254,18 +269,19 @@ class World:
         return track
 
     def _living(self, name: Name, time: int) -> Track | None:
-        """Return the last incarnation that began by a time, else the first of all."""
+        """Return the last incarnation of a name that began by a drawn time; if none did, the first one; None without
+        any."""
         lives = self.incarnations(name)
         before = [track for track in lives if track.first.time <= time]
         return before[-1] if before else lives[0] if lives else None
 
-    # Completeness: where absence may be judged
+    # Completeness: where rules may conclude from the absence of a write that it never happened
 
     def complete(self, group: str, kind: str, start: int, end: int) -> bool:
         """Return whether no write of this kind is known to be missing between two drawn times."""
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
-            return False  # nothing followed this kind; a list shows one moment alone
+            return False  # no changes of this kind were observed; a list shows only one point in time
         streamed = seen.streamed and self._all_losses.follows((group, kind))
         if self._ledger.live:
             blind = start != _SINCE_LISTED and self._ledger.streams[group, kind].blind(start, end)
@@ -278,7 +294,7 @@ class World:
 
     @property
     def completeness(self) -> Completeness:
-        """Return which writes are known to be missing, and what that means for each kind."""
+        """Return which writes are known to be missing, and which conclusions that still allows."""
         return self._all_losses
 
     @property
@@ -290,13 +306,13 @@ class World:
         return self._completeness
 
     def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:
-        """Return whether surely no write lies between two consecutive moments of this track."""
+        """Return whether surely no write is missing between two consecutive moments of this track."""
         if after.replaces is not None and before.stamp.resource_version is not None:
             return after.replaces == before.stamp.resource_version
         return self.complete(track.ref.group, track.ref.kind, before.time, after.time)
 
     def gapless(self, track: Track, start: int, end: int) -> bool:
-        """Return whether surely no write of a track is missing from one drawn time until before another."""
+        """Return whether surely no write of a track is missing from the drawn time `start` until before `end`."""
         moments = track.moments
         at = bisect_right(moments, start, key=lambda moment: moment.time)
         since = moments[max(0, at - 1)].time
@@ -307,13 +323,13 @@ class World:
                 return False
             at += 1
         over = track.last.time >= end or bool(track.ended)
-        # The list that ends a gap shows what changed in it: an object that it does not show anew is as it was before.
+        # The list that ends a gap shows what changed in it: objects that it does not show as changed did not change.
         since = _SINCE_LISTED if self.live else track.last.time
         return over or self.complete(track.ref.group, track.ref.kind, since, end)
 
     def strays(self, track: Track, start: int, end: int) -> bool:
-        """Return whether writes that name no UID, from one drawn time until before another, may belong to this track
-        although no watch shows them."""
+        """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track
+        although no watch shows them as its writes."""
         others = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
         if not others or not public_uid(track.ref):
             return False
@@ -322,6 +338,6 @@ class World:
 
 
 def _is_opaque(moment: Moment) -> bool:
-    """Return whether a write changed an object in a way that no observation shows."""
+    """Return whether a write may have changed the object in a way that no observation shows."""
     entry = moment.entry
     return entry.change is Change.MODIFIED and entry.facts is None and not entry.sets and entry.action != "binding"

@@ -1,7 +1,7 @@
 """This package holds what rules share: findings, how sure an order is, and facts about Kubernetes.
 
-- About rules: `rulebook` (what a rule is, its settings), `findings`, `verdicts` (how sure an order is), `advice`,
-  `coverage` and `remedies` (what a rule can judge in a source, and what to record for more).
+- About rules: `rulebook` (rules and their settings), `findings`, `verdicts` (how sure an order is), `advice`,
+  `coverage` (what each rule can judge in a source) and `remedies` (what to record so that it can judge more).
 - About objects: `incarnations` (the objects of one name), `endings` (whether an object still existed), `failures`,
   `children`, `references`, and modules about one kind: `leases`, `holders`, `elections`, `endpoints`, `readiness`,
   `load_balancers`, `job_limits`, `job_tracking`, `volcano_claims`, `cleanup`.

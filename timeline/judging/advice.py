@@ -1,7 +1,7 @@
-"""This pure module says what to do about a finding, in the order in which to do it.
+"""This pure module divides the advice of a finding into steps, in the order in which to take them.
 
-A rule gives its advice line by line. A line begins with the word of its step (`Stop: `, `Clean: `, …); a line without
-such a word belongs to the step before it. Commands are in `backticks`, ready to be copied.
+A rule gives its advice as lines of text. A line may begin with the name of its step (`Stop: `, `Clean: `, …); a line
+without one belongs to the same step as the line before it. Commands are in `backticks`, ready to be copied.
 """
 
 import re
@@ -14,14 +14,14 @@ _STEP = re.compile(rf"({'|'.join(STEPS)}): ")
 
 
 class Step(NamedTuple):
-    """This is one step and its lines, without the word of the step."""
+    """This is one step of the advice and its lines, without the name of the step in front of them."""
 
     name: str
     lines: list[str]
 
 
 def steps(advice: Iterable[str]) -> list[Step]:
-    """Return the steps of the advice, in their order. Raises ValueError if the first line names no step."""
+    """Return the steps of the advice, in the order of `STEPS`. Raises ValueError if the first line names no step."""
     by_name: dict[str, list[str]] = {}
     name = ""
     for line in advice:
@@ -35,11 +35,12 @@ def steps(advice: Iterable[str]) -> list[Step]:
 
 
 def ordered(advice: Iterable[str]) -> tuple[str, ...]:
-    """Return each line once, in the order of the steps."""
+    """Return the lines of the advice without duplicates, in the order of their steps. Every line must name its step."""
     return tuple(sorted(dict.fromkeys(advice), key=lambda line: STEPS.index(line.partition(":")[0])))
 
 
 def kubectl(namespace: str, words: str, *names: str) -> str:
-    """Return a kubectl command in backticks. Each `{}` is replaced by a name, quoted for the shell."""
+    """Return a kubectl command in backticks. Each `{}` in `words` is replaced by one of `names`, quoted for the shell.
+    `namespace` is "" for cluster-scoped objects."""
     quoted = words.format(*map(shlex.quote, names)) if names else words
     return f"`kubectl {f'-n {shlex.quote(namespace)} ' if namespace else ''}{quoted}`"

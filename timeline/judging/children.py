@@ -1,4 +1,5 @@
-"""This pure module finds children that an owner created, whether anything uses them, and how quickly they came."""
+"""This pure module finds the children that an owner created, whether anything uses them, and how fast they were
+created."""
 
 import re
 from collections import defaultdict
@@ -10,12 +11,13 @@ from timeline.judging.verdicts import between
 
 _NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "Endpoints"}
 
-# What generateName appends, and other words made up of letters and digits
+# Matches the suffix that generateName appends, and other random words of letters and digits.
 _RANDOM = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")
 
 
 def children_asked_for(owner: Track) -> int | None:
-    """Return the most children that the spec of an owner ever asked for; None if nobody knows what it asks for."""
+    """Return the greatest number of children that the spec of an owner ever requested; None if its fields do not show
+    that."""
     asked = max(getattr(moment.facts, "asks", getattr(moment.facts, "replicas", -1)) for moment in owner.moments)
     if asked < 0 or any(getattr(moment.facts, "many_names", False) for moment in owner.moments):
         return None
@@ -23,7 +25,7 @@ def children_asked_for(owner: Track) -> int | None:
 
 
 def unnamed_children(owner: Track, world: World) -> Iterable[list[Track]]:
-    """Return the children that the owner never named, those of one kind together, in order of creation."""
+    """Return the children that no revision of their owner names, as one list for each kind, in order of creation."""
     named = {name for moment in owner.moments for name in getattr(moment.facts, "names", ())}
     kinds: dict[tuple[str, str], list[Track]] = defaultdict(list)
     for child in world.children(owner):
@@ -33,7 +35,7 @@ def unnamed_children(owner: Track, world: World) -> Iterable[list[Track]]:
 
 
 def by_generation(owner: Track, children: Iterable[Track]) -> Iterable[list[Track]]:
-    """Return the children, those together that were created under one `metadata.generation` of their owner."""
+    """Return the children as one list for each `metadata.generation` of their owner under which they were created."""
     generations: dict[int, list[Track]] = defaultdict(list)
     for each in children:
         if facts := owner.facts_at(each.first.time):
@@ -42,31 +44,33 @@ def by_generation(owner: Track, children: Iterable[Track]) -> Iterable[list[Trac
 
 
 def is_used(child: Track, owner: Track, world: World) -> bool:
-    """Return whether the owner or a Pod ever named the child."""
+    """Return whether the owner or any Pod ever referred to the child."""
     return any(each is owner or each.ref.kind == "Pod" for each in world.referrers(child.name))
 
 
 def was_kept(child: Track, owner: Track, within: int) -> bool:
-    """Return whether neither the child nor its owner was asked to end within a time after the child's creation, in
-    microseconds."""
+    """Return whether no deletion of the child or its owner was requested within `within` microseconds after the child's
+    creation."""
     asked = [end for end in (child.asked_to_end, owner.asked_to_end) if end is not None]
     return not asked or min(asked) > child.first.time + within
 
 
 def came_quickly(children: list[Track], count: int, within: int) -> bool:
-    """Return whether so many of the children, which are in order of creation, came within a time in microseconds."""
+    """Return whether at least `count` children were created within `within` microseconds. `children` are in order of
+    creation."""
     pairs = zip(children, children[count - 1 :], strict=False)
     return any(last.first.time - first.first.time <= within for first, last in pairs)
 
 
 def named_at_random(names: list[str]) -> bool:
-    """Return whether each name was made up. A name that says what its object is for is used only once."""
+    """Return whether the names look generated: one of their parts between hyphens is random in nearly all of them."""
     parts = zip(*(name.split("-") for name in names), strict=False)
     return any(sum(_RANDOM.fullmatch(part) is not None for part in set(each)) >= 0.8 * len(names) for each in parts)
 
 
 def pace(children: list[Track]) -> str:
-    """Return words that say how quickly the children came; "" if that is not known."""
+    """Return text such as " in 3 s (2 a second)" that says how fast the children were created; "" if that is not
+    known."""
     length = between(children[0].first, children[-1].first)
     if len(children) < 2 or not length.most:
         return ""

@@ -1,15 +1,18 @@
-"""This pure module advises how to delete objects that a controller left behind, and nothing else."""
+"""This pure module writes the advice how to delete the objects that a controller left behind, and no others."""
 
 from collections.abc import Iterator
 
 from timeline.core.entries import ObjectRef
 
-MOST = 100  # a finding names at most so many objects
+MOST = 100  # the most objects that the advice of a finding names
 
 
 def deletion_advice(owner: ObjectRef, leaked: list[ObjectRef], standing: list[ObjectRef]) -> Iterator[str]:
-    """Yield the advice for an owner whose controller creates children without end: stop it, delete the children that it
-    left, and see that no more come. `standing` are those that still exist."""
+    """Yield the lines of advice for an owner whose controller creates children without end.
+
+    They say how to stop it, how to delete the children that it left, and how to verify that no more are created.
+    `leaked` are all such children (at least one), and `standing` are those that still exist.
+    """
     kubectl = f"kubectl -n {leaked[0].namespace}" if leaked[0].namespace else "kubectl"
     resource, volcano = _resource(leaked[0]), owner.group == "batch.volcano.sh"
     whole = f"{kubectl} delete {_resource(owner)} {owner.name} --cascade=orphan"
@@ -41,5 +44,5 @@ def deletion_advice(owner: ObjectRef, leaked: list[ObjectRef], standing: list[Ob
 
 
 def _resource(ref: ObjectRef) -> str:
-    """Return the name of a kind as kubectl takes it: job.batch.volcano.sh."""
+    """Return the name of an object's kind in the form that kubectl accepts, such as job.batch.volcano.sh."""
     return f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()

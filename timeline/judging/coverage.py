@@ -1,4 +1,4 @@
-"""This pure module says how completely a source shows each kind, and what each rule can therefore judge."""
+"""This pure module finds out how completely a source shows each kind, and what each rule can therefore judge."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -20,48 +20,47 @@ class CoverageRow(NamedTuple):
     group: str
     kind: str
     resource: str  # as audit policies and kubectl name it
-    level: Depth  # the audit level of most writes; "watch" or "list" if they come from no audit log
-    complete: bool  # its changes were followed, and no write of it is known to be missing
-    holes: int  # how many writes are missing, as other writes prove
-    from_list: bool  # a list shows the objects that existed at the beginning
+    level: Depth  # the audit level of most writes; "watch" or "list" if no audit log shows them
+    complete: bool  # whether its changes were observed and none is known to be missing
+    holes: int  # the number of writes that are missing, as other writes prove
+    from_list: bool  # whether a list shows which objects existed at the beginning
     entries: int  # the number of observed changes
-    bodies: bool  # the bodies of some objects were recorded, not only that they changed
-    dated: bool  # the times of changes are known; a watch shows them by managedFields
+    bodies: bool  # whether the bodies of some objects were recorded, not only that the objects changed
+    dated: bool  # whether the times of changes are known; in a watch, managedFields carry them
 
     @property
     def name(self) -> str:
-        """Return the resource with its group, as kubectl takes it."""
+        """Return the resource with its group, in the form that kubectl accepts."""
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
     @property
     def followed(self) -> str:
-        """Return words that say how completely its changes were followed."""
+        """Return text that says how completely its changes were observed."""
         return "one moment" if self.level == "list" else "complete" if self.complete else "with gaps"
 
 
 class RuleCoverage(NamedTuple):
-    """What one rule can judge in a source."""
+    """This says what one rule can judge in a source."""
 
     rule: str
     verdict: Judgement  # the best verdict that its findings can have
     why: str
-    remedy: str  # on each line a line of an audit policy, a command, or a sentence; "" if nothing is missing
+    remedy: str  # lines, each of them a line of an audit policy, a command or a sentence; "" if nothing is missing
 
     @property
     def words(self) -> str:
-        """Return the words for the verdict."""
+        """Return the text that shows the verdict."""
         return "cannot judge" if self.verdict == "not" else self.verdict
 
 
 def coverage(world: World) -> list[CoverageRow]:
-    """Return one row for each kind that was seen, in the order of groups and kinds."""
+    """Return one row for each kind that was observed, sorted by group and kind."""
     completeness = world.completeness
     rows = []
     for (group, kind), seen in sorted(world.seen.items()):
         holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
-        followed_until = (
-            seen.streamed_until if seen.watched else world.last
-        )  # a watch shows nothing after its last line
+        # A watch shows nothing after its last line.
+        followed_until = seen.streamed_until if seen.watched else world.last
         complete = world.complete(group, kind, world.first, followed_until)
         bodies = seen.streamed or seen.listed or bool(seen.levels.keys() - {Level.METADATA})
         level = _level(seen)
@@ -90,7 +89,10 @@ def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCo
 
 
 def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
-    """Judge one rule by the kinds that it needs. `watching`: the source has no audit log, so the remedy is a watch."""
+    """Return what one rule can judge, from the kinds that it needs, each with its row, or None if it was not observed.
+
+    `watching` says that the source has no audit log, so that the remedy is a watch.
+    """
     if any(row and row.bodies for kind, row in needs if kind in rule.any_of):  # rows without bodies do not help
         needs = [(kind, row if kind not in rule.any_of or (row and row.bodies) else None) for kind, row in needs]
     unseen = [kind for kind, row in needs if row is None]
@@ -143,11 +145,11 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
 
 
 def partly_read(skipped: Iterable[tuple[str, int, str]]) -> bool:
-    """Return whether any skipped (file, line, reason) was a part of a recording, and may have held writes."""
+    """Return whether any of the skipped (file, line, reason) was a part of a recording, which may have held writes."""
     return any(line > 0 or not reason.startswith(_NO_PART) for _, line, reason in skipped)
 
 
-_NO_PART = (  # the beginnings of the reasons for which a whole file was skipped that is no recording
+_NO_PART = (  # how the reason begins when a whole file was skipped because it is not a recording
     "is hidden",
     "is a link",
     "is not a re",
@@ -159,12 +161,15 @@ _NO_PART = (  # the beginnings of the reasons for which a whole file was skipped
 
 
 def of_parts(rows: Iterable[CoverageRow]) -> list[CoverageRow]:
-    """Return the coverage of a recording of which a part could not be read: no kind is complete."""
+    """Return the rows for a recording of which a part could not be read, so that no kind is complete."""
     return [row._replace(complete=False) for row in rows]
 
 
 def judged_in_part(rules: Iterable[RuleCoverage]) -> list[RuleCoverage]:
-    """Return what each rule can judge in such a recording. Other things that a rule is missing are named first."""
+    """Return what each rule can judge in a recording of which a part could not be read.
+
+    If a rule lacks something else already, its reason and remedy stay.
+    """
     return [
         rule if rule.verdict == "not" or rule.remedy else rule._replace(why=_PARTLY, remedy=_WHOLE) for rule in rules
     ]

@@ -1,4 +1,5 @@
-"""This pure module finds how a Lease went from holder to holder, and whether the old holder was still wanted."""
+"""This pure module finds the handovers of a Lease from holder to holder, and whether the old holder should still have
+been running."""
 
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ Handover = tuple[Term, Term]  # the terms of the old holder and of the new one
 
 
 class Election:
-    """These are the terms of one Lease, and its holders."""
+    """This class analyses the leader election on one Lease: its terms and its holders."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease
@@ -26,17 +27,17 @@ class Election:
         self.holders = Holders(lease, world)
 
     def write(self, place: int) -> Moment:
-        """Return a write of the Lease by its index."""
+        """Return the write of the Lease with this index."""
         return self.lease.moments[place]
 
     @property
     def handovers(self) -> list[Handover]:
-        """Return the terms that follow each other with different holders, in order."""
+        """Return the pairs of consecutive terms with different holders, in order."""
         return [(old, new) for old, new in pairwise(self.terms) if old.holder != new.holder]
 
     def unbroken(self, start: int, end: int) -> bool:
-        """Return whether surely no write lies between the known ones from one index to another, and each of them shows
-        the state of the Lease."""
+        """Return whether the writes with the indexes from `start` to `end` are surely all that there were, and each of
+        them shows the state of the Lease."""
         writes = self.lease.moments[start : end + 1]
         shown = all(
             b.entry.facts is not None
@@ -47,7 +48,8 @@ class Election:
         return shown and self.world.gapless(self.lease, writes[0].time, writes[-1].time)
 
     def wanted(self, term: Term, at: Moment) -> bool | None:
-        """Return whether the holder's workload was still wanted when another took over; None if that is not sure."""
+        """Return whether the holder's workload should still have been running at the moment when another holder took
+        over; None if that is not sure."""
         name, pod = self.holders.workload(term), self.holders.pod(term)
         workload = existing(self.world.incarnations(name), at) if name else None
         left = pod.asked_to_end if pod else None
@@ -55,7 +57,7 @@ class Election:
         if workload:
             if _gone(workload, at) or (workload.facts_at(at.time) or workload.first.facts).replicas == 0:
                 return False
-            # A workload that lives reacts to the end of its Pod: its status changes, and it gets another Pod.
+            # A workload that still exists reacts to the end of its Pod: its status changes, and it gets another Pod.
             reacts = not pod_left or workload.last.time > (left or 0)
             return True if reacts and surely_live(workload, at.time, self.world) else None
         if pod:
@@ -63,8 +65,10 @@ class Election:
         return self._is_no_pod(term, at) or None
 
     def stopped(self, start: int, until: int) -> bool:
-        """Return whether the holder as of a write was stopped by a drawn time: its Pod was asked to end, or its
-        workload was deleted or scaled to zero."""
+        """Return whether the holder at the write with the index `start` was stopped by the drawn time `until`.
+
+        It was if the deletion of its Pod was requested, or if its workload was deleted or scaled to zero.
+        """
         since = self.write(start).time
         term = next((each for each in self.terms if each.taken <= start <= each.renewed), None)
         if term is None:
@@ -80,7 +84,7 @@ class Election:
         )
 
     def flaps(self) -> list[list[Handover]]:
-        """Return the stretches of unplanned handovers that followed each other too quickly."""
+        """Return the series of unplanned handovers that followed each other too quickly, as the settings define it."""
         counted = [(old, new) for old, new in self.handovers if self._unplanned(old, new)]
         times, stretches, end = int(TIMES.value), list[list[Handover]](), 0
         for start in range(len(counted) - times + 1):
@@ -95,7 +99,8 @@ class Election:
         return stretches
 
     def _unplanned(self, old: Term, new: Term) -> bool:
-        """Return whether nobody had asked the old holder to end: a rollout moves a Lease from Pod to Pod."""
+        """Return whether a handover was unplanned: the old holder should still have been running. A rollout, which
+        moves a Lease from Pod to Pod, is planned."""
         holders = self.holders
         if holders.workload(old) and holders.workload(new) and holders.differ(old, new):
             return True
@@ -105,7 +110,7 @@ class Election:
         return self._is_no_pod(old, at)
 
     def _is_no_pod(self, term: Term, at: Moment) -> bool:
-        """Return whether the holder is surely no Pod: none of its name can have been missed, or forgotten."""
+        """Return whether the holder is surely not a Pod, because a Pod of its name would have been observed."""
         since = self.write(term.taken).time
         return at.time >= self.world.remembered and self.world.complete("", "Pod", since, at.time)
 
@@ -117,12 +122,12 @@ class Election:
 
 
 def stays(track: Track, at: Moment, world: World) -> bool:
-    """Return whether an object surely existed at a moment, and was not asked to end."""
+    """Return whether an object surely existed at a moment, and its deletion had not been requested."""
     return not _gone(track, at) and surely_live(track, at.time, world)
 
 
 def runs(workload: Track, at: Moment, world: World) -> bool | None:
-    """Return whether a workload existed at a moment; None if only the lack of its deletion says so."""
+    """Return whether a workload existed at a moment; None if the only evidence is that no deletion was observed."""
     if not stays(workload, at, world):
         return False
     if any(each.time > at.time and each.entry.facts is not None for each in workload.moments):

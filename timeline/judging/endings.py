@@ -1,4 +1,4 @@
-"""This pure module finds whether an object still existed, or was on its way out, at a drawn time."""
+"""This pure module finds out whether an object still existed at a drawn time, or was about to be deleted."""
 
 from collections.abc import Iterator
 
@@ -8,17 +8,21 @@ from timeline.history.world import World
 
 
 def surely_live(track: Track, time: int, world: World) -> bool:
-    """Return whether no write can be missing that ended or finished the object, or asked it to end, by a drawn time."""
+    """Return whether surely no write is missing that finished or deleted the object, or requested its deletion, by a
+    drawn time."""
     later = next((each for each in track.moments if each.time > time and each.entry.facts is not None), None)
     if later and not getattr(later.facts, "terminal", False):
         leaving = later.facts.deleting or later.change is Change.DELETED
-        if not leaving or later.facts.asked > time:  # the object itself tells that it was asked later
+        if not leaving or later.facts.asked > time:  # deletionTimestamp shows that the request came later
             return True
     return world.gapless(track, time, time + 1)
 
 
 def namespace_ended(track: Track, since: Moment, until: int, world: World) -> bool:
-    """Return whether the object's namespace was being deleted by a drawn time: everything in it is deleted then."""
+    """Return whether the object's namespace was being deleted by the drawn time `until`, and so everything in it.
+
+    `since` is a change of the object; if the namespace controller made it, that is the evidence.
+    """
     if since.actor.endswith(":namespace-controller"):
         return True
     namespaces = world.incarnations(Name("", "Namespace", "", track.ref.namespace))
@@ -36,8 +40,8 @@ def owners(track: Track, world: World) -> Iterator[Track]:
 
 
 def owner_ended(track: Track, until: int, world: World) -> bool:
-    """Return whether, by a drawn time, an owner had finished, wanted no Pods any more, or was asked to end without
-    leaving orphans."""
+    """Return whether, by a drawn time, an owner had finished, no longer wanted Pods, or was to be deleted together with
+    what it owns."""
     for owner in owners(track, world):
         if any("orphan" in moment.facts.finalizers for moment in owner.moments):
             return False

@@ -1,4 +1,4 @@
-"""This pure module finds who writes the endpoints of a Service, and which ones stay without a Service."""
+"""This pure module finds out who writes the endpoints of a Service, and which endpoints remained without a Service."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,18 +18,22 @@ _PEOPLE = {"", "staff", "cluster-admins"}
 
 
 class Orphan(NamedTuple):
-    """This is a time in which an EndpointSlice stayed although its Service did not exist."""
+    """This is a time in which an EndpointSlice remained although its Service did not exist.
+
+    `first`, `last` and `overdue` are drawn times in microseconds since 1970.
+    """
 
     since: Proof  # the deletion of the Service, or the creation of a namespace that never had the Service
-    service: Track | None  # the deleted one
-    back: Moment | None  # the creation of the next one
-    first: int  # drawn time from which it was an orphan
-    last: int  # drawn time
-    overdue: int  # drawn time from which it should have been gone
+    service: Track | None  # the deleted Service
+    back: Moment | None  # the creation of the next Service of that name
+    first: int  # when the EndpointSlice became an orphan
+    last: int  # when it stopped being one
+    overdue: int  # when it should have been deleted
 
 
 def written_by_kubernetes(endpoints: Track) -> bool:
-    """Return whether a controller of Kubernetes writes the endpoints: it saw the Service, and deletes them, too."""
+    """Return whether a controller of Kubernetes writes the endpoints. It then creates them only after it has observed
+    the Service, and also deletes them."""
     by_manager = endpoints.first.user_agent.startswith("kube-controller-manager")
     return by_manager or _owned(endpoints) or endpoints.value("managed_by") in _CONTROLLERS
 
@@ -41,12 +45,12 @@ def written_by_hand(endpoints: Track) -> bool:
 
 
 def orphaned(piece: Track, service: Name, allowed: int, world: World) -> Iterator[Orphan]:
-    """Yield the times in which an EndpointSlice stayed without its Service for longer than allowed, in microseconds."""
+    """Yield the times in which an EndpointSlice remained without its Service for longer than `allowed` microseconds."""
     left = piece.asked_to_end
     for since, deleted, back in _without_service(piece, service, world):
         gone = since.moment
         ends = (back.time if back else world.last, world.last if left is None else left)
-        first = max(gone.time, gone.entry.undated, piece.first.time)  # an undated deletion came before it was received
+        first = max(gone.time, gone.entry.undated, piece.first.time)  # at the latest, an undated deletion came then
         orphan = Orphan(since, deleted, back, first, min(ends), first + allowed)
         if orphan.last <= orphan.overdue or namespace_ended(piece, gone, orphan.overdue, world):
             continue
@@ -55,14 +59,16 @@ def orphaned(piece: Track, service: Name, allowed: int, world: World) -> Iterato
 
 
 def last_sign(piece: Track, overdue: int) -> Proof:
-    """Return the first change of an EndpointSlice after a drawn time, or the last one before."""
+    """Return the event that proves that an EndpointSlice remained: its first change after a drawn time, or else its
+    last change."""
     moment = next((each for each in piece.moments if each.time > overdue), piece.last)
     role = "deleted" if moment.change is Change.DELETED else "written" if moment.time > overdue else "last written"
     return Proof(f"EndpointSlice {role}", piece.ref, moment)
 
 
 def _without_service(piece: Track, service: Name, world: World) -> Iterator[tuple[Proof, Track | None, Moment | None]]:
-    """Yield since when the Service did not exist, the deleted Service, and the creation of the next one."""
+    """Yield each time in which the Service did not exist: the event since which it did not, the deleted Service, and
+    the creation of the next one."""
     lives = world.incarnations(service)
     for deleted, went, _, back in absences(lives):
         if not (_owned(piece) and piece.owner and piece.owner.uid != deleted.ref.uid):
@@ -74,7 +80,8 @@ def _without_service(piece: Track, service: Name, world: World) -> Iterator[tupl
 
 
 def _surely_stays(piece: Track, orphan: Orphan, world: World) -> bool:
-    """Return whether no deletion of an EndpointSlice can be missing, although nothing was seen of it any more."""
+    """Return whether an EndpointSlice surely remained although no later change of it was observed, because its deletion
+    cannot be missing."""
     in_time = not written_by_kubernetes(piece) and world.last > orphan.overdue + IN_FLIGHT
     return in_time and world.gapless(piece, orphan.first, orphan.overdue)
 

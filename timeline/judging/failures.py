@@ -1,4 +1,4 @@
-"""This pure module says whether a container failed while something that its Pod needs was missing."""
+"""This pure module finds out whether a container failed while something that its Pod needs was missing."""
 
 from itertools import pairwise
 
@@ -9,8 +9,8 @@ from timeline.history.world import World
 from timeline.judging.endings import owners
 from timeline.judging.verdicts import between
 
-FAILURE_WITHIN = 60 * SECOND  # in µs: a failure this soon after something came is attributed to its absence
-_STEP = 5 * SECOND  # in µs: a finding of a live source is worded anew after each such step without a failure
+FAILURE_WITHIN = 60 * SECOND  # µs: a failure this soon after the end of an absence is attributed to the absence
+_STEP = 5 * SECOND  # µs: the text of a finding of a live source is updated after each such step without a failure
 
 
 def failure(pod: Track, since: int, until: int) -> Moment | None:
@@ -22,7 +22,7 @@ def failure(pod: Track, since: int, until: int) -> Moment | None:
 
 
 def no_failure(pod: Track, since: Moment, until: Moment | int, world: World) -> str:
-    """Return words that say for how long no container failure was seen, and whether an owner of the Pod failed.
+    """Return text that says for how long no container failure was observed, and whether an owner of the Pod failed.
 
     The time in question begins with `since` and ends a minute after `until`, which is a moment or a drawn time.
     """
@@ -43,7 +43,7 @@ def no_failure(pod: Track, since: Moment, until: Moment | int, world: World) -> 
 
 
 def _round_down(microseconds: int) -> int:
-    """Return the duration without digits that nobody needs."""
+    """Return the duration rounded down to a sensible unit; at least one microsecond."""
     unit = SECOND if microseconds >= 10 * SECOND else SECOND // 10 if microseconds >= SECOND else 1_000
     return max(1, microseconds // unit) * unit
 

@@ -16,7 +16,8 @@ Severity = Literal["error", "warning", "info"]
 
 
 class Status(StrEnum):
-    """This says whether a finding is certain. Only findings of live clusters can be suspected or withdrawn."""
+    """This enumeration says whether a finding is certain. Only findings of live clusters can be suspected (they may
+    still turn out to be wrong) or withdrawn (they did)."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -24,7 +25,8 @@ class Status(StrEnum):
 
 
 class Effect(StrEnum):
-    """This is the harm that a violation was seen to do. The severity of its finding follows from it."""
+    """This enumeration says whether a violation was observed to do harm. The severity of the finding follows from
+    it."""
 
     NONE = "none"
     POSSIBLE = "possible"
@@ -47,8 +49,8 @@ class Proof(msgspec.Struct, frozen=True, gc=False):
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """This is one time that a violation happened. `first` and `last` are drawn times in microseconds. The function
-    `occurrence` makes one."""
+    """This is one time that a violation happened. `first` and `last` are drawn times in microseconds since 1970.
+    Rules create it with the function `occurrence`."""
 
     first: int
     last: int
@@ -59,17 +61,17 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     effect_text: str  # {names} stands for the names of the subjects
     proof: tuple[Proof, ...]  # in commit order
     arrow: str = ""  # the label of an arrow from the first proof to the last; "" draws none
-    hole: str = ""  # the label of a hole between the two, on the lane of the first; "" draws none
+    hole: str = ""  # the label of a hole between the two proofs, on the lane of the first; "" draws none
     interval: Length | None = None  # how long it lasted, or how late the last event came, as far as that is known
 
     @property
     def length(self) -> int:
-        """Return the drawn length in microseconds."""
+        """Return how long the occurrence is drawn, in microseconds."""
         return self.last - self.first
 
     @property
     def weight(self) -> tuple[int, int]:
-        """Return a sort key: occurrences with more harm are heavier, then longer ones."""
+        """Return a sort key: more harm weighs more, and of the same harm a longer occurrence."""
         return list(Effect).index(self.effect), self.length
 
 
@@ -109,17 +111,17 @@ def occurrence(
 
 
 def longest(occurrences: Iterable[Occurrence]) -> Occurrence:
-    """Return the longest of the occurrences; among equals the first."""
+    """Return the longest of the occurrences; if several are equally long, the earliest of them."""
     return max(occurrences, key=lambda each: (each.length, -each.first))
 
 
 def worst(occurrences: Iterable[Occurrence]) -> Occurrence:
-    """Return the occurrence with the most harm; among equals the longest, then the first."""
+    """Return the occurrence with the most harm; of several the longest, and of those the earliest."""
     return max(occurrences, key=lambda each: (*each.weight, -each.first))
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """This is one violation, however often it happened."""
+    """This is one violation of a rule by one subject, however often it happened."""
 
     rule: str  # the id of the rule
     subject: ObjectRef
@@ -141,7 +143,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> Length | None:
-        """Return the bounds of the delay, as far as the clocks tell them."""
+        """Return the bounds of the delay, as far as the clocks allow; None if the violation is no delay."""
         return self.measured.interval if self.measured else None
 
     @property
@@ -162,12 +164,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Return a stable key: the same violation has it after it was observed again, or happened again."""
+        """Return a stable key, which stays the same when the violation is observed again or happens again."""
         return digest(self.rule, self.subject, f"{self.other.kind}/{self.other.name}" if self.other else "")
 
 
 def digest(*parts: str | ObjectRef | None) -> str:
-    """Return a short key of words and objects, the same in every process."""
+    """Return a short hash of texts and objects, which is the same in every process."""
     words = [
         "/".join((part.group, part.kind, part.namespace, part.name, part.uid))
         if isinstance(part, ObjectRef)

@@ -1,8 +1,8 @@
 """This pure module finds which workload the holder of a Lease belongs to.
 
-A Lease names its holder by an identity, usually `<Pod>_<uuid>`. The workload is found by the owners of that Pod, by the
-names that workloads give their Pods, or by the Events in which the holder says that it leads. If none of them tells,
-the holder is unknown, and does not count as another workload.
+A Lease identifies its holder by a text, usually `<Pod>_<uuid>`. The workload is found by the owners of that Pod, by the
+names that workloads give their Pods, or by the Events in which the holder says that it leads. If none of these shows
+it, the workload is unknown, and does not count as different from any other.
 """
 
 import re
@@ -16,7 +16,7 @@ from timeline.kinds.deployment import Lock
 
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names (k8s.io/apimachinery util/rand)
-_POD_NAMES = {  # how workloads name their Pods; the Pods of a StatefulSet have names that nodes have, too
+_POD_NAMES = {  # how workloads name their Pods; not of StatefulSets, since nodes often have names of the same form
     "Deployment": re.compile(f"(.+)-{_RANDOM}{{1,10}}-{_RANDOM}{{5}}"),
     "DaemonSet": re.compile(f"(.+)-{_RANDOM}{{5}}"),
 }
@@ -24,7 +24,7 @@ _LEADS = re.compile(r"(\S+) (?:became leader|stopped leading)")
 
 
 class Holders:
-    """These are the holders of one Lease."""
+    """This class finds the Pod, the workload and the component of each holder of one Lease."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease
@@ -33,7 +33,7 @@ class Holders:
         self._components: dict[str, str] | None = None
 
     def pod(self, term: Term) -> Track | None:
-        """Return the Pod whose name the holder bears."""
+        """Return the Pod that the identity of the holder names; None if no such Pod was observed."""
         names = (Name("", "Pod", space, pod) for pod in _pod_names(term.holder) for space in self._namespaces(term))
         lives = next((pods for name in names if (pods := self.world.incarnations(name))), [])
         return existing(lives, self.lease.moments[term.renewed])
@@ -45,14 +45,14 @@ class Holders:
         return (parts[2], own) if parts[:2] == ["system", "serviceaccount"] and len(parts) > 3 else (own,)
 
     def workload(self, term: Term) -> Name | None:
-        """Return the Deployment, StatefulSet or DaemonSet of the holder; None if nothing tells."""
+        """Return the Deployment, StatefulSet or DaemonSet of the holder; None if it is not known."""
         if term.holder not in self._workloads:
             pod = self.pod(term)
             self._workloads[term.holder] = (pod and _workload_of(pod, self.world)) or self._namer(term)
         return self._workloads[term.holder]
 
     def _namer(self, term: Term) -> Name | None:
-        """Return the one known workload whose Pods have names like the holder's."""
+        """Return the workload whose Pods have names like the holder's, if there is exactly one; else None."""
         namers = {
             name
             for pod in _pod_names(term.holder)
@@ -64,7 +64,7 @@ class Holders:
         return namers.pop() if len(namers) == 1 else None
 
     def component(self, term: Term) -> str:
-        """Return what the holder calls itself in its Events; "" if there are none, or it only repeats its identity."""
+        """Return the component that the holder's Events name; "" without Events, or if it only repeats the identity."""
         if self._components is None:
             self._components = {}
             for event in self.world.referrers(self.lease.name):
@@ -75,12 +75,12 @@ class Holders:
         return "" if component == term.holder or component in _pod_names(term.holder) else component
 
     def title(self, term: Term) -> str:
-        """Return the words for the holder's workload."""
+        """Return the text by which findings name the holder's workload."""
         name = self.workload(term)
         return f"{name.kind} {name.name}" if name else self.component(term) or term.holder
 
     def schedulers(self, term: Term) -> set[str]:
-        """Return the scheduler names that the holder serves, by its workload's arguments, or else by its Events."""
+        """Return the scheduler names that the holder serves, from the arguments of its workload, or else its Events."""
         name = self.workload(term)
         locks = {lock for each in self.world.incarnations(name) for lock in _locks(each)} if name else set()
         own = (self.lease.ref.namespace, self.lease.ref.name)
@@ -97,13 +97,14 @@ class Holders:
 
 
 def existing(lives: list[Track], at: Moment) -> Track | None:
-    """Return the incarnation of a name that existed at a moment, as far as is known."""
+    """Return the incarnation of a name that existed at a moment: the last one that began by then, or else the first;
+    None without any."""
     begun = [track for track in lives if track.first.time <= at.time] or lives[:1]
     return begun[-1] if begun else None
 
 
 def last_ref(name: Name, world: World) -> ObjectRef:
-    """Return the last object of a name, or a reference without a UID if no object was seen."""
+    """Return a reference to the last object of a name; without a UID if no object of that name was observed."""
     lives = world.incarnations(name)
     return lives[-1].ref if lives else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name)
 
@@ -113,13 +114,15 @@ def _locks(workload: Track) -> Iterable[Lock]:
 
 
 def _pod_names(holder: str) -> tuple[str, ...]:
-    """Return the Pods that an identity may name: <Pod>, <Pod>_<uuid>, <Pod>-external-<program>."""
+    """Return the names of Pods that the identity of a holder may contain: it can have the forms <Pod>, <Pod>_<uuid> and
+    <Pod>-external-<program>."""
     pod = holder.partition("_")[0]
     return tuple(dict.fromkeys((holder, pod, pod.partition("-external")[0])))
 
 
 def _workload_of(pod: Track, world: World) -> Name | None:
-    """Return the workload at the end of a Pod's chain of owners, even if its ReplicaSet was not seen."""
+    """Return the workload at the end of a Pod's chain of owners, even if its ReplicaSet was not observed; None if the
+    Pod does not belong to a workload."""
     owner = pod.owner
     if owner and owner.kind == "ReplicaSet":
         replica_set = world.owner_of(pod)

@@ -1,4 +1,4 @@
-"""This pure module finds the objects that had one name, one after the other, and the times in which there was none."""
+"""This pure module orders the incarnations of one name, and finds the times in which no object had the name."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,14 +12,14 @@ class Absence(NamedTuple):
 
     deleted: Track
     went: Moment  # the deletion
-    next: Track | None  # None if no later object of that name was seen
-    back: Moment | None  # its creation
+    next: Track | None  # the next object of that name; None if none was observed
+    back: Moment | None  # the creation of the next object
 
 
 def absences(lives: Sequence[Track]) -> Iterator[Absence]:
     """Yield the absences among the incarnations of one name, in order.
 
-    An absence is left out if the next object was seen, but not its creation: then nothing tells when it came.
+    An absence is left out if the next object was observed but not its creation, since its end is not known then.
     """
     for index, life in enumerate(lives):
         if life.ended is None:
@@ -30,8 +30,11 @@ def absences(lives: Sequence[Track]) -> Iterator[Absence]:
 
 
 def split_at(moment: Moment, lives: Sequence[Track]) -> tuple[list[Track], list[tuple[Track, Moment]]]:
-    """Return the incarnations of a name that may have been created before a moment, and those that were surely created
-    after it, each with its creation."""
+    """Divide the incarnations of a name by a moment.
+
+    Return those that may have been created before the moment, and those that were surely created after it, each with
+    its creation.
+    """
     earlier: list[Track] = []
     later: list[tuple[Track, Moment]] = []
     for life in lives:

@@ -1,4 +1,4 @@
-"""This pure module finds whether a Job had all the Pods that it allows when it created another one."""
+"""This pure module finds out whether a Job already had all the Pods that it allows when another one was created."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ _SURE = (Verdict.EXACT, Verdict.BOUNDED)
 
 
 class Excess(NamedTuple):
-    """Why a Pod was one too many for its Job."""
+    """This says why a Pod was one too many for its Job."""
 
     since: Moment  # the state of the Job that allowed no further Pod
     verdict: Verdict
-    role: str
-    words: str  # they follow "Pod a was created "
+    role: str  # the role of that state in the proof
+    words: str  # the rest of the sentence that begins with "Pod a was created "
     why: str
-    late: bool = True  # the delay since that state means something
+    late: bool = True  # whether the delay since that state is meaningful
 
 
 def after_the_end(job: Track, born: Moment) -> Excess | None:
@@ -38,7 +38,7 @@ def after_the_end(job: Track, born: Moment) -> Excess | None:
 
 
 def beyond_completions(job: Track, born: Moment, world: World) -> Excess | None:
-    """Return an excess if the Pod was created after as many Pods had succeeded as `completions` asks for."""
+    """Return an excess if the Pod was created after as many Pods had succeeded as `completions` requires."""
     now = job.count_until(born.at)
     facts = job.moments[now - 1].facts if now else None
     if facts is None or facts.foreign or facts.indexed or facts.completions < 0:
@@ -64,8 +64,11 @@ def beyond_completions(job: Track, born: Moment, world: World) -> Excess | None:
 
 
 def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> Excess | None:
-    """Return an excess if the Pod made more Pods active than the Job allows, or allowed within `notice` microseconds
-    before."""
+    """Return an excess if, with this Pod, more Pods were active than the parallelism of the Job allowed.
+
+    The greatest parallelism of the last `notice` microseconds counts, since the controller may not have noticed a
+    change yet.
+    """
     moments = job.moments
     now = job.count_until(born.at)
     since = born.time - notice
@@ -97,18 +100,18 @@ def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> E
 
 
 def _counted(moment: Moment) -> int:
-    """Return how many Pods the Job counts or lists as succeeded."""
+    """Return how many Pods the Job has counted as succeeded or has listed to be counted."""
     return int(moment.facts.succeeded + len(moment.facts.uncounted_succeeded))
 
 
 def _waits(pod: Track | None, born: Moment) -> bool:
-    """Return whether a Pod that the Job lists still had its finalizer when another Pod was created."""
+    """Return whether a Pod that the Job lists as succeeded still had its finalizer when another Pod was created."""
     spells = pod.kind.spells(pod) if pod else ()
     return any(name == "waiting" and start <= born.at and (not end or born.at < end) for name, start, end in spells)
 
 
 def _until_surely_later(moments: Sequence[Moment], now: int, born: Moment) -> list[Moment]:
-    """Return the states of a Job from its moment number `now` until the first that surely follows a creation."""
+    """Return the states of a Job from the index `now` to the first one that surely came after a Pod's creation."""
     found = []
     for at in range(now, len(moments)):
         if moments[at].entry.facts:
@@ -119,9 +122,11 @@ def _until_surely_later(moments: Sequence[Moment], now: int, born: Moment) -> li
 
 
 def _sureness(known: Sequence[Moment], later: Sequence[Moment], born: Moment) -> Verdict | None:
-    """Return how sure it is that a Pod was created between the known states of its Job and the later ones.
+    """Return how sure it is that a Pod was created after the states `known` of its Job and before the states `later`;
+    None if it was not.
 
-    If all of these states have one generation, one spec was in force, and the first and the last state decide.
+    If all of these states have the same generation, the spec did not change between the first and the last of them, so
+    it is enough that the Pod was created between these two.
     """
     if not later:
         return None

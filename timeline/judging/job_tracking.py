@@ -1,4 +1,4 @@
-"""This pure module finds whether a Job had counted a Pod before the Pod lost the Job's finalizer."""
+"""This pure module finds out whether a Job had counted a Pod before the Job's finalizer was removed from the Pod."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,18 +11,18 @@ from timeline.kinds.job import JobFacts
 
 
 class Release(NamedTuple):
-    """These are the moments of a Pod that ended and then lost the finalizer."""
+    """These are the moments of a Pod that finished, and whose finalizer was then removed."""
 
-    ended: Moment  # the first that shows it Succeeded or Failed
-    tracked: Moment  # the last with the finalizer
-    released: Moment  # the first without
+    ended: Moment  # the first moment that shows it Succeeded or Failed
+    tracked: Moment  # the last moment with the finalizer
+    released: Moment  # the first moment without the finalizer
 
 
 class StatusHistory(NamedTuple):
-    """These are the writes of a Job around the release of one of its Pods."""
+    """These are the writes of a Job around the time when one of its Pods lost its finalizer (the release)."""
 
     before: list[Moment]  # from the last state before the Pod ended to the last write before the release
-    after: list[Moment]  # the writes since, up to the first that shows the Job's state
+    after: list[Moment]  # the writes after the release, up to the first that shows the Job's state
 
     @property
     def states(self) -> list[JobFacts]:
@@ -30,14 +30,14 @@ class StatusHistory(NamedTuple):
 
     @property
     def next(self) -> JobFacts | None:
-        """Return the state after the release; None if the Job did not live on."""
+        """Return the first state after the release; None if it is not known, or the Job was being deleted by then."""
         last = self.after[-1] if self.after else None
         living = last and last.entry.facts and last.change is not Change.DELETED and not last.facts.deleting
         return last.facts if last and living else None
 
 
 def release_of(pod: Track) -> Release | None:
-    """Return how a Pod that had ended lost the finalizer; None if that was not seen."""
+    """Return the release of a Pod; None if it was not observed that the Pod finished and then lost its finalizer."""
     moments = pod.moments
     end = next((at for at, moment in enumerate(moments) if moment.facts.terminal), None)
     if end is None or let_go(moments[end]):
@@ -47,12 +47,12 @@ def release_of(pod: Track) -> Release | None:
 
 
 def status_around(job: Track, release: Release) -> StatusHistory:
-    """Return the writes of a Job around a release; none if no state of the Job before it is known."""
+    """Return the writes of a Job around a release; empty if no state of the Job before it is known."""
     moments, released = job.moments, release.released
     last = released.at if released.stamp.resource_version else (released.stamp.staged, FOREVER)
     first, since = (job.count_until(at) for at in (release.ended.at, last))
     while since < len(moments) and order_of(released, moments[since]) in (None, Verdict.INCONCLUSIVE):
-        since += 1  # nothing says that this write came after the release
+        since += 1  # it is not known that this write came after the release
     while first > 0 and moments[first - 1].entry.facts is None:
         first -= 1
     if first == 0:
@@ -62,7 +62,7 @@ def status_around(job: Track, release: Release) -> StatusHistory:
 
 
 def need_not_count(history: StatusHistory, release: Release) -> bool:
-    """Return whether the Job need not count the Pod, or the Pod was being cleaned up."""
+    """Return whether there is a harmless reason for which the Job need not count the Pod."""
     last, released = history.before[-1], release.released
     if last.change is Change.DELETED or last.facts.deleting or last.facts.closing:
         return True
@@ -81,7 +81,8 @@ def is_counted(pod: Track, job: JobFacts) -> bool:
 
 
 def left_out(pod: Track, states: list[JobFacts], release: Release) -> bool:
-    """Return whether the last state counts only Pods that the states before it listed, and not this one."""
+    """Return whether the last state of a Job surely does not count this Pod: all Pods that it counts were listed by the
+    states before, and this one was not."""
     first, last = states[0], states[-1]
     if any(after.generation - before.generation > 1 for before, after in pairwise(states)) or is_counted(pod, last):
         return False  # the Job may have been suspended for a while

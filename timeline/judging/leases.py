@@ -1,4 +1,4 @@
-"""This pure module finds who held a Lease, from which write to which."""
+"""This pure module finds the terms of a Lease: who held it, and which writes began, renewed and ended that."""
 
 from math import inf
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from timeline.judging.verdicts import Verdict, between, dated
 
 
 class Term(NamedTuple):
-    """This is one holder's time with a Lease. The writes are indexes of the Lease's moments."""
+    """This is the time in which one holder held a Lease. Writes are given as indexes into the moments of the Lease."""
 
     holder: str
     taken: int  # the first write that names the holder
@@ -38,29 +38,30 @@ def terms_of(lease: Track) -> list[Term]:
 
 
 def is_heartbeat(lease: Track) -> bool:
-    """Return whether a Lease is the heartbeat of a node or an API server, and no leader election."""
+    """Return whether a Lease is the heartbeat of a node or an API server rather than a leader election."""
     return lease.ref.namespace == "kube-node-lease" or (
         lease.ref.namespace == "kube-system" and lease.ref.name.startswith("apiserver-")
     )
 
 
 def renews(before: Moment, after: Moment) -> bool:
-    """Return whether a write of the same holder renewed the Lease; other writes change something else of it."""
+    """Return whether a write by the same holder renewed the Lease, rather than changing something else."""
     return not after.facts.renewed or before.facts.renewed != after.facts.renewed
 
 
 def at_most(a: Moment, b: Moment) -> float:
-    """Return the most seconds that can lie between two writes of one Lease; infinity if nothing tells when the second
-    came."""
+    """Return the greatest number of seconds that can lie between two writes of one Lease; infinity if the time of the
+    second is not known."""
     most = between(a, b).most
     return inf if most is None or not dated(b) else most / 1e6
 
 
 def sureness(*moments: Moment) -> Verdict:
-    """Return how sure the times of these writes of one Lease are."""
+    """Return the verdict that the clocks of these writes of one Lease allow: BOUNDED if any of them has only whole
+    seconds, else EXACT."""
     return Verdict.BOUNDED if any(each.clock is Clock.OBJECT for each in moments) else Verdict.EXACT
 
 
 def sureness_words(*moments: Moment) -> str:
-    """Return the word for `sureness`."""
+    """Return `sureness` as the beginning of a sentence."""
     return "Exact" if sureness(*moments) is Verdict.EXACT else "Bounded, by whole seconds"

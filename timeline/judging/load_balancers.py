@@ -1,4 +1,5 @@
-"""This pure module finds how long Services of type LoadBalancer and others of their class waited for an address."""
+"""This pure module finds out how long a Service of type LoadBalancer, and others of its class, waited for an
+address."""
 
 from typing import NamedTuple
 
@@ -11,20 +12,20 @@ from timeline.judging.readiness import endpoints_of, ready, ready_on_same_nodes,
 from timeline.judging.verdicts import between, dated, so_far
 from timeline.kinds.service import ServiceFacts
 
-# https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
+# Source: https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
 _FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 READY, REQUESTED = "endpoint ready", "load balancer asked for"  # the roles of the event with which a wait begins
 
 
 class Wait(NamedTuple):
-    """A time in which a Service had no address, although one was requested and an endpoint was ready."""
+    """This is a time in which a Service had no address, although one was requested and an endpoint was ready."""
 
-    since: Proof
-    came: Moment | None  # the first address
-    until: int  # drawn time: the address came, or the Service, its request for one, or the source ended
-    facts: ServiceFacts  # of the Service, when the wait began
-    taken_up: bool  # the controller had set its finalizer when the address was overdue
-    proven: bool  # no write is missing that could explain the wait
+    since: Proof  # the event with which the wait began
+    came: Moment | None  # the write of the first address; None if none was observed
+    until: int  # drawn time at which the address was set, or at which the request for it or the source ended
+    facts: ServiceFacts  # the state of the Service when the wait began
+    taken_up: bool  # whether a controller had set its finalizer by the time the address was overdue
+    proven: bool  # whether surely no write is missing that could explain the wait
 
     @property
     def length(self) -> Length:
@@ -32,10 +33,10 @@ class Wait(NamedTuple):
 
 
 class Peers(NamedTuple):
-    """These are the other Services of a load balancer class."""
+    """This says how the other Services of the same load balancer class were served."""
 
-    served: bool  # any of them ever had an address
-    prompt: tuple[Length, ...]  # the waits of those that were served in time, before this Service was overdue
+    served: bool  # whether any of them ever had an address
+    prompt: tuple[Length, ...]  # how long those waited that got theirs in time, before this Service was overdue
 
     @property
     def words(self) -> str:
@@ -49,7 +50,7 @@ class Peers(NamedTuple):
 
 
 def first_long_wait(service: Track, allowed: int, world: World) -> Wait | None:
-    """Return the first wait for an address that took longer than allowed, in microseconds."""
+    """Return the first wait of a Service that took longer than `allowed` microseconds; None if there was none."""
     if not service.created:
         return None
     came = _first_address(service)
@@ -78,7 +79,7 @@ def first_long_wait(service: Track, allowed: int, world: World) -> Wait | None:
 
 
 def peers_of(service: Track, wait: Wait, allowed: int, world: World) -> Peers:
-    """Return how the other Services of the class were served before this one was overdue."""
+    """Return how the other Services of the same class were served before this one was overdue."""
     overdue = wait.since.moment.time + allowed
     served = False
     prompt = []
@@ -99,7 +100,7 @@ def _first_address(service: Track) -> Moment | None:
 
 
 def _logged_with_bodies(service: Track, end: int) -> bool:
-    """Return whether the writes of a Service until a drawn time show its state: one that does not may have brought an
+    """Return whether every write of a Service up to a drawn time shows its state. A write that does not may have set an
     address."""
     writes = [moment for moment in service.moments if moment.time <= end and moment.change is not Change.DELETED]
     return all(moment.entry.facts is not None for moment in writes)

@@ -1,4 +1,4 @@
-"""This pure module finds when the endpoints of a Service were ready."""
+"""This pure module finds the times in which endpoints of a Service were ready."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,11 +14,11 @@ class Span(NamedTuple):
 
     track: Track
     since: Moment
-    until: int  # drawn time
+    until: int  # drawn time, in microseconds since 1970
 
 
 def spans(track: Track, end: int, holds: Callable[[Any], bool]) -> Iterator[Span]:
-    """Yield the times until a drawn time in which the facts of a track met a condition."""
+    """Yield the times, up to the drawn time `end`, in which the facts of a track met the condition `holds`."""
     since = None
     for moment in track.moments:
         if moment.time > end:
@@ -45,7 +45,8 @@ def endpoints_of(service: Track, world: World) -> list[Track]:
 
 
 def ready(pieces: list[Track], end: int) -> list[Span]:
-    """Return the times until a drawn time in which any of the EndpointSlices had a ready endpoint, in order."""
+    """Return the times, up to the drawn time `end`, in which any of the EndpointSlices had a ready endpoint, in
+    order."""
     joined: list[Span] = []
     found = [span for piece in pieces for span in spans(piece, end, lambda facts: facts.ready)]
     for span in sorted(found, key=lambda span: span.since.at):
@@ -57,7 +58,8 @@ def ready(pieces: list[Track], end: int) -> list[Span]:
 
 
 def ready_on_same_nodes(pieces: list[Track], end: int) -> list[Span]:
-    """Return since when the ready endpoints were on the nodes on which they are at a drawn time; at most one span."""
+    """Return the time before the drawn time `end` in which the ready endpoints were on the same nodes as at `end`, as a
+    list of one span, or of none if no endpoint was ready then."""
     latest = []
     for piece in pieces:
         facts = piece.facts_at(end)
@@ -71,9 +73,9 @@ def _on_nodes(nodes: int, facts: Any) -> bool:
 
 
 def surely_unchanged(piece: Track, since: int, until: int, world: World) -> bool:
-    """Return whether no write of an EndpointSlice can be missing between two drawn times.
+    """Return whether surely no write of an EndpointSlice is missing between two drawn times.
 
-    A watch that shows no further change is assumed to have gone on.
+    A watch is assumed to have continued after its last change.
     """
     watched = piece.last.clock is Clock.OBJECT
     return world.gapless(piece, since, min(until, piece.last.time) if watched else until)

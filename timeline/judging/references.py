@@ -1,4 +1,5 @@
-"""This pure module defines what an object needs by name, when that did not exist, and what Events say about it."""
+"""This pure module finds the objects that another object needs, when they did not exist, and what Events say about
+that."""
 
 import re
 from collections.abc import Iterator
@@ -14,15 +15,15 @@ from timeline.kinds.volcano_job import makes_claim
 class Missing(NamedTuple):
     """This is a time in which no object of a name existed, although another object needed it."""
 
-    start: Moment  # from which the other object needed it, or the deletion
+    start: Moment  # the moment since which the other object needed it, or the deletion
     came: tuple[Track, Moment] | None  # the next object of that name and its creation
-    order: Verdict  # how sure it is that it came after the start
-    went: tuple[Track, Moment] | None  # the last object of that name before, and its deletion
-    seen: int | None = None  # drawn time at which it was seen to exist, if its creation was not observed
+    order: Verdict  # how sure it is that this creation came after the start
+    went: tuple[Track, Moment] | None  # the previous object of that name and its deletion
+    seen: int | None = None  # if no creation was observed: the drawn time at which the next object was first observed
 
 
 def needed(user: Track) -> Iterator[tuple[Name, Moment]]:
-    """Yield the names of the objects that a Pod or a Volcano job needs, each with the moment from which it does."""
+    """Yield the name of each object that a Pod or a Volcano Job needs, with the first moment at which it does."""
     if user.ref.kind == "Pod":
         for each in user.value("needs") or ():
             namespace = user.ref.namespace if each.namespace is None else each.namespace
@@ -37,7 +38,10 @@ def needed(user: Track) -> Iterator[tuple[Name, Moment]]:
 
 
 def times_missing(since: Moment, lives: list[Track]) -> Iterator[Missing]:
-    """Yield the times from a moment on in which no object of a name existed, up to one that may always have existed."""
+    """Yield the times after a moment in which no object of a name existed.
+
+    `lives` are the incarnations of the name. The times end with the first of them that was not observed to end.
+    """
     start, went = since, None
     for life in lives:
         if life.ended is None and life.first.time < since.time:
@@ -56,7 +60,8 @@ def times_missing(since: Moment, lives: list[Track]) -> Iterator[Missing]:
 
 
 def went_on(user: Track) -> int | None:
-    """Return the drawn time at which an object surely had what it needs: a container ran, or the job went on."""
+    """Return the drawn time at which a Pod or a Volcano Job surely had what it needs, because a container ran or the
+    Job left the phase Pending; None if that was not observed."""
     for moment in user.moments:
         facts = moment.facts
         if user.ref.kind == "Pod" and facts.started:
@@ -67,7 +72,8 @@ def went_on(user: Track) -> int | None:
 
 
 def waited_until(user: Track) -> int | None:
-    """Return the drawn time at which an object stopped waiting: it went on, failed, or was asked to end."""
+    """Return the drawn time at which an object stopped waiting, because it went on, failed, or its deletion was
+    requested; None if it did not."""
     failed = next((moment.time for moment in user.moments if moment.facts.phase == "Failed"), None)
     return min((time for time in (went_on(user), failed, user.asked_to_end) if time is not None), default=None)
 
@@ -75,8 +81,8 @@ def waited_until(user: Track) -> int | None:
 def not_found_events(
     user: Track, name: Name, start: int, end: int, world: World
 ) -> tuple[list[tuple[Track, Moment]], bool]:
-    """Return the Events between two drawn times that say that a name was not found, in order; and whether a later Event
-    says that something else is wrong."""
+    """Return the Events about `user` between two drawn times that say that `name` was not found, in order, and whether
+    a later Event about `user` says something else."""
     events = [
         (event, moment)
         for event in world.referrers(user.name)
@@ -94,7 +100,7 @@ def not_found_events(
 
 
 def logged_in_full(name: Name, start: int, end: int, world: World) -> bool:
-    """Return whether no write of the kind of a name is known to be missing between two drawn times."""
+    """Return whether no write of any object of the kind of `name` is known to be missing between two drawn times."""
     return world.complete(name.group, name.kind, start, end)
 
 
@@ -106,7 +112,8 @@ def progress_logged(user: Track, start: int, end: int, world: World) -> bool:
 
 
 def never_existed(name: Name, start: int, end: int, world: World) -> bool:
-    """Return whether the source shows all objects of the kind since the namespace was created, which is empty then."""
+    """Return whether the source surely shows every object of this kind that the namespace ever had before `end`,
+    because it shows the creation of the namespace and every write of the kind since then."""
     namespaces = world.incarnations(Name("", "Namespace", "", name.namespace))
     begun = [life.created for life in namespaces if life.created]
     return bool(

@@ -1,4 +1,4 @@
-"""This pure module defines what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
+"""This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 POLICY = "In the audit policy: "
 _GROUPS = {
@@ -13,7 +13,7 @@ _GROUPS = {
 
 
 def resource_of(kind: str) -> str:
-    """Return the resource of a kind, as Kubernetes itself forms it: "endpointslices" of "EndpointSlice"."""
+    """Return the resource of a kind, formed as Kubernetes does it: "endpointslices" for "EndpointSlice"."""
     name = kind.lower()
     if name == "endpoints":
         return name
@@ -23,7 +23,8 @@ def resource_of(kind: str) -> str:
 
 
 def remedy(kind: str, watching: bool) -> str:
-    """Return what shows a kind that was not seen: a watch if `watching`, else a line of the audit policy."""
+    """Return how to record a kind that was not observed: the command of a watch if `watching`, else a line of an audit
+    policy."""
     name, _, group = kind.partition(".")
     advise = watch_command if watching else policy_line
     return advise(group or _GROUPS.get(name, ""), resource_of(name))

@@ -1,4 +1,4 @@
-"""This pure module defines what a rule is, its settings, and how rules are registered and found."""
+"""This pure module defines rules and their settings, and registers and loads them."""
 
 import importlib
 import inspect
@@ -13,10 +13,10 @@ from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding
 
-# Raise this number with every change that makes a rule find something else, or say it in other words, about the same
-# entries. The stored findings of older versions are then judged again (see `timeline.rejudging`).
+# Increase this number with every change after which a rule reports something else, or the same in other words, for the
+# same entries. Sources that an older version judged are then judged again (see `timeline.rejudging`).
 VERSION = 3
-ATTEMPTS = 5  # how often one source is judged again; a worker may be stopped or run out of memory
+ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 
 Judge = Callable[[Track, World], Iterable[Finding]]
@@ -26,14 +26,14 @@ class Rule(msgspec.Struct, frozen=True):
     """A rule judges tracks of certain kinds by their lifelines and by the objects that they relate to."""
 
     id: str
-    judges: tuple[str, ...]  # the kinds of tracks that it judges, qualified ("Pod", "Job.batch.volcano.sh"); () is all
+    judges: tuple[str, ...]  # the kinds of tracks that it judges, qualified ("Pod", "Job.batch.volcano.sh"); () for all
     needs: tuple[str, ...]  # the kinds that a source has to show in full
     title: str
     page: str  # the docstring of its module, which is its page in the catalogue
     judge: Judge
-    lists: bool = False  # the objects of one list are enough for it; other rules need an order
-    any_of: tuple[str, ...] = ()  # besides `needs`, one of these kinds; it reports nothing about those not seen
-    times: bool = False  # it measures durations, so clocks of whole seconds make its findings bounded
+    lists: bool = False  # whether the objects of one list are enough for it; other rules need the order of changes
+    any_of: tuple[str, ...] = ()  # kinds of which, besides `needs`, at least one must have been observed
+    times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
 
 
 def rule(
@@ -45,9 +45,9 @@ def rule(
     lists: bool = False,
     times: bool = False,
 ) -> Callable[[Judge], Judge]:
-    """Register a function as a rule. `Rule` describes the arguments.
+    """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
 
-    The docstring of the function's module is the rule's page, and the first line of it the title.
+    The docstring of the function's module becomes the rule's page, and its first line the title.
     """
 
     def enter(judge: Judge) -> Judge:
@@ -64,7 +64,8 @@ _rules: dict[str, Rule] = {}
 
 
 class Setting:
-    """A threshold of a rule, which the operator can set. `value` is in the unit: seconds, or a count."""
+    """This is a threshold of a rule, which the operator can set. `value` is in seconds if `unit` is "s", else a
+    count."""
 
     def __init__(self, rule: str, name: str, default: float, unit: str, meaning: str) -> None:
         self.rule = rule
@@ -76,7 +77,7 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """Return the environment variable that sets it: CAUSELINE_RULE_SERVICE_GAP_TEARDOWN."""
+        """Return the environment variable that sets it, such as CAUSELINE_RULE_SERVICE_GAP_TEARDOWN."""
         return f"CAUSELINE_RULE_{self.rule}_{self.name}".upper().replace("-", "_")
 
     @property
@@ -92,12 +93,12 @@ def setting(rule: str, name: str, default: float, unit: str, meaning: str) -> Se
 
 
 settings: dict[str, Setting] = {}
-"""Every threshold by its environment variable. It is complete once the rules are loaded."""
+"""This maps each environment variable to its threshold. It is complete once the rules are loaded."""
 
 
 @cache
 def load(package: ModuleType) -> tuple[Rule, ...]:
-    """Import every module of the package of rules and return the registered rules, sorted by id."""
+    """Import every module of the package of rules, and return the registered rules, sorted by id."""
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return tuple(_rules[identity] for identity in sorted(_rules))

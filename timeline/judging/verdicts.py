@@ -1,4 +1,4 @@
-"""This pure module says how sure the order of two changes is, and how much time lies between them."""
+"""This pure module finds out how sure the order of two changes is, and how much time lies between them."""
 
 from enum import StrEnum
 
@@ -7,22 +7,22 @@ from timeline.core.entries import Clock
 from timeline.core.order import SECOND, by_revision, precedes
 from timeline.history.lifelines import Moment
 
-IN_FLIGHT = 5 * SECOND  # in µs: a write requested this late before the end of a source may not be answered in it
+IN_FLIGHT = 5 * SECOND  # µs before the end of a source in which a request may still be without its response
 
 
 class Verdict(StrEnum):
-    """How sure the order of a finding is."""
+    """This enumeration says how sure the order of events is on which a finding rests."""
 
-    EXACT = "exact"  # both events carry a revision of one space, or one audit log orders them
-    BOUNDED = "bounded"  # the clocks tell whole seconds, and the events are at least one second apart
-    INCONCLUSIVE = "inconclusive"  # no clock tells the order
+    EXACT = "exact"  # both events have revisions of one space, or the times of audit logs order them
+    BOUNDED = "bounded"  # clocks of whole seconds order the events, which are at least one second apart
+    INCONCLUSIVE = "inconclusive"  # neither revisions nor clocks order the events
 
 
 def order_of(a: Moment, b: Moment) -> Verdict | None:
-    """Return how sure it is that `a` was committed before `b`; None if `b` surely came first."""
+    """Return how sure it is that `a` was committed before `b`; None if `b` came first, surely or by its drawn time."""
     match precedes(a.stamp, b.stamp):
         case True if not dated(a) and not by_revision(a.stamp, b.stamp):
-            return Verdict.INCONCLUSIVE  # the time of `a` is only the earliest at which it can have been committed
+            return Verdict.INCONCLUSIVE  # the time of `a` is only the earliest possible time of its commit
         case True:
             whole_seconds = Clock.OBJECT in (a.clock, b.clock)
             return Verdict.BOUNDED if whole_seconds and not by_revision(a.stamp, b.stamp) else Verdict.EXACT
@@ -33,13 +33,13 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
 
 
 def dated(moment: Moment) -> bool:
-    """Return whether the time of a change is close to its commit (see `Entry.dated`)."""
+    """Return whether the time of a change is near its commit (see `Entry.dated`)."""
     return moment.entry.dated
 
 
 def between(a: Moment, b: Moment) -> Length:
-    """Return how long after one commit the other came, as far as the clocks tell. The length is unknown if the clocks
-    contradict the order."""
+    """Return how long after the commit of `a` that of `b` came, as far as the clocks show it. The length is unknown if
+    the clocks contradict this order."""
     (a_least, a_most), (b_least, b_most) = a.committed, b.committed
     if b_most is not None and b_most <= a_least:
         return Length(0, None)
@@ -48,13 +48,13 @@ def between(a: Moment, b: Moment) -> Length:
 
 
 def so_far(a: Moment, until: int) -> Length:
-    """Return how long something that began with a commit had lasted, at least, at a drawn time."""
+    """Return how long something that began with the commit of `a` had lasted by a drawn time, as a lower bound."""
     _, latest = a.committed
     return Length(0 if latest is None else max(0, until - latest), None)
 
 
 def why(verdict: Verdict, a: Moment, b: Moment) -> str:
-    """Return the sentences that say why the order is that sure, and within which bounds the delay lies."""
+    """Return sentences that explain the verdict on the order of `a` and `b`, and give the bounds of the delay."""
     known = _known(a, b)
     if verdict is Verdict.INCONCLUSIVE:
         if Clock.OBJECT in (a.clock, b.clock):
@@ -67,7 +67,7 @@ def why(verdict: Verdict, a: Moment, b: Moment) -> str:
     return f"Exact: the first request was answered before the second was received.{known}"
 
 
-DELAY = " The delay is "  # in the text of `why`, everything before this explains the order
+DELAY = " The delay is "  # the part of the text of `why` before this explains the order
 
 
 def _known(a: Moment, b: Moment) -> str:

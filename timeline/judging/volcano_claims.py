@@ -1,7 +1,8 @@
-"""This pure module finds the PersistentVolumeClaims that Volcano made for a job, and those that it forgot.
+"""This pure module finds the PersistentVolumeClaims that Volcano created for a Job, and those that it leaked.
 
-For a volume that names no claim, Volcano makes one. It writes the names back into the job once it has found or made the
-claims of all volumes. If it fails before that, it forgets the claims that it made, and the next attempt makes others.
+For a volume that names no claim, Volcano creates one. It writes the names into the spec of the Job once it has found or
+created the claims of all volumes. If it fails before that, the names of the claims that it created are lost, and the
+next attempt creates others.
 """
 
 from typing import NamedTuple
@@ -14,24 +15,24 @@ from timeline.kinds.volcano_job import makes_claim
 
 
 class Claims(NamedTuple):
-    """These are the claims that Volcano made for one job."""
+    """This says which of the claims that Volcano created for one Job were leaked."""
 
-    volumes: int  # for which the job asks Volcano to make a claim
-    made: int
-    leaked: list[Track]  # surely forgotten, in order of creation
-    suspected: list[Track]  # nothing says that the job knows them
+    volumes: int  # the number of volumes for which Volcano creates a claim
+    made: int  # the number of claims that it created
+    leaked: list[Track]  # the claims that were surely leaked, in order of creation
+    suspected: list[Track]  # other claims that the Job was not observed to name
 
 
 def claims_of(job: Track, world: World) -> list[Track]:
-    """Return the claims that Volcano made for a job, in order of creation."""
+    """Return the claims that Volcano created for a Job, in order of creation."""
     children = world.children(job)
     return [each for each in children if _is_claim(each) and makes_claim(job.ref.name, each.ref.name)]
 
 
 def leaked_claims(job: Track, settle: int, world: World) -> Claims | None:
-    """Return which claims of a job were forgotten; None if all are known to it.
+    """Return which claims of a Job were leaked; None if the Job names all of them.
 
-    Volcano has `settle` microseconds to write back the name of a claim.
+    `settle` is the time in microseconds after which Volcano should have written the name of a claim into the Job.
     """
     volumes = max(moment.facts.makes for moment in job.moments)
     named = {name for moment in job.moments for name in moment.facts.claims + moment.facts.held}
@@ -40,7 +41,7 @@ def leaked_claims(job: Track, settle: int, world: World) -> Claims | None:
         return None
     claims = claims_of(job, world)
     unused = [each for each in claims if not is_used(each, job, world)]
-    nameable = max(0, volumes - (len(claims) - len(unused)))  # the claims of the last attempt may yet be written back
+    nameable = max(0, volumes - (len(claims) - len(unused)))  # the Job may still get the names of the last attempt
     unused = [each for each in unused if was_kept(each, job, settle)]
     attempts = max(0, len(unused) - nameable)
     settled = [each for each in unused[attempts:] if each.first.time + settle <= world.last]
@@ -50,14 +51,18 @@ def leaked_claims(job: Track, settle: int, world: World) -> Claims | None:
 
 
 def surely_stands(claim: Track, settle: int, world: World) -> bool:
-    """Return whether no single missing line can have deleted the claim. With a finalizer, a deletion takes two."""
+    """Return whether the claim surely still exists, even if one line of the log is missing.
+
+    The deletion of a claim that has a finalizer takes two writes, so one missing line cannot hide it.
+    """
     if len(claim.moments) > 1 or claim.last.facts.finalizers or not claim.created:
         return True
     return world.completeness.accounts_since(claim.first, claim.first.time + settle)
 
 
 def _left_behind(claim: Track, job: Track, settle: int, world: World) -> bool:
-    """Return whether the job was seen later without the claim, or an Event says that the attempt failed."""
+    """Return whether the claim was surely leaked, because the Job was observed later without its name, or an Event says
+    that the attempt failed."""
     settled = claim.first.time + settle
     if any(moment.entry.facts is not None and moment.time >= settled for moment in job.moments):
         return True

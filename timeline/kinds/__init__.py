@@ -1,7 +1,7 @@
 """This wing describes each Kubernetes kind: what is kept of an object, the phases its bar shows, and its references.
 
-There is one file for each kind, and all of it is pure. Nothing here may know other objects than the one that it reads:
-how objects belong together is in `timeline.history`.
+There is one file for each kind, and all of it is pure. The code of a kind sees only the one object that it reads; the
+relations between objects are the task of `timeline.history`.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from timeline.core.order import At
 
 @lru_cache(10_000)
 def seconds(text: str) -> int:
-    """Return a time as objects carry it (RFC 3339, whole seconds) in microseconds since 1970, UTC.
+    """Return the time of a field of an object (RFC 3339, whole seconds) in microseconds since 1970, UTC.
 
     Raises ValueError if the text is not such a time.
     """
@@ -69,14 +69,14 @@ class Metadata(msgspec.Struct, gc=False):
         created = seconds(self.creationTimestamp) if self.creationTimestamp else 0
         if self.deletionTimestamp is None:
             return created, False, 0, self.finalizers or (), self.generation or 0, False
-        ends = seconds(self.deletionTimestamp)  # of the grace period
+        ends = seconds(self.deletionTimestamp)  # the end of the grace period
         asked = min(ends, max(0, ends - (self.deletionGracePeriodSeconds or 0) * 1_000_000))
         return created, True, asked, self.finalizers or (), self.generation or 0, not self.deletionGracePeriodSeconds
 
     @property
     def stated(self) -> dict[str, Any]:
-        """Return the same facts by name, without those that are not set. Raises ValueError if a field is not a valid
-        time."""
+        """Return the facts of `common` by name, without those that are not set. Raises ValueError if a field is not a
+        valid time."""
         named = zip(Facts.__struct_fields__, self.common, strict=True)
         return {name: value for name, value in named if value}
 
@@ -84,7 +84,7 @@ class Metadata(msgspec.Struct, gc=False):
 class Shape(msgspec.Struct, gc=False):
     """This is the part of an object that is decoded.
 
-    Kinds extend it by the fields, labels and annotations that they need; everything else is skipped without cost.
+    Kinds extend it by the fields, labels and annotations that they need. The decoder skips everything else.
     """
 
     kind: str = ""
@@ -93,7 +93,7 @@ class Shape(msgspec.Struct, gc=False):
 
 
 class Phase(NamedTuple):
-    """This is one stretch of a bar."""
+    """This is the phase of an object for as long as its facts do not change: one stretch of its bar."""
 
     text: str  # the label on the bar
     tone: str  # strong, pale, muted or ended: the shade of the family's colour
@@ -107,12 +107,12 @@ class Mark(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """An object names another object by this."""
+    """This is one reference of an object to another object."""
 
     group: str
     kind: str
     name: str
-    role: str  # "subdomain", "claim", "config", …: the object needs it; "lock", "involved": it only names it
+    role: str  # "subdomain", "claim", "config", …: the object needs the other; "lock", "involved": it only names it
     namespace: str | None = None  # "" for cluster scope, None for the object's own namespace
 
 
@@ -149,8 +149,8 @@ def _addresses(facts: Any) -> Iterable[str]:
 
 
 class Kind(NamedTuple):
-    """This says how one kind is read, drawn and related to others. The functions take the Shape and Facts of the
-    kind."""
+    """This describes how one kind is read, drawn and related to others. `facts` takes the Shape of the kind; the other
+    functions take its Facts, except for `spells`, which takes a Track of `timeline.history`."""
 
     group: str  # "" for core
     kind: str
@@ -163,12 +163,12 @@ class Kind(NamedTuple):
     marks: Callable[[Any, Any], Iterable[Mark]] = _marks
     references: Callable[[Any], Iterable[Reference]] = _references
     subtitle: Callable[[Any], str] = _subtitle
-    # Named stretches of a track's life, by which an owner's children are counted: name, beginning, end or None.
+    # Returns the named stretches of time by which an owner's children are counted: (name, beginning, end or None).
     spells: Callable[[Any], Iterable[tuple[str, At, At | None]]] = _spells
-    # Takes the facts of two consecutive writes and the microseconds between them; returns the facts to keep if the
-    # second says the same as the first, else None.
+    # Takes the facts of two consecutive writes and the microseconds between them. Returns the facts to keep if the
+    # second write changed nothing that matters, else None.
     again: Callable[[Any, Any, int], Any] = _again
-    addresses: Callable[[Any], Iterable[str]] = _addresses  # its own IP addresses, in canonical form; "" is ignored
+    addresses: Callable[[Any], Iterable[str]] = _addresses  # returns the object's own IP addresses; "" is ignored
 
 
 NOISE = ("Events", "Cluster")  # families that are hidden at first
@@ -200,7 +200,7 @@ _CLUSTER_GROUPS = (
 
 
 def qualified(group: str, kind: str) -> str:
-    """Return the kind, with its group if that is not one of Kubernetes itself: Pod, Job, Job.batch.volcano.sh."""
+    """Return the kind, followed by its API group unless that belongs to Kubernetes: Pod, Job, Job.batch.volcano.sh."""
     return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind
 
 
@@ -216,13 +216,14 @@ def registry() -> dict[tuple[str, str], Kind]:
 
 
 def described() -> set[tuple[str, str]]:
-    """Return (group, kind) of each kind of which Causeline knows more than of any custom resource."""
+    """Return (group, kind) of each kind that has a description of its own, unlike custom resources of unknown kinds."""
     return (registry().keys() | _PLAIN.keys()) - {("*", "*")}
 
 
 @cache
 def kind_of(group: str, kind: str) -> Kind:
-    """Return the description of a kind: its own, that of any custom resource, or a plain one of metadata alone."""
+    """Return the description of a kind. Kinds without one of their own get that of any custom resource, or, if their
+    group belongs to Kubernetes, a plain one that reads the metadata alone."""
     if known := registry().get((group, kind)):
         return known
     if plain := _PLAIN.get((group, kind)):

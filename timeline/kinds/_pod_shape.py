@@ -1,6 +1,6 @@
-"""This module has the part of a Pod that is decoded; its names are those of the Kubernetes API.
+"""This module defines the part of a Pod that is decoded, with the field names of the Kubernetes API.
 
-Fields that are not named here are skipped without cost.
+The decoder skips all other fields.
 """
 
 import msgspec
@@ -31,8 +31,8 @@ class _Condition(msgspec.Struct, gc=False):
 
 
 class Source(msgspec.Struct, gc=False):
-    """This names the object from which a volume or a variable is read; the field of its name depends on the kind of
-    volume."""
+    """This refers to the object from which a volume or a variable is read. Which of the fields holds its name depends
+    on the type of the volume."""
 
     name: str | None = None
     secretName: str | None = None

@@ -1,4 +1,4 @@
-"""This module reads custom resources of unknown kinds: only the names of their fields hint at what the fields mean."""
+"""This module reads custom resources of unknown kinds, and guesses the meaning of fields from their names alone."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from timeline.core.entries import Facts
 from timeline.core.secret_names import grade
 from timeline.kinds import Kind, Shape
 
-_NAMES = 200  # of an object with more names of other objects none is kept, and rules conclude nothing from names
-_LISTED = 10  # a map of at least so many maps is taken for a list of things by name
+_NAMES = 200  # if an object has more possible names of other objects, none is kept, and rules conclude nothing from it
+_LISTED = 10  # a map with at least this many values, all of them maps, is treated as a list of named items
 _no_count = re.compile(  # fields whose numbers are not a number of children
     r"port|seconds?|minutes?|hours?|days?|timeout|period|interval|ttl|deadline|delay|uid$|gid|runas|fsgroup|priority"
     r"|weight|mode|threshold|generation|version|percent|utilization|cpu|memory|storage|bytes",
@@ -33,9 +33,9 @@ class CustomShape(Shape):
 class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     """These facts are kept of a custom resource."""
 
-    asks: int = -1  # the most children for which its numbers and lists may ask; -1 if no body of it was logged
+    asks: int = -1  # the most children that its numbers and lists may request; -1 if no body of it was logged
     names: tuple[str, ...] = ()  # every value that may be the name of another object
-    many_names: bool = False  # there are more than _NAMES
+    many_names: bool = False  # there are more than _NAMES such values, so `names` is empty
 
 
 def _facts(shape: CustomShape) -> CustomFacts:
@@ -54,8 +54,8 @@ def _decoded(raw: msgspec.Raw) -> Any:
 
 
 def _counts(value: Any, key: str = "") -> Iterator[int]:
-    """Yield every number that may be a number of children: numbers that do not clearly mean something else, and the
-    lengths of lists and of maps that are like lists."""
+    """Yield every number that may be a requested number of children: numbers whose field does not clearly mean
+    something else, and the lengths of lists and of maps that are like lists."""
     match value:
         case bool():
             return
@@ -73,7 +73,7 @@ def _counts(value: Any, key: str = "") -> Iterator[int]:
 
 
 def _wishes(value: Any) -> Iterator[int]:
-    """Yield the numbers in a status that say how many children are wanted; how many exist does not matter."""
+    """Yield the numbers in a status that say how many children are wanted, without those that say how many exist."""
     match value:
         case list():
             for each in value:
@@ -87,7 +87,7 @@ def _wishes(value: Any) -> Iterator[int]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Yield every text that may be the name of an object, and is not in a field that may hold a secret."""
+    """Yield every text that may be the name of an object, without those in fields that may hold a secret."""
     match value:
         case str() if _name.fullmatch(value):
             yield value

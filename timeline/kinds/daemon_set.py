@@ -1,4 +1,4 @@
-"""This module reads DaemonSets, which want as many Pods as their status says."""
+"""This module reads DaemonSets, whose desired number of Pods is in their status."""
 
 from timeline.kinds import deployment
 from timeline.kinds.deployment import WorkloadFacts, WorkloadShape, locks

@@ -12,7 +12,10 @@ from timeline.kinds import Kind, Reference, Shape
 
 
 class Lock(NamedTuple):
-    """This names the Lease on which the replicas of a workload elect their leader, and the leader's scheduler names."""
+    """This identifies the Lease on which the replicas of a workload elect their leader.
+
+    `schedulers` are the scheduler names that the leader serves; empty if it is not a scheduler.
+    """
 
     namespace: str
     name: str
@@ -71,14 +74,14 @@ def references(workload: WorkloadFacts) -> Iterable[Reference]:
 
 
 class _Program(NamedTuple):
-    """These are the defaults of a program, for what its arguments do not say."""
+    """These are the values that a program uses where its arguments do not set them."""
 
     lock: tuple[str, str] = ("", "")  # namespace, name
     scheduler: str = ""
 
 
-# volcano-sh/volcano cmd/*/main.go: the lock's name is set before the flags are parsed (volcano-sh/volcano#3818);
-# kubernetes/kubernetes pkg/scheduler/apis/config/v1/defaults.go
+# Sources: volcano-sh/volcano cmd/*/main.go, which sets the lock's name before it parses the flags
+# (volcano-sh/volcano#3818), and kubernetes/kubernetes pkg/scheduler/apis/config/v1/defaults.go.
 _PROGRAMS = {
     "vc-scheduler": _Program(("volcano-system", "volcano"), "volcano"),
     "vc-controller-manager": _Program(("volcano-system", "vc-controller-manager"), "volcano"),
@@ -93,8 +96,8 @@ _NAME = ("--leader-elect-resource-name", "--lock-object-name")
 
 @lru_cache(1_000)
 def _lock(image: str, command: tuple[str, ...], args: tuple[str, ...]) -> Lock | None:
-    """Return the lock of one container; None if it elects no leader, or if nothing shows on which Lease."""
-    words = [word for text in (*command, *args) for word in text.split()]  # also of `sh -c "…"`
+    """Return the lock of one container; None if it elects no leader, or if its arguments do not show on which Lease."""
+    words = [word for text in (*command, *args) for word in text.split()]  # `sh -c "…"` has all in one argument
     flags = _flags(words)
     program = next((found for word in (*words, image) if (found := _PROGRAMS.get(_base(word)))), _Program())
     if program is _PROGRAMS["vc-scheduler"] and _named_after_its_scheduler(image):
@@ -113,7 +116,7 @@ def _lock(image: str, command: tuple[str, ...], args: tuple[str, ...]) -> Lock |
 
 
 def _flags(words: list[str]) -> dict[str, list[str]]:
-    """Return the values of each flag, from `--flag=value` or `--flag value`; "" for a flag without a value."""
+    """Return the values of each flag, given as `--flag=value` or `--flag value`; "" for a flag without a value."""
     found: dict[str, list[str]] = {}
     for word, following in pairwise([*words, "--"]):
         if word.startswith("--"):
@@ -128,12 +131,13 @@ def _last(flags: dict[str, list[str]], names: tuple[str, ...]) -> str:
 
 
 def _base(word: str) -> str:
-    """Return vc-scheduler for both /vc-scheduler and registry:5000/volcanosh/vc-scheduler:v1.10.0."""
+    """Return the last part of a path or of an image without its tag: vc-scheduler for both /vc-scheduler and
+    registry:5000/volcanosh/vc-scheduler:v1.10.0."""
     return word.rpartition("/")[2].partition("@")[0].partition(":")[0]
 
 
 def _named_after_its_scheduler(image: str) -> bool:
-    """Return whether an image is Volcano up to 1.9, whose lock has the name of the scheduler."""
+    """Return whether an image is Volcano 1.9 or older, which names the lock after the scheduler."""
     version = image.rpartition(":")[2].removeprefix("v").split(".")
     return version[0] == "1" and len(version) > 1 and version[1].isdecimal() and int(version[1]) < 10
 

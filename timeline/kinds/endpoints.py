@@ -40,7 +40,7 @@ class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     """These facts say how many addresses of an Endpoints object are ready, and on which nodes they are."""
 
     managed_by: str = ""
-    lock: bool = False  # it is used for leader election, as before Leases existed, and not for endpoints
+    lock: bool = False  # the object is used for leader election, as was usual before Leases existed
     ready: int = 0
     not_ready: int = 0
     placement: int = 0  # see `endpointslice.placement`

@@ -38,7 +38,7 @@ class EventShape(Shape):
 
 
 class EventFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of an Event. Only the metadata is, unless the reason is one of KEPT."""
+    """These facts are kept of an Event. If its reason is not one of KEPT, all but the metadata is empty."""
 
     reason: str = ""
     message: str = ""

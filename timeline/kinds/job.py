@@ -54,14 +54,14 @@ class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     """These facts are kept of a Job."""
 
     finished: str = ""  # Complete or Failed
-    closing: bool = False  # its result is decided: Pods that still run are ended, and not all are counted
-    suspended: bool = False
-    suspend: bool = False  # spec.suspend: it shall be suspended
+    closing: bool = False  # its result is decided: running Pods are stopped, and not all of them are counted
+    suspended: bool = False  # its condition Suspended is True
+    suspend: bool = False  # spec.suspend: its user wants it suspended
     parallelism: int = -1  # how many Pods may be active at a time; -1 if it is not known
     completions: int = -1  # how many Pods have to succeed; -1 if any one success is enough
     indexed: bool = False
     foreign: bool = False  # spec.managedBy names a controller other than that of Kubernetes, which may count otherwise
-    lenient: bool = False  # its podFailurePolicy ignores some failures, and such Pods are never counted
+    lenient: bool = False  # its podFailurePolicy ignores some failures; such Pods are never counted
     active: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -77,7 +77,10 @@ class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def recorded(self) -> int:
-        """Return how many Pods it has listed so far, by UID. This number never decreases."""
+        """Return how many Pods the Job has recorded so far by their UIDs, whether counted already or only listed.
+
+        An Indexed Job counts successes by index, so these are left out. The number never decreases.
+        """
         succeeded = 0 if self.indexed else self.succeeded + len(self.uncounted_succeeded)
         return succeeded + self.failed + len(self.uncounted_failed)
 

@@ -26,8 +26,8 @@ class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     holder: str = ""
     duration: int = 0  # seconds
     transitions: int = 0
-    renewed: str = ""  # renewTime as text: it shows that a write renewed the Lease, not when, since clocks differ
-    steady: bool = False  # renewals before this one were left out; none came later than the duration after another
+    renewed: str = ""  # renewTime as text: a new value shows a renewal, but not its time, since holders' clocks differ
+    steady: bool = False  # renewals before this one were left out, and each of them came within the duration
 
 
 def _facts(lease: LeaseShape) -> LeaseFacts:
@@ -37,7 +37,7 @@ def _facts(lease: LeaseShape) -> LeaseFacts:
         holder=spec.holderIdentity or "",
         duration=spec.leaseDurationSeconds or 0,
         transitions=spec.leaseTransitions or 0,
-        # No rule asks for the heartbeats that each node sends every ten seconds.
+        # No rule needs the heartbeats that each node sends every ten seconds.
         renewed="" if lease.metadata.namespace == "kube-node-lease" else spec.renewTime or "",
     )
 
@@ -55,7 +55,8 @@ def _marks(before: LeaseFacts, after: LeaseFacts) -> Iterable[Mark]:
 
 
 def _again(before: LeaseFacts, after: LeaseFacts, apart: int) -> LeaseFacts | None:
-    """Return the facts to keep of a write that only renewed the Lease, in time and for the same holder; else None."""
+    """Return the facts to keep if the second write only renewed the Lease, in time and for the same holder; else
+    None."""
     same = replace(before, renewed=after.renewed, steady=after.steady) == after
     renewed = before.renewed != after.renewed or not after.renewed
     in_time = after.steady or apart <= after.duration * 1_000_000

@@ -19,7 +19,7 @@ class PhasedShape(Shape):
 
 
 class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of kinds of whose status only the phase matters."""
+    """These facts are kept of the kinds for which only the phase of the status matters."""
 
     phase: str = ""
 
@@ -40,8 +40,8 @@ def _phase(claim: PhasedFacts) -> Phase:
 
 
 def _spells(claim: Any) -> Iterable[tuple[str, At, At | None]]:
-    """Yield the spell "claimed", from the first moment on and without end, so that the claims of an owner can be
-    counted."""
+    """Yield one spell, "claimed", that begins with the first moment and does not end, so that the claims of an owner
+    can be counted."""
     yield "claimed", claim.first.at, None
 
 

@@ -21,21 +21,21 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     stopped: int = 0  # the latest end of a container that has ended, in microseconds; whole seconds, the node's clock
     restarts: int = 0
     failed: bool = False  # a container ended with an exit code other than 0
-    disrupted: bool = False  # evicted, preempted or taken off its node: so it did not end by itself
-    scheduled: str = ""  # the status of condition PodScheduled: True, False, or "" where there is none
-    attempt: int = -1  # Volcano's volcano.sh/job-version
-    index: int = -1  # of an Indexed Job
+    disrupted: bool = False  # it was evicted, preempted or removed from its node, so it did not end by itself
+    scheduled: str = ""  # the status of condition PodScheduled: "True", "False", or "" without the condition
+    attempt: int = -1  # Volcano's annotation volcano.sh/job-version; -1 without it
+    index: int = -1  # the completion index within an Indexed Job; -1 for other Pods
     scheduler: str = ""
-    addresses: tuple[str, ...] = ()  # status.podIPs; those of its node if it uses the host network
-    needs: tuple[Reference, ...] = ()  # ConfigMaps, Secrets, claims and others without which it cannot run
+    addresses: tuple[str, ...] = ()  # status.podIPs, which are those of its node if it uses the host network
+    needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
 
     @property
     def terminal(self) -> bool:
         return self.phase in TERMINAL
 
     def failed_since(self, before: "PodFacts") -> bool:
-        """Return whether a container failed or was restarted since another revision, and not because the Pod was
-        stopped."""
+        """Return whether a container failed or was restarted since the earlier state `before`, for another reason than
+        that the Pod was stopped."""
         if self.deleting or self.disrupted:
             return False
         return self.restarts > before.restarts or (self.failed and not before.failed)
@@ -134,7 +134,7 @@ def _reference(kind: str, name: str) -> Reference:
 
 @lru_cache(10_000)
 def _once(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
-    """Return each reference once. All Pods of one template share the tuple, which saves memory."""
+    """Return the references without duplicates. The cache lets all Pods of one template share one tuple."""
     return tuple(dict.fromkeys(references))
 
 

@@ -54,13 +54,13 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     selects: bool = False  # it has a selector, so Kubernetes itself writes its endpoints
     local: bool = False  # externalTrafficPolicy is Local: only nodes with an endpoint announce it
     balancer_class: str = ""  # spec.loadBalancerClass; "" is the default of the cluster
-    ignored: bool = False  # an annotation tells kube-vip to ignore it
+    ignored: bool = False  # an annotation tells kube-vip to ignore the Service
     addresses: tuple[str, ...] = ()  # status.loadBalancer.ingress: IPs or host names
     fixed: tuple[str, ...] = ()  # spec.clusterIPs and spec.externalIPs
 
     @property
     def names_pods(self) -> bool:
-        """Return whether Pods may have DNS names under it: it is headless, or is not known not to be."""
+        """Return whether the Service may give DNS names to Pods: it is headless, or its type is not known."""
         return self.headless or not self.type
 
     @property

@@ -1,4 +1,4 @@
-"""This module reads StatefulSets just as Deployments."""
+"""This module reads StatefulSets, of which the same fields matter as of Deployments."""
 
 from timeline.kinds import deployment
 

@@ -10,7 +10,7 @@ from timeline.kinds import Kind, Mark, Phase, Reference, Shape
 
 
 class _Claim(msgspec.Struct, gc=False):
-    """This is a claim template, of which only the presence matters."""
+    """This is the claim template of a volume. Only its presence matters, so no field of it is decoded."""
 
 
 class _Volume(msgspec.Struct, gc=False):
@@ -44,9 +44,9 @@ class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     phase: str = ""
     version: int = 0  # the attempt; its Pods carry it as volcano.sh/job-version
     retries: int = 0
-    claims: tuple[str, ...] = ()  # that its volumes name, including the names that the controller wrote back
+    claims: tuple[str, ...] = ()  # the claims that its volumes name, including names that the controller wrote there
     held: tuple[str, ...] = ()  # other claims that its status names
-    makes: int = 0  # for how many volumes the controller makes a claim
+    makes: int = 0  # the number of volumes for which the controller creates a claim
 
     @property
     def terminal(self) -> bool:
@@ -57,7 +57,7 @@ _generated = re.compile(r"(.+)-pvc-[0-9a-z]{12}")
 
 
 def makes_claim(job: str, claim: str) -> bool:
-    """Return whether a claim has a name as the controller generates it for this Job."""
+    """Return whether the name of a claim has the form that the controller generates for this Job."""
     found = _generated.fullmatch(claim)
     return found is not None and found[1] == job
 

@@ -1,1 +1,1 @@
-"""This package gathers: recordings and clusters become entries."""
+"""This package reads recordings and watches clusters, and turns what it reads into entries."""

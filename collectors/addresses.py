@@ -4,9 +4,9 @@ import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is an address of the loopback, or the name that always stands for one.
+    """Return whether a host is `localhost` or an address of the loopback (127.0.0.0/8 or ::1, also in brackets).
 
-    Another name is none, whatever it begins with and whatever it leads to at the moment.
+    Any other name gives False, even if it resolves to a loopback address at the moment.
     """
     if host.lower() == "localhost":
         return True

@@ -18,31 +18,31 @@ from timeline.judging.findings import Finding
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
 
-Report = Callable[[Reading, int], None]  # told now and then: how far the reading is, and how many entries there were
+Report = Callable[[Reading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports
-SKIPS_KEPT = 10_000  # skipped lines that are kept, of all that there may be
+SKIPS_KEPT = 10_000  # skipped lines that are kept; more are only counted
 
 
 class Analysis(NamedTuple):
-    """What the rules found in one recording."""
+    """This tuple holds what the rules found in one recording."""
 
     name: str
     world: World
     findings: list[Finding]
-    skipped: list[Skipped]  # the first ones, and whatever is not of one line
-    skips: int  # all that was skipped
+    skipped: list[Skipped]  # the first SKIPS_KEPT, and all that are not single lines
+    skips: int  # the number of all skips
     entries: int
-    nothing: str  # why there is nothing to judge; "" where there is
-    mostly_skipped: tuple[str, ...] = ()  # of which files more than half was, a sentence each
-    redacted: Counter[str] | None = None  # what would be redacted, by why; None where nobody asked
+    nothing: str  # why there is nothing to judge; "" if there is something
+    mostly_skipped: tuple[str, ...] = ()  # a sentence for each file of which more than half was skipped
+    redacted: Counter[str] | None = None  # reason -> number of redacted values; None if they were not counted
 
     @property
     def clocks(self) -> list[str]:
-        """What was corrected in the times of whole files, in sentences."""
+        """Return sentences that say which files' clocks were corrected."""
         return documents.clocks(self.world)
 
     def document(self) -> DocumentPayload:
-        """The findings document `causeline.findings/v1`."""
+        """Return the findings document `causeline.findings/v1`."""
         skipped: list[tuple[str, int, str]] = list(self.skipped)
         if more := self.skips - len(skipped):
             skipped.append(documents.untold(self.name, more))
@@ -57,7 +57,7 @@ class Analysis(NamedTuple):
 
 
 def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
-    """What was skipped of one file for one reason together, in order of lines; first what is more than a line."""
+    """Return the skips in groups of one file and one reason, in order of lines; first those of more than a line."""
     found: dict[tuple[str, str], list[Skipped]] = {}
     for each in sorted(skipped, key=lambda each: (each.line > 0, each)):
         found.setdefault((each.file, each.reason), []).append(each)
@@ -67,12 +67,12 @@ def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
 def analyse(
     inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None, *, counts: bool = False
 ) -> Analysis:
-    """Judge what these paths record, taken together. Raises NotARecording where nothing of it can be understood.
+    """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
-    `counts`: also count what is redacted in it, for which the objects have to be read whole.
+    With `counts`, also count what redaction removes, for which objects are read whole.
     """
     inputs = named(inputs)
-    gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
+    gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
         reading = read(inputs, bodies=counts, limits=limits, processes=available_processors())
         world = World(matters)
@@ -96,16 +96,17 @@ def analyse(
 
 
 class Skips:
-    """What was skipped, within bounds: every line of a file may be broken."""
+    """This class counts what was skipped and keeps a bounded part of it: every line of a file may be broken."""
 
     def __init__(self) -> None:
         self.kept: list[Skipped] = []
         self.count = 0
-        self._skipped_lines: Counter[str] = Counter()  # lines that were skipped
-        self._used_lines: Counter[str] = Counter()  # changes that were not
-        self._last_line: dict[str, int] = {}  # the last line that told anything, or was skipped
+        self._skipped_lines: Counter[str] = Counter()  # file -> number of skipped lines
+        self._used_lines: Counter[str] = Counter()  # file -> number of changes that were used
+        self._last_line: dict[str, int] = {}  # file -> the last line that was used or skipped
 
     def add(self, skipped: Skipped) -> None:
+        """Count a skip, and keep it if there is room or if it is not a single line."""
         self.count += 1
         if skipped.line:
             self._skipped_lines[skipped.file] += 1
@@ -114,14 +115,14 @@ class Skips:
             self.kept.append(skipped)
 
     def use(self, item: Observation) -> None:
+        """Count an observation that was used."""
         place = item.place if isinstance(item, Entry) else None
         if place:
             self._used_lines[place.file] += 1
             self._last_line[place.file] = max(place.line, self._last_line.get(place.file, 0))
 
     def mostly_skipped(self) -> dict[str, list[int]]:
-        """The files of which more than half of the lines was skipped, as far as these are known: how many were, and
-        how many lines there were."""
+        """Return, for each file of which more than half of the known lines was skipped: [skipped lines, all lines]."""
         return {
             file: [count, lines]
             for file, count in sorted(self._skipped_lines.items())
@@ -130,7 +131,7 @@ class Skips:
 
 
 def available_processors() -> int:
-    """How many of them this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
@@ -148,7 +149,10 @@ def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterato
 
 
 def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[str]) -> list[Finding]:
-    """Those of certain rules and namespaces; all where none is named. Raises ValueError for a rule there is not."""
+    """Return the findings of these rules and namespaces; an empty list selects all.
+
+    Raise ValueError for an unknown rule.
+    """
     known = [rule.id for rule in rulebook()]
     if unknown := sorted(set(rules) - set(known)):
         raise ValueError(f"There is no rule {', '.join(unknown)}. The rules are {', '.join(known)}.")
@@ -160,7 +164,7 @@ def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[s
 
 
 def nothing_to_judge(name: str, reading: Reading) -> str:
-    """Why there is nothing to judge in what was read without an error."""
+    """Return why there is nothing to judge in a recording that was read without an error."""
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):
         wanted = " An audit policy should log create, update, patch and delete at level RequestResponse."
@@ -168,7 +172,7 @@ def nothing_to_judge(name: str, reading: Reading) -> str:
 
 
 def two_clusters_message(one: Entry, other: Entry) -> str:
-    """Why two entries cannot be of one cluster."""
+    """Return why two entries cannot come from one cluster."""
     places = " and ".join(f"{each.place.file} line {each.place.line}" for each in (one, other) if each.place)
     same_namespace = one.ref.kind == "Namespace" == other.ref.kind and one.ref.name == other.ref.name
     what_differs = (

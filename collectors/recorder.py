@@ -21,13 +21,13 @@ from timeline.core.entries import Mark, MarkType, Observation
 from timeline.kinds import qualified
 
 _FLUSH = 1.0  # seconds
-_COMPLETION_SECONDS = 4.0  # seconds in which the watches may still tell what happened up to the end
+_COMPLETION_SECONDS = 4.0  # seconds in which the watches may still deliver what happened before the end
 _BEHIND_SECONDS = 0.3  # seconds that a watch may be behind a list
-_AT_ONCE = 8  # requests
+_AT_ONCE = 8  # requests at a time
 
 
 class Recorder:
-    """One recording. What it counts may be read while it runs."""
+    """This class makes one recording. Its counts may be read while it runs."""
 
     def __init__(
         self,
@@ -45,20 +45,23 @@ class Recorder:
         self._lock = threading.Lock()
         self._reflectors: list[Reflector] = []
         self._threads: list[threading.Thread] = []
-        self._first_discovery_done = threading.Event()  # for resources; `_trouble` says why that failed
+        self._first_discovery_done = threading.Event()  # it has found resources, or `_error` says why it failed
         self._error = ""
         self._discovery = Discovery(api, (list(include), list(exclude)), self._on_discovery, self._halt, namespace)
         self.began = time.monotonic()
-        self.entries: Counter[str] = Counter()  # by kind
+        self.entries: Counter[str] = Counter()  # kind -> number of changes
         self.marks = 0
         self.gaps: list[Mark] = []
         self.missing: list[Missing] = []
-        self.states: dict[Resource, tuple[str, str]] = {}  # of each resource, and why
-        self.ended = ""  # why it ended by itself, a sentence
-        self.complete: set[Resource] = set()  # of which all up to the end was told
+        self.states: dict[Resource, tuple[str, str]] = {}  # the state of the watch of each resource, and its reason
+        self.ended = ""  # a sentence that says why it ended by itself; "" if it did not
+        self.complete: set[Resource] = set()  # resources whose changes were all delivered up to the end
 
     def run(self, stop: threading.Event, report: Callable[["Recorder"], None] = lambda recorder: None) -> None:
-        """Record until `stop` is set, or it has to end: see `ended`. Raises ApiError where it cannot begin."""
+        """Record until `stop` is set, or until it ends by itself; then `ended` says why.
+
+        Raise ApiError if it cannot begin.
+        """
         try:
             self._discovery.start()
             while not (self._first_discovery_done.wait(_BEHIND_SECONDS) or stop.is_set()):
@@ -98,12 +101,12 @@ class Recorder:
             thread.start()
 
     def _deliver(self, observations: list[Observation]) -> None:
-        """Raises Stopped, which ends the stream that tells it, where the file takes no more."""
+        """Write observations; raise Stopped, which ends their watch, if the file cannot be written."""
         if not self._write(observations):
             raise Stopped
 
     def _write(self, observations: list[Observation]) -> bool:
-        """Whether they could be written down."""
+        """Write and count observations; return whether they could be written."""
         if not self._try_write(lambda: self._output.write(observations)):
             return False
         with self._lock:
@@ -126,7 +129,7 @@ class Recorder:
         self._halt.set()
 
     def _try_write(self, act: Callable[[], None]) -> bool:
-        """Whether it could be done; a disk that is full ends the recording."""
+        """Call `act` and return whether it succeeded; an OSError, such as a full disk, ends the recording."""
         try:
             act()
         except OSError as error:
@@ -135,7 +138,7 @@ class Recorder:
         return True
 
     def _on_discovery(self, results: Sequence[Mark | DiscoveryResult]) -> None:
-        """What the scout has seen."""
+        """Start to watch the resources that discovery has found, and write its marks."""
         marks: list[Observation] = []
         for each in results:
             if isinstance(each, Mark):
@@ -144,7 +147,7 @@ class Recorder:
             if not each.error:
                 self.missing = each.missing
                 self._start_watching(new_resources(self.resources, each.resources))
-            elif not self._first_discovery_done.is_set():  # else the watches tell that the server is away
+            elif not self._first_discovery_done.is_set():  # later the watches report that the server is away
                 self._error = each.error
             self._first_discovery_done.set()
         self._write(marks)
@@ -154,7 +157,7 @@ class Recorder:
         return [each for each in self._reflectors if self.states.get(each.resource, ("",))[0] == "watching"]
 
     def _await_completion(self) -> None:
-        """Wait until the watches have told all that happened up to the end, as far as they do in time."""
+        """Wait until the watches have delivered all changes up to the end, or the time for that is over."""
         ends = time.monotonic() + self._completion_seconds
         while (
             self._discovery.comparison_due

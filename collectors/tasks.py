@@ -17,14 +17,15 @@ from timeline.storage import notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
-SILENT = timedelta(seconds=20)  # without a sign of life, an import's worker is taken to be gone
-JUDGING = 20.0  # seconds after which judging again lets imports have their turn
-FORGOTTEN = timedelta(days=7)  # after its end, what an upload went through is of no interest any more
+SILENT = timedelta(seconds=20)  # without progress for so long, an import's worker is taken for dead
+JUDGING = 20.0  # seconds after which `judge_again` ends, so that imports get their turn
+FORGOTTEN = timedelta(days=7)  # age after which the row of an ended upload is deleted
 ENDED = [State.DONE, State.FAILED, State.CANCELLED]
 
 
 @shared_task
 def import_upload(upload_id: int) -> None:
+    """Import the upload with this number. Raise ValueError if the message holds no such number."""
     if type(upload_id) is not int or not 0 < upload_id < 2**63:
         raise ValueError("An import's message names no upload by its number.")
     if upload := importing.take_up(upload_id):
@@ -32,12 +33,12 @@ def import_upload(upload_id: int) -> None:
 
 
 def queue(upload: Upload) -> None:
-    """All has arrived: hand it to a worker. Where the broker loses it, `take_up_uploads` does it again."""
+    """Queue an upload that has arrived completely. If the broker loses it, `take_up_uploads` queues it again."""
     arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
     waits = arrived.update(state=State.WAITING, seen=timezone.now())
     upload.refresh_from_db()
     if not waits:
-        receiving.discard(upload)  # cancelled meanwhile
+        receiving.discard(upload)  # it was cancelled meanwhile
         return
     try:
         import_upload.delay(upload.pk)
@@ -47,7 +48,10 @@ def queue(upload: Upload) -> None:
 
 @shared_task
 def take_up_uploads() -> None:
-    """Queue uploads again that no worker has: it was killed, or the broker lost the message."""
+    """Queue uploads again that no worker has, since it was killed or the broker lost the message.
+
+    Fail uploads that were tried too often or have stopped arriving, and remove leftovers.
+    """
     silent = Upload.objects.filter(seen__lt=timezone.now() - SILENT)
     for upload in silent.filter(state=State.IMPORTING, attempt__gte=importing.ATTEMPTS):
         cut_off = f"Its import was cut off {upload.attempt} times. The worker may lack memory; its log says more."
@@ -66,8 +70,10 @@ def take_up_uploads() -> None:
 
 @shared_task
 def keep() -> None:
-    """Drop of live sources what is too old, or too much, and pack what is to stay. Where somebody is in the way, the
-    next time does it. Whatever is wrong with one cluster, the others have their turn."""
+    """Delete from live sources what is older or larger than their retention, and pack the rest.
+
+    A cluster that another transaction locks, or that fails, waits for the next call; the others are not affected.
+    """
     for cluster in Cluster.objects.order_by("pk"):
         try:
             dropped = retention.keep(cluster, timezone.now())
@@ -84,8 +90,10 @@ def keep() -> None:
 
 @shared_task
 def judge_again() -> None:
-    """Judge one source after another again that an older version of the rules has judged, for a while; beat calls it
-    again. It is done where imports are, since it needs as much memory and time as one."""
+    """Judge sources again that an older version of the rules has judged, one after another, for a limited time.
+
+    Celery beat calls it again. It runs in the import workers, since it needs as much memory and time as an import.
+    """
     until = time.monotonic() + JUDGING
     while rejudging.judge_next() and time.monotonic() < until:
         pass

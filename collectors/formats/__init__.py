@@ -1,4 +1,4 @@
-"""This package reads recordings as entries. Each module with a `FORMAT` knows one format."""
+"""This package reads recordings as entries. Each module in it that has a `FORMAT` reads one format."""
 
 import importlib
 import pkgutil
@@ -26,26 +26,30 @@ _UNKNOWN = "is not a recording that Causeline knows: "
 
 
 class Format(NamedTuple):
-    name: str  # as a person says it
-    sniff: Callable[[bytes], bool]  # whether a recording that begins with these bytes is of this format
-    read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # the recording, whether bodies are wanted
+    name: str  # how it is called in messages
+    sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
+    read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # read a recording; True keeps the whole objects
 
 
 @cache
 def formats() -> tuple[Format, ...]:
+    """Return the formats of all modules of this package that have a `FORMAT`, in the order of the modules' names."""
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
 
 
 def rejection_reason(name: str, head: bytes = b"") -> str:
-    """What a file is that is never a recording, known by its name or by its first bytes; empty where it may be one."""
+    """Return why a file can never be a recording, by its name or its first bytes; "" if it may be one.
+
+    The reason is a clause that follows the file's name, such as "it is a PNG picture".
+    """
     if is_kubeconfig_name(name) or is_kubeconfig(head):
         return KUBECONFIG
     return "" if any(format.sniff(head) for format in formats()) else certain_rejection(head)
 
 
 def rejected_file(name: str, words: str) -> NotARecording:
-    """What to raise for a file of which these words are true."""
+    """Return the exception to raise for a file that is rejected for this reason."""
     return NotARecording(rejection_message([Skipped(name, 0, f"{_UNKNOWN}{words}")]))
 
 
@@ -58,22 +62,23 @@ def read(
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
-    Each path comes with what a person calls it. Raises NotARecording when nothing in them can be understood; the
-    message says what they look like instead. Where two processes may be used, a long audit log is read by both.
+    Each path comes with the name that messages use for it. With two or more `processes`, a second process helps to read
+    a long audit log. Raise NotARecording if nothing in the paths can be understood; its message says what they look
+    like instead.
     """
     return Reading(inputs, bodies, limits, processes)
 
 
 def named(inputs: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """The same with names that are text: a file's may hold bytes that are none, or NUL."""
+    """Replace bytes in the names that are not UTF-8, and NUL characters: file names may hold them, text may not."""
     return [(path, name.encode("utf-8", "replace").decode().replace("\0", "?")) for path, name in inputs]
 
 
 class Reading:
-    """The entries of a recording, and what of it was skipped; iterate over it once."""
+    """This class iterates, once, over the entries of a recording and over what was skipped in it."""
 
     def __init__(self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int = 1) -> None:
-        self.files: dict[str, str] = {}  # what was read so far, and the name of its format
+        self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
         self._processes = processes
         self._usage = Usage(limits)
@@ -89,15 +94,16 @@ class Reading:
 
     @property
     def bytes_total(self) -> int:
-        """Of all inputs, as they lie on the disk; what comes through a pipe is not known before."""
+        """Return the size of all inputs on disk in bytes; what comes through a pipe is not in it."""
         return self._usage.bytes_total
 
     @property
     def bytes_read(self) -> int:
+        """Return how many of these bytes have been read."""
         return self._usage.bytes_read
 
     def close(self) -> None:
-        """Let go of a reading that is not iterated to its end."""
+        """Close the open files of a reading that is not iterated to its end."""
         self._opened.close()
 
     def __iter__(self) -> Iterator[Observation | Skipped]:
@@ -135,7 +141,7 @@ class Reading:
 
 
 def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:
-    """The recording with its format, or why it has none."""
+    """Return the recording with its format, or a Skipped that says why it has none."""
     if isinstance(recording, Skipped):
         return recording
     head = recording.head()

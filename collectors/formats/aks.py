@@ -1,8 +1,10 @@
-"""Azure AKS: the audit log as diagnostic settings send it, and as Log Analytics gives it back.
+"""This module reads the audit log of Azure AKS, as diagnostic settings send it and as Log Analytics returns it.
+
+It reads these shapes:
 
 - an event hub: {"records": [{"category": "kube-audit", "properties": {"log": "<event>"}}]}; a storage account: one
   record a line; kube-audit-admin holds the same without reads
-- table AzureDiagnostics: rows with log_s; tables AKSAudit, AKSAuditAdmin and ArcK8sAudit: a column a field of the event
+- table AzureDiagnostics: rows with log_s; tables AKSAudit, AKSAuditAdmin and ArcK8sAudit: a column for each field
 - the query API: {"tables": [{"columns": […], "rows": [[…, "<event>", …]]}]}
 """
 
@@ -38,7 +40,10 @@ def _event_in(record: bytes) -> bytes | None:
 
 
 def _value(column: str, value: Any) -> Any:
-    """Queries give objects as text; a body that was too big is left out with a word in its place."""
+    """Return the value of a column as the event has it.
+
+    Queries return objects as text. A body that was too big is replaced by a word, which gives None here.
+    """
     if column in _OBJECTS and isinstance(value, str):
         return orjson.loads(value) if value.startswith(("{", "[")) else None
     return value

@@ -1,4 +1,7 @@
-"""Kubernetes audit log: JSON lines of `audit.k8s.io/v1` Event, as the API server writes them to a file."""
+"""This module reads a Kubernetes audit log: lines of JSON, each an Event of `audit.k8s.io/v1`.
+
+The API server writes them so to a file: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,7 +21,7 @@ _event = msgspec.json.Decoder(AuditEvent)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether one of the first lines is an audit event; a broken first line does not hide the others."""
+    """Return whether one of the first lines is an audit event; a broken first line does not hide the others."""
     lines = (line for line in head.split(b"\n") if line.lstrip().startswith(b"{"))
     return ("auditID",) in outline(head) and any(b'"auditID"' in line for line in lines)
 
@@ -35,7 +38,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 
 def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
-    """The changes that audit events tell, one event a line, wherever the lines were taken from."""
+    """Yield the entries of audit events, one event a line, and what was skipped."""
     events = _Events(bodies)
     yield from events.read(lines)
     yield from events.unnamed_entries()
@@ -45,12 +48,12 @@ Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Entry]]]
 
 
 class _Events:
-    """Reads lines of one log, and keeps for the end what needs all of them."""
+    """This class reads the lines of one log, and keeps until the end the entries that need all lines."""
 
     def __init__(self, bodies: bool) -> None:
         self._bodies = bodies
         self._interner = Interner()
-        self._unnamed: list[tuple[str, Entry]] = []  # of resources whose kind an other line may tell
+        self._unnamed: list[tuple[str, Entry]] = []  # (resource, entry): the resource's kind may be on another line
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]:
         interner, bodies = self._interner, self._bodies
@@ -76,15 +79,18 @@ class _Events:
                     self._unnamed.append((resource, entry))
 
     def learned(self) -> Learned:
+        """Return the names of kinds, and the entries without one since the last call, for the reader of other lines."""
         unnamed, self._unnamed = self._unnamed, []
         return self._interner.kind_names, unnamed
 
     def merge(self, learned: Learned) -> None:
+        """Add what the reader of other lines has learned."""
         kind_names, unnamed = learned
         self._interner.kind_names.update(kind_names)
         self._unnamed += unnamed
 
     def unnamed_entries(self) -> Iterator[Entry]:
+        """Yield the entries whose kind was not on their own line, in order of lines, now that all lines were read."""
         for resource, entry in sorted(self._unnamed, key=_line):
             yield _with_kind(entry, resource, self._interner.kind_names)
 
@@ -95,7 +101,7 @@ def _line(unnamed: tuple[str, Entry]) -> int:
 
 
 def _with_kind(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:
-    """The entry of a resource that is not built in, whose own answer told no kind."""
+    """Return the entry of a resource that is not built in with its kind from other lines; else the resource's name."""
     kind = kinds.get((entry.ref.group, resource), resource)
     return replace(entry, ref=replace(entry.ref, kind=kind))
 

@@ -1,6 +1,6 @@
-"""Audit events in YAML: what `gcloud logging read` prints unless it is asked for JSON, and events that were converted.
+"""This module reads audit events in YAML, and entries of Google's Cloud Logging that hold one.
 
-A document is an audit event, or an entry of Google's Cloud Logging that holds one.
+`gcloud logging read` prints YAML unless it is told to print JSON; other events were converted to YAML.
 """
 
 import re
@@ -17,7 +17,7 @@ _EVENT = re.compile(rb"^(?:auditID|protoPayload):", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether an event, or an entry, begins at a margin of nothing."""
+    """Return whether an event, or an entry of Cloud Logging, begins without indentation."""
     return yaml_documents.is_yaml(head) and bool(_EVENT.search(head))
 
 

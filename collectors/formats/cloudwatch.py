@@ -1,12 +1,14 @@
-"""Amazon EKS: the audit log as CloudWatch Logs gives it back.
+"""This module reads the audit log of Amazon EKS as CloudWatch Logs returns it.
+
+It reads these shapes:
 
 - `aws logs filter-log-events` and `get-log-events`: {"events": [{"message": "<event>", …}]}
-- a subscription, as it comes by way of Firehose: {"logEvents": [{"message": "<event>", …}]}, again and again
+- a subscription that is delivered by Firehose: {"logEvents": [{"message": "<event>", …}]}, again and again
 - the events alone: {"timestamp": …, "message": "<event>", "ingestionTime": …}, on lines or in an array
 - Logs Insights: {"results": [[{"field": "@message", "value": "<event>"}, …]]}, or [{"@message": …}] from its console
 
-Lines with a time in front (`aws logs tail`, an export to S3) are read by prefixed.py, CSV by table.py. CloudWatch cuts
-entries off at 256 KB: they are told as skipped.
+Lines that begin with a time (`aws logs tail`, an export to S3) are read by prefixed.py, CSV by table.py. CloudWatch
+cuts entries off at 256 KB; these are reported as skipped.
 """
 
 from collectors.formats.wrapped import Shape, wrapped

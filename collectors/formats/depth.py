@@ -7,7 +7,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 def is_deeper(text: bytes, limit: int) -> bool:
-    """Whether valid JSON is nested deeper than so many objects and lists."""
+    """Return whether valid JSON has more objects and arrays inside each other than the limit."""
     if text.count(b"{") + text.count(b"[") <= limit:
         return False
     depth = 0

@@ -1,4 +1,4 @@
-"""This module turns JSON documents into entries: objects, lists of objects, and watch events."""
+"""This module turns JSON documents of the Kubernetes API into entries: objects, lists of objects, and watch events."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,30 +14,30 @@ from timeline.core.entries import Change, Entry, Place, revision
 
 
 class Piece(NamedTuple):
-    """One document, or one item of a list, as JSON; `line` is where it begins."""
+    """This tuple holds one document, or one item of a list, as JSON; `line` is where it begins."""
 
     line: int
     data: bytes
     listed: bool = False
-    api_version: str = ""  # as its list has them: the items of a PodList do not say that they are Pods
+    api_version: str = ""  # from the list: the items of a PodList do not say that they are Pods
     kind: str = ""
 
 
 class Header(msgspec.Struct, gc=False):
-    """What a list says besides its items."""
+    """This struct holds the fields of a list beside its items."""
 
     apiVersion: str | None = None
     kind: str | None = None
 
     @property
     def item_type(self) -> tuple[str, str]:
-        """The version and the kind of items that do not tell their own; "" where neither does the list."""
+        """Return the apiVersion and kind of items that do not name their own; two "" if the list names no kind."""
         kind = (self.kind or "").removesuffix("List")
         return (self.apiVersion or "", kind) if kind else ("", "")
 
 
 class Listing:
-    """The items of one list on their way; those that name no kind wait for their list's, where that comes last."""
+    """This class passes on the items of one list; items without a kind wait if their list's kind comes after them."""
 
     def __init__(self, file: str, header: Header, limit: int) -> None:
         self._file = file
@@ -47,6 +47,7 @@ class Listing:
         self._size = 0  # bytes
 
     def item(self, piece: Piece) -> Iterator[Piece | Skipped]:
+        """Yield the item, or keep it until `end` knows its kind; yield a Skipped if too many bytes would wait."""
         if self._header.kind or header_of(piece.data).kind:
             yield self._named(piece)
             return
@@ -58,7 +59,7 @@ class Listing:
             self._waiting.append(piece)
 
     def end(self, header: Header) -> Iterator[Piece]:
-        """What has waited, with all that is known of the list at its end."""
+        """Yield the items that have waited, now that all fields of the list are known."""
         self._header = header
         yield from map(self._named, self._waiting)
 
@@ -68,7 +69,7 @@ class Listing:
 
 
 class _Document(msgspec.Struct, gc=False):
-    """What tells an object, a list and a watch event from each other."""
+    """This struct holds the fields that distinguish an object, a list and a watch event."""
 
     type: Any = None
     object: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
@@ -95,7 +96,7 @@ WATCH_TYPES = (*_CHANGES, "BOOKMARK", "ERROR")
 
 
 def entries_of(pieces: Iterator[Piece | Skipped], file: str, bodies: bool) -> Iterator[Entry | Skipped]:
-    """What the pieces of one recording tell, one after the other."""
+    """Yield the entries of the documents of one recording, in their order, and what was skipped."""
     reading = _Reading(file, bodies)
     for piece in pieces:
         if isinstance(piece, Skipped):
@@ -109,6 +110,8 @@ def entries_of(pieces: Iterator[Piece | Skipped], file: str, bodies: bool) -> It
 
 
 class _Reading:
+    """This class turns the documents of one recording into entries."""
+
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file
         self._bodies = bodies
@@ -141,7 +144,7 @@ class _Reading:
             return Skipped(self._file, piece.line, reason_of(error))
 
     def _event(self, type: str, data: bytes, line: int) -> Iterator[Entry | Skipped]:
-        """One event of a watch."""
+        """Yield the entries of one watch event (WatchEvent of meta/v1). Raise ValueError for an unknown type."""
         if type == "ERROR":
             yield from self.initial_events.interrupted()
             reason = "the watch ended here, and what happened before the next one is not in it"
@@ -162,7 +165,7 @@ class _Reading:
 
 
 def header_of(data: bytes) -> Header:
-    """What is known of a list by this part of it; nothing where it cannot be read."""
+    """Return the header of a list, as far as this part of it has the fields; an empty one if it cannot be decoded."""
     try:
         return _header.decode(data)
     except (ValueError, RecursionError):

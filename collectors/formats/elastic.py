@@ -1,7 +1,8 @@
-"""Elasticsearch and OpenSearch: the answer to a search, and dumps of an index with a hit a line.
+"""This module reads the answer to a search of Elasticsearch or OpenSearch, and dumps of an index with one hit a line.
 
-{"hits": {"hits": [{"_source": {…}}]}}, or {"_source": {…}} on lines or in an array. The event is the source itself, an
-object in it (the kubernetes integration: kubernetes.audit), or text (message, log, event.original).
+The shapes are {"hits": {"hits": [{"_source": {…}}]}}, or {"_source": {…}} on lines or in an array. The event is the
+source itself, an object in it (the kubernetes integration writes kubernetes.audit), or text (message, log,
+event.original).
 """
 
 from collectors.formats.wrapped import Shape, wrapped

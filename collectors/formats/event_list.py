@@ -1,4 +1,8 @@
-"""Audit events that do not stand on lines of their own: what a webhook is sent, an array, pretty-printed ones."""
+"""This module reads audit events that are not on lines of their own.
+
+It reads the EventList of `audit.k8s.io/v1`, which the API server sends to a webhook, arrays of events, and
+pretty-printed events.
+"""
 
 from collections.abc import Iterator
 
@@ -18,7 +22,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 
 def _events(head: bytes) -> Pattern | None:
-    """Where the events are."""
+    """Return the pattern that leads to the events; None if the head has none, or has them on lines of their own."""
     places = outline(head)
     if ("auditID",) in places:
         return None if audit.sniff(head) else ()

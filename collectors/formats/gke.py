@@ -1,6 +1,7 @@
-"""Google GKE: the audit log as Cloud Logging gives it back, `protoPayload` in place of the audit event.
+"""This module reads the audit log of Google GKE as Cloud Logging returns it, with a `protoPayload` as the event.
 
-One entry a line (a sink to a bucket), an array (`gcloud logging read --format json`), or {"entries": […]} of the API.
+The entries are on lines (a sink to a bucket), in an array (`gcloud logging read --format json`), or in {"entries": […]}
+(the API).
 """
 
 from collectors.formats.wrapped import Shape, wrapped

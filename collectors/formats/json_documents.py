@@ -1,7 +1,8 @@
-"""What kubectl get -o json, get -w -o json, events and cluster-info dump print: JSON documents, one behind the other.
+"""This module reads JSON documents that follow each other, as `kubectl` prints them.
 
-Lists, single objects, watch events that were printed prettily, in any mixture; between the documents of a dump the logs
-of containers are passed over. An item of a list is handed on as soon as it ends, so that a list may be of any size.
+They come from `kubectl get -o json`, `get -w -o json`, `kubectl events` and `cluster-info dump`: lists, single objects
+and pretty-printed watch events in any mixture. The container logs between the documents of a dump are skipped. An item
+of a list is passed on as soon as it ends, so that a list may have any size.
 """
 
 import re
@@ -26,10 +27,12 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 
 class _ArrayLost(Exception):
-    """The rest of an array is lost, which was told; what stands next is another document."""
+    """This exception says that the rest of an array is lost, which was reported; another document comes next."""
 
 
 class _Documents:
+    """This class cuts a recording into documents and the items of lists."""
+
     def __init__(self, recording: Recording) -> None:
         self._file = recording.name
         self._limit = recording.limits.line_bytes
@@ -53,7 +56,7 @@ class _Documents:
                 continue
 
     def _document(self) -> Iterator[Piece | Skipped]:
-        """An object, whole; or the items of a list. Raises Damaged where it holds nothing that can be used."""
+        """Yield an object, or the items of a list. Raise MalformedJson if nothing in it can be used."""
         line = self._stream.line
         fields: list[bytes] = []
         size = 0
@@ -82,7 +85,10 @@ class _Documents:
             yield from listing.end(header_of(_object(fields)))
 
     def _items(self) -> Iterator[Piece | Skipped]:
-        """The items of the array that comes next, also those behind a damaged one. Raises _Left."""
+        """Yield the items of the array that comes next, also those after a damaged one.
+
+        Raise _ArrayLost if no further item of the array can be found.
+        """
         self._stream.expect(b"[")
         while self._stream.peek() != b"]":
             try:
@@ -92,7 +98,7 @@ class _Documents:
                 if self._stream.expect(b",]") == b"]":
                     return
             except MalformedJson as error:
-                # The next one begins as this one did, before another document or a log does.
+                # The next item is expected to begin with the same bytes, before another document or a log begins.
                 next_item_pattern = re.compile(
                     rb"(?=,\s*%s)|(?=%s)" % (re.escape(self._stream.current_item.data), _NEXT.pattern)
                 )
@@ -114,26 +120,26 @@ def _object(fields: list[bytes]) -> bytes:
 
 _API_VERSION = re.compile(rb'"(?!audit\.k8s\.io/)([a-z0-9.-]+/)?v[0-9][a-z0-9]*"')
 _VALUE = re.compile(rb'"[^"]*"')
-_NO_OBJECTS = {b'"Table"', b'"Status"'}  # read to say so
+_NO_OBJECTS = {b'"Table"', b'"Status"'}  # they are read only to report that they hold no objects
 _TYPES = {msgspec.json.encode(each) for each in WATCH_TYPES}
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first documents, or those in the first array, are objects, lists or pretty watch events."""
+    """Return whether the first documents, or those in the first array, are objects, lists or pretty watch events."""
     if watch.sniff(head):
         return False
     if head.startswith(_LOG_BEGINS):
-        return True  # a dump into a directory keeps the logs apart; there is nothing to read in them
+        return True  # a dump into a directory has files with logs alone; they hold no entries
     places = outline(head)
     before = ("*",) if ("*",) in places else ()
-    told = {place[-1]: values for place, values in places.items() if place and place[:-1] == before}
-    types, kinds = (set(_VALUE.findall(told.get(field, b""))) for field in ("type", "kind"))
-    if "object" in told and types & _TYPES:
+    values_of = {place[-1]: values for place, values in places.items() if place and place[:-1] == before}
+    types, kinds = (set(_VALUE.findall(values_of.get(field, b""))) for field in ("type", "kind"))
+    if "object" in values_of and types & _TYPES:
         return True
-    # Where no kind is told, the head may end before it.
-    object_like = not kinds or kinds & _NO_OBJECTS or "metadata" in told or "items" in told
+    # If no kind is found, the head may end before it.
+    object_like = not kinds or kinds & _NO_OBJECTS or "metadata" in values_of or "items" in values_of
     safe = b'"Config"' not in kinds and (*before, "auditID") not in places
-    return bool(object_like and safe and _API_VERSION.match(told.get("apiVersion", b"")))
+    return bool(object_like and safe and _API_VERSION.match(values_of.get("apiVersion", b"")))
 
 
 FORMAT = Format("Kubernetes objects in JSON", sniff, read)

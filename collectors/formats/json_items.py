@@ -1,8 +1,8 @@
-"""Values inside JSON documents of any size, found by their place and handed on as they stand: nothing else is decoded.
+"""This module finds values by their place in JSON documents of any size, and passes their bytes on undecoded.
 
 A pattern is a tuple of keys that leads to values; "*" stands for every item of an array. `("items", "*")` finds each
-item of a list, `()` each document of several that follow each other, on lines of their own or not. Only one value is
-held at a time.
+item of a list; `()` finds each of several documents that follow each other, on one line or on several. Only one value
+is held in memory at a time.
 """
 
 import re
@@ -18,7 +18,10 @@ _DOCUMENT = re.compile(rb"\n(?=[{\[])")
 
 
 def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
-    """Every value that one of the patterns leads to; what is damaged is told, and what follows it is still found."""
+    """Yield every value that one of the patterns leads to.
+
+    A damaged value is yielded as a Skipped, and the values after it are still found.
+    """
     stream = JsonStream(recording.chunks(), recording.limits.line_bytes)
     while stream.peek():
         try:
@@ -35,9 +38,9 @@ def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
 
 @lru_cache(1)
 def outline(head: bytes, depth: int = 7) -> dict[Pattern, bytes]:
-    """The places that the documents in a head have, down to a depth, each with the values there, one behind the other.
+    """Return the places in the documents of a head, down to a depth -> the values at that place, joined together.
 
-    Of a value that is cut off there is as much as the head has; of objects and arrays that are looked into, nothing.
+    A value that the head cuts off is given as far as it goes. Objects and arrays above the depth have the value b"".
     """
     stream = JsonStream(iter([head]), len(head))
     found: dict[Pattern, bytes] = {}
@@ -74,7 +77,7 @@ def _remaining_patterns(patterns: tuple[Pattern, ...], step: str) -> tuple[Patte
 
 
 def _salvage(recording: Recording, stream: JsonStream) -> Iterator[Item | Skipped]:
-    """The items behind a damaged one: whatever begins as it did."""
+    """Yield the items after a damaged one: each value that begins with the same bytes is taken for one."""
     *parents, number = stream.current_item.path
     next_item_pattern = re.compile(rb"[,\[]\s*(?=" + re.escape(stream.current_item.data) + rb")")
     while stream.seek(next_item_pattern):

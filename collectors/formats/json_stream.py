@@ -1,6 +1,6 @@
 """This module steps through JSON that arrives in pieces, value by value.
 
-Only one value is held at a time, and its bytes stay as they are.
+Only one value is held in memory at a time, and its bytes stay unchanged.
 """
 
 import re
@@ -13,41 +13,43 @@ from collectors.formats.stream import TOO_DEEP, too_long
 
 _raw = msgspec.json.Decoder(msgspec.Raw)
 _key = msgspec.json.Decoder(str)
-_TRAILING = "JSON is malformed: trailing characters (byte "  # msgspec counts up to the first character behind the value
+_TRAILING = "JSON is malformed: trailing characters (byte "  # + the position after the value
 _CUT = "Input data was truncated"
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _BEGINNING = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"|\[\s*.|.', re.DOTALL)
-_KEPT = 1024  # bytes that are looked at again with the next piece: what is sought may begin among them
+_KEPT = 1024  # bytes that are searched again with the next piece, since the match may begin in them
 
 
 class MalformedJson(Exception):
-    """A value cannot be read. The message says why."""
+    """This exception says that a value cannot be read. Its message says why."""
 
 
 class Item(NamedTuple):
-    line: int  # on which it begins; 1 is the first
-    path: tuple[str | int, ...]  # where in its document
+    """This tuple is one value with its place."""
+
+    line: int  # where it begins, from 1
+    path: tuple[str | int, ...]  # the keys and indexes that lead to it in its document
     data: bytes
 
     def __str__(self) -> str:
-        """Its place as jq says it: .events[16]; "" for a whole document."""
+        """Return its place in the notation of jq, such as ".events[16]"; "" for a whole document."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
 
 
 class JsonStream:
-    """JSON that comes in pieces; what has been taken is let go."""
+    """This class reads JSON that comes in pieces; it keeps nothing that was read."""
 
     def __init__(self, pieces: Iterator[bytes], limit: int) -> None:
         self.line = 1
-        self.current_item = Item(1, (), b"")  # the last that began, with its first characters
-        self.item_is_open = False  # it has not ended yet
+        self.current_item = Item(1, (), b"")  # the last that began; its data is only how it begins
+        self.item_is_open = False  # whether it has not been read to its end
         self._pieces = pieces
-        self._limit = limit  # bytes of one value
+        self._limit = limit  # the most bytes of one value
         self._buffer = b""
         self._position = 0
 
     def peek(self) -> bytes:
-        """The next character that is no space; b"" at the end."""
+        """Return the next character that is not white space without taking it; b"" at the end."""
         while True:
             space = _SPACE.match(self._buffer, self._position)
             self._advance(space.end() if space else self._position)
@@ -55,20 +57,20 @@ class JsonStream:
                 return self._buffer[self._position : self._position + 1]
 
     def begin(self, path: tuple[str | int, ...]) -> None:
-        """An item comes next."""
+        """Note that an item begins here, at this path of its document."""
         self.peek()
         beginning = _BEGINNING.match(self._buffer, self._position)
         self.current_item = Item(self.line, path, beginning.group() if beginning else b"")
         self.item_is_open = True
 
     def item(self) -> Item:
-        """The item that began."""
+        """Return the item that began, with its whole value. Raise MalformedJson if it cannot be read."""
         data = self.value()
         self.item_is_open = False
         return self.current_item._replace(data=data)
 
     def value(self) -> bytes:
-        """The whole next value, whatever it is."""
+        """Return the bytes of the next value, of whatever type. Raise MalformedJson if it cannot be read."""
         while True:
             view = memoryview(self._buffer)[self._position :]
             try:
@@ -90,7 +92,7 @@ class JsonStream:
                 raise MalformedJson("the file ends in the middle of it")
 
     def members(self) -> Iterator[str]:
-        """The keys of the object that comes next; the value of each must be taken before the next is asked for."""
+        """Yield the keys of the next object; the caller takes the value of each key before it asks for the next."""
         self.expect(b"{")
         while self.peek() != b"}":
             try:
@@ -104,7 +106,7 @@ class JsonStream:
         self.expect(b"}")
 
     def elements(self) -> Iterator[int]:
-        """The places in the array that comes next; the value at each must be taken before the next is asked for."""
+        """Yield the indexes of the next array; the caller takes the value at each before it asks for the next."""
         self.expect(b"[")
         number = 0
         while self.peek() != b"]":
@@ -115,7 +117,7 @@ class JsonStream:
         self.expect(b"]")
 
     def seek(self, sought: re.Pattern[bytes]) -> bool:
-        """Go on to behind the next of these; False, and at the end, if it comes no more."""
+        """Skip everything up to the end of the next match; return False, at the end of the stream, if there is none."""
         while not (found := sought.search(self._buffer, self._position)):
             self._advance(max(self._position, len(self._buffer) - _KEPT))
             if not self._read_more():
@@ -125,11 +127,11 @@ class JsonStream:
         return True
 
     def rest(self) -> bytes:
-        """What is at hand."""
+        """Return the bytes that are in the buffer and not taken yet."""
         return self._buffer[self._position :]
 
     def expect(self, characters: bytes) -> bytes:
-        """Pass the next character that is no space, which must be one of these. Raises Damaged."""
+        """Take the next character that is not white space. Raise MalformedJson if it is none of these."""
         found = self.peek()
         if not found:
             raise MalformedJson("the file ends in the middle of a document")
@@ -148,7 +150,10 @@ class JsonStream:
         self._position = end
 
     def _read_more(self) -> bool:
-        """At least double what is held, so that a long value is not gone over again and again."""
+        """Add pieces to the buffer until its unread part has doubled; return whether any came.
+
+        Doubling keeps a long value from being scanned again for each piece.
+        """
         unread = self._buffer[self._position :]
         parts, length = [unread], 0
         while length <= len(unread) and (piece := next(self._pieces, b"")):

@@ -1,7 +1,7 @@
-"""Causeline's own recordings: entries written down so that nothing is lost when they are read again.
+"""This module reads and writes Causeline's own recordings, which keep every field of an entry.
 
-JSON, one document a line. The first is the header, {"schema": "causeline.recording/v1"}; each other is an entry, or a
-mark of a stream, as timeline/history/codec.py tells them.
+A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v1"}; each other
+line is an entry, or a mark of a stream, as timeline/history/codec.py writes them.
 """
 
 import re
@@ -22,16 +22,16 @@ from timeline.history.codec import Known, line_of, observation_of
 VERSION = 1
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
-_QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that is repeated
+_QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that msgspec quotes in its message
 
 
 def write(entries: Iterable[Observation]) -> Iterator[bytes]:
-    """The lines of a recording of these entries, each with its end."""
+    """Return the lines of a recording of these entries, each with its line break."""
     return recording(map(line_of, entries))
 
 
 def recording(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The same of entries that are written as lines already."""
+    """Return the same for entries that are encoded as lines already."""
     header = b'{"schema":"%s%d"}' % (_SCHEMA.encode(), VERSION)
     return (line + b"\n" for line in chain([header], lines))
 
@@ -41,8 +41,8 @@ def sniff(head: bytes) -> bool:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
-    """Raises NotARecording for a newer version: what it would tell, nobody here knows."""
-    known: Known = {}  # what many entries tell alike is kept once
+    """Yield the entries of a recording. Raise NotARecording if a newer version of Causeline wrote it."""
+    known: Known = {}  # one copy of each value that many entries repeat
     for line in recording.lines():
         if isinstance(line, Skipped):
             yield line

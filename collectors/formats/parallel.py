@@ -1,8 +1,8 @@
-"""A long recording is read by two processes: what one line tells does not depend on the others.
+"""This module reads a long recording with two processes, since the content of a line does not depend on other lines.
 
-The process that takes in the bytes hands blocks of lines to a helper as long as that keeps up, and reads the others
-itself, so that both are busy whatever else they have to do. What is read comes in the order of the lines: no judgement
-rests on it, but an import that is done again writes the same rows.
+The process that reads the bytes hands blocks of lines to a helper process as long as that keeps up, and reads the other
+blocks itself, so that both stay busy. The entries come in the order of the lines: no verdict depends on that order, but
+an import that is repeated writes the same rows.
 """
 
 import gc
@@ -22,27 +22,27 @@ from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
 from timeline.core.entries import Entry
 
-READ_ALONE = 16 * 1024**2  # bytes that are read before a helper is worth its start
-_BLOCK_LINES = 200  # lines that are handed over at a time
-_BLOCK_BYTES = 4 * 1024**2  # bytes that they may have
-_BLOCKS_AHEAD = 4  # blocks that the helper has before it must have answered
-_BLOCKS_WAITING = 16  # blocks that wait for an earlier one before that is waited for
+READ_ALONE = 16 * 1024**2  # bytes that are read before the helper is started, since starting it takes time
+_BLOCK_LINES = 200  # lines that a block has at least, except the last
+_BLOCK_BYTES = 4 * 1024**2  # bytes that a block or an answer may have in shared memory
+_BLOCKS_AHEAD = 4  # blocks that the helper may have at a time
+_BLOCKS_WAITING = 16  # blocks that may wait for an earlier one; with more, this process waits for the helper
 
 
 class Reader(Protocol):
-    """What reads the lines of one recording."""
+    """This protocol describes what reads the lines of one recording."""
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]: ...
 
     def learned(self) -> Any:
-        """What it learned since it was last asked, as far as a reader of other lines has to know it."""
+        """Return what it has learned since the last call that a reader of other lines has to know."""
 
     def merge(self, learned: Any) -> None:
-        """What a reader of other lines has learned."""
+        """Add what a reader of other lines has learned."""
 
 
 def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
-    """What a recording tells, in the order of its lines."""
+    """Yield the entries of a recording, in the order of its lines, and what was skipped."""
     blocks = recording.blocks()
     bytes_read = 0
     for block in blocks:
@@ -53,8 +53,8 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | S
     else:
         return
     helper = _Helper(reader, recording)
-    pending_numbers: deque[int] = deque()  # of the blocks that are not told yet, by their first lines
-    read: dict[int, Iterable[Entry | Skipped]] = {}  # what those tell that have been read
+    pending_numbers: deque[int] = deque()  # first lines of the blocks that are not yielded yet
+    read: dict[int, Iterable[Entry | Skipped]] = {}  # first line -> entries of a block that was read
     try:
         for block in _larger_blocks(blocks):
             pending_numbers.append(block.number)
@@ -72,7 +72,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | S
 
 
 def _larger_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
-    """The same lines, and more at a time where it were few: handing over has its price."""
+    """Join blocks until they have enough lines to be worth handing over."""
     blocks_held: list[Block] = []
     lines = 0
     for block in blocks:
@@ -90,31 +90,31 @@ def _join(blocks: list[Block]) -> Block:
 
 
 class _Helper:
-    """The other process. Should it end before its time, what it has not answered is read here."""
+    """This class runs the helper process. If that ends early, the blocks it has not answered are read here."""
 
     def __init__(self, reader: Reader, recording: Recording) -> None:
         self._reader = reader
         self._limits = recording.limits
         shared_memory = os.memfd_create("causeline")
         os.ftruncate(shared_memory, _BLOCKS_AHEAD * _BLOCK_BYTES)
-        self._memory = mmap(shared_memory, 0)  # blocks lie in it: a pipe would hold up both for most of the time
+        self._memory = mmap(shared_memory, 0)  # for blocks: in a pipe, both processes would mostly wait
         self._free_slots = list(range(_BLOCKS_AHEAD))
         self._pending: deque[tuple[int, Block]] = deque()
         self._dead = False
         self._pipe, child_end = Pipe()
-        self._process = subprocess.Popen(  # not a fork: other threads may hold locks
+        self._process = subprocess.Popen(  # a new process, not a fork: other threads may hold locks
             [sys.executable, "-P", "-c", _HELPER_CODE, str(child_end.fileno()), str(shared_memory)],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
             pass_fds=(child_end.fileno(), shared_memory),
-            process_group=0,  # Ctrl-C is for this process, which ends both
+            process_group=0,  # Ctrl-C goes to this process alone, which ends the helper
         )
         child_end.close()
         os.close(shared_memory)
         self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
 
     def offer(self, block: Block) -> bool:
-        """Whether it has taken the block upon itself."""
+        """Hand a block to the helper; return False if it has no room for it or has ended."""
         if self._dead or not self._free_slots:
             return False
         data = b"\n".join(block.data)
@@ -131,7 +131,7 @@ class _Helper:
         return True
 
     def results(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Skipped]]]:
-        """The blocks it has read since, by their first lines; all it was given, if it shall be waited for."""
+        """Yield the first line and the entries of each block that the helper has read; with `wait`, wait for all."""
         while self._pending and (wait or self._dead or self._pipe.poll()):
             slot, block = self._pending.popleft()
             try:
@@ -160,22 +160,20 @@ _HELPER_CODE = "from collectors.formats.parallel import run_helper; run_helper()
 
 
 def run_helper() -> None:
-    """Answer until the other process closes its end."""
+    """Read blocks and answer them, in the helper process, until the other process closes its end."""
     pipe, shared_memory = Connection(int(sys.argv[1])), int(sys.argv[2])
     memory = mmap(shared_memory, 0)
     gc.disable()
     with suppress(EOFError, OSError):
         policy, reader, name, limits = pipe.recv()
         redaction.use(policy)
-        reader.learned()  # from what was read before there were two
+        reader.learned()  # discard what was learned before the helper was started
         while True:
             number, start, end = pipe.recv()
             block = Block(name, number, memory[start:end].split(b"\n"))
             items = list(reader.read(block.lines(limits)))
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
-            if (
-                len(answer) <= _BLOCK_BYTES
-            ):  # it takes the place of the block: who is to read it may be busy for a while
+            if len(answer) <= _BLOCK_BYTES:  # put it where the block was: the reader may be busy for a while
                 memory[start : start + len(answer)] = answer
             pipe.send(len(answer))
             if len(answer) > _BLOCK_BYTES:

@@ -1,7 +1,7 @@
-"""Lines with something in front of the audit event: a time, the name of a stream, labels.
+"""This module reads lines that have something before the audit event: a time, the name of a stream, labels.
 
-`aws logs tail`, an export of CloudWatch to S3, logcli's own way to print, `kubectl logs --timestamps` of an API server
-that logs to its standard output, the files in which a node keeps that, syslog.
+Such lines come from `aws logs tail`, an export of CloudWatch to S3, logcli's default output, `kubectl logs
+--timestamps` of an API server that logs to its standard output, the files in which a node keeps that log, and syslog.
 """
 
 import re

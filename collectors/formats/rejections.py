@@ -11,7 +11,7 @@ WANTED = (
     "Causeline reads Kubernetes audit logs, also as clouds and log stores export them; what kubectl get, get -w,"
     " events and cluster-info dump write; and what it exported itself. All of them plain, compressed or in archives."
 )
-_TOLD = 10  # files whose reason a refusal gives
+_REASONS_SHOWN = 10  # files whose reason a message gives
 _LOOKS = {
     b"\x89PNG": "it is a PNG picture",
     b"\xff\xd8\xff": "it is a JPEG picture",
@@ -25,7 +25,7 @@ _LOOKS = {
 KUBECONFIG = "it is a kubeconfig, which holds credentials; it was not kept"
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
-_CLUSTERS = re.compile(rb"^(?:clusters|users):", re.MULTILINE)  # of a kubeconfig whose kind stands further down
+_CLUSTERS = re.compile(rb"^(?:clusters|users):", re.MULTILINE)  # in a kubeconfig whose kind comes after the head
 _KEYS = re.compile(rb"^[ -]+(?:client-key|client-certificate|certificate-authority)-data:", re.MULTILINE)
 _KUBECONFIG_NAME = re.compile(
     r"(?:.*[./_-])?kubeconfig(?:\.(?:ya?ml|json|conf|txt|bak))?"
@@ -36,30 +36,30 @@ _YAML = re.compile(rb"(\s*#[^\n]*\n|\s*\n)*(---|[\w.-]+:(\s|$))")
 
 
 def rejection_message(refused: Sequence[Skipped]) -> str:
-    """Why none of these files is a recording, and what would be one."""
-    told = [f"{each.file} {each.reason}." for each in refused[:_TOLD]]
-    if len(refused) > _TOLD:
-        told.append(f"So it is with {len(refused) - _TOLD} more.")
+    """Return a message that says why none of these files is a recording, and what Causeline reads."""
+    sentences = [f"{each.file} {each.reason}." for each in refused[:_REASONS_SHOWN]]
+    if len(refused) > _REASONS_SHOWN:
+        sentences.append(f"So it is with {len(refused) - _REASONS_SHOWN} more.")
     if len(refused) > 1:
-        told.insert(0, "None of these files can be read as a recording.")
+        sentences.insert(0, "None of these files can be read as a recording.")
     if any("Causeline knows" in each.reason for each in refused):
-        told.append(WANTED)
-    return " ".join(told)
+        sentences.append(WANTED)
+    return " ".join(sentences)
 
 
 def is_kubeconfig_name(path: str) -> bool:
-    """Whether a file is called as tools call files of credentials."""
+    """Return whether a file has a name under which tools write kubeconfigs, such as `.kube/config` or `admin.conf`."""
     folder, _, name = path.replace("\\", "/").rpartition("/")
     return bool(_KUBECONFIG_NAME.fullmatch(name)) or (name == "config" and folder.rpartition("/")[2] == ".kube")
 
 
 def is_kubeconfig(head: bytes) -> bool:
-    """Whether a file begins as kubeconfigs do; an object of the API has no such fields."""
+    """Return whether a file begins as a kubeconfig does: with fields that no object of the API has."""
     return bool(_CLUSTERS.search(head) and _KEYS.search(head))
 
 
 def certain_rejection(head: bytes) -> str:
-    """What a file is whose first bytes leave no doubt, whatever follows; empty where they do."""
+    """Return what a file is if its first bytes settle that it is not a recording; "" otherwise."""
     for magic, words in _LOOKS.items():
         if head.startswith(magic):
             return words
@@ -69,7 +69,10 @@ def certain_rejection(head: bytes) -> str:
 
 
 def looks_like(head: bytes) -> str:
-    """What a file seems to be, in words that help the person who chose it. Never its content: that may be secret."""
+    """Return what a file seems to be, in words that help the person who chose it.
+
+    The words never quote its content, which may be secret.
+    """
     if words := certain_rejection(head):
         return words
     if not head.strip():
@@ -82,7 +85,7 @@ def looks_like(head: bytes) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a line, a record or a document cannot be used, by what reading it raised."""
+    """Return why a line, a record or a document cannot be used, from the exception that reading it raised."""
     match error:
         case RecursionError():
             return TOO_DEEP

@@ -1,7 +1,7 @@
-"""Records of any other log store or log shipper (Filebeat, Fluent Bit, Vector, Splunk, …) that carry audit events.
+"""This module reads audit events in the records of any other log store or log shipper.
 
-The event is looked for wherever it stands in a record, as an object or as text. Where the records are, on lines or in
-an array somewhere in a document, is told by the first of them.
+Examples are Filebeat, Fluent Bit, Vector and Splunk. The event is searched in the whole record, as an object or as
+text. The first record shows where the records are: on lines of their own, or in an array somewhere in a document.
 """
 
 import re
@@ -26,7 +26,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 
 def _records(head: bytes) -> Pattern | None:
-    """Where the records are: up to the last array around the first event."""
+    """Return the pattern of the records: up to the last array around the first event; None if there is none."""
     places = outline(head)
     for place, value in places.items():
         parsed = place[-1:] == ("auditID",)
@@ -36,7 +36,7 @@ def _records(head: bytes) -> Pattern | None:
         if not any((*outer, "apiVersion") in places and (*outer, "kind") in places for outer in around):
             inside = place[::-1].index("*") if "*" in place else len(place)
             return place[: len(place) - inside]
-    return None  # or it is a Kubernetes object that has an event in its own text
+    return None  # also for a Kubernetes object that quotes an event in a text of its own
 
 
 FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read)

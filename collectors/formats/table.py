@@ -1,4 +1,7 @@
-"""CSV with audit events in a column: Logs Insights (@message), Log Analytics (log_s), and whatever else exports so."""
+"""This module reads CSV with audit events in one column.
+
+Logs Insights exports the column @message, Log Analytics the column log_s; the column may have any name.
+"""
 
 import csv
 import re
@@ -22,9 +25,9 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
 
 
 def _cells(recording: Recording) -> Iterator[Item | Skipped]:
-    """Of each row behind the header the cell with an event; an empty one where there is none."""
+    """Yield the cell with an event of each row after the header; an empty one for a row without an event."""
     csv.field_size_limit(recording.limits.line_bytes)
-    number = 0  # of the last line that was taken
+    number = 0  # of the last line that was read
     lost: list[Skipped] = []
 
     def lines() -> Iterator[str]:

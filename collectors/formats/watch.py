@@ -1,4 +1,7 @@
-"""kubectl get -w --output-watch-events -o json, and a watch of the raw API: one event a line."""
+"""This module reads watch events, one on each line, as `kubectl get -w --output-watch-events -o json` prints them.
+
+A watch request to the API (`?watch=1`) returns the same: https://kubernetes.io/docs/reference/using-api/api-concepts/
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ _EVENT = re.compile(
 
 
 def sniff(head: bytes) -> bool:
-    """Whether one of the first lines is a watch event; a broken first line does not hide the others."""
+    """Return whether one of the first lines is a watch event; a broken first line does not hide the others."""
     return _EVENT.search(head) is not None
 
 

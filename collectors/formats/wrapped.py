@@ -1,6 +1,6 @@
 """This module is shared by all formats in which a log store or a log shipper wraps audit events in records.
 
-Records are taken out of documents, one audit event out of each record, and the events are read as an audit log.
+It takes the records out of documents, takes one audit event out of each record, and reads the events as an audit log.
 """
 
 import re
@@ -17,21 +17,24 @@ from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from timeline.core.entries import Entry
 
-_DEPTH = 6  # how far inside its record an event may stand: hits.hits[]._source.kubernetes.audit
+_DEPTH = 6  # how deep an event may be in its record, such as hits.hits[]._source.kubernetes.audit
 _PLAIN = re.compile(r'\{"kind":"Event","apiVersion":"audit\.k8s\.io/')
 _BODIES = ("requestObject", "responseObject")
 _CUT = "not JSON: Input data was truncated"
 
 
 class Shape(NamedTuple):
-    """One form of documents: where their records are, and a place by which they are known."""
+    """This tuple describes one shape of documents: the pattern of their records, and a place that only it has."""
 
     records: Pattern
     sign: Pattern
 
 
 def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None] | None" = None) -> Format:
-    """A format whose records hold an audit event each."""
+    """Return a format in whose records one audit event each is wrapped.
+
+    `event_in` takes the event out of a record, as in `read_records`; by default the event is searched in the JSON.
+    """
 
     def found(head: bytes) -> list[Pattern]:
         places = outline(head)
@@ -47,9 +50,10 @@ def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None
 def read_records(
     recording: Recording, records: Iterator[Item | Skipped], bodies: bool, event_in: Callable[[bytes], bytes | None]
 ) -> Iterator[Entry | Skipped]:
-    """The changes that the records tell, each of which holds one audit event.
+    """Yield the entries of records that hold one audit event each, and what was skipped.
 
-    `event_in` takes the event out of a record: None where there is none, ValueError where the record is damaged.
+    `event_in` takes the event out of a record. It returns None if there is none, and raises ValueError if the record is
+    damaged.
     """
     record: Item | Skipped = Item(0, (), b"")
     size = 0  # bytes of the event
@@ -63,8 +67,8 @@ def read_records(
             try:
                 event = event_in(record.data)
             except (ValueError, RecursionError) as error:
-                told = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
-                yield Skipped(recording.name, record.line, told + reason_of(error))
+                prefix = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
+                yield Skipped(recording.name, record.line, prefix + reason_of(error))
                 continue
             if event is None:
                 yield Skipped(recording.name, record.line, "it holds no audit event")
@@ -72,7 +76,7 @@ def read_records(
                 size = len(event)
                 yield Line(recording.name, record.line, event)
 
-    for read in read_lines(lines(), bodies):  # one line is read at a time, so what is skipped is of the last record
+    for read in read_lines(lines(), bodies):  # what is skipped is of the last record: no line is read ahead
         if isinstance(read, Skipped) and isinstance(record, Item):
             reason = read.reason
             if reason == _CUT:
@@ -82,12 +86,12 @@ def read_records(
 
 
 def event_in_json(record: bytes) -> bytes | None:
-    """The audit event that a JSON record carries, as an object or as text, wherever it stands in it."""
+    """Return the audit event in a JSON record, as an object or as text at any place in it; None if there is none."""
     return _event_in(orjson.loads(record))
 
 
 def event_in_text(text: str) -> bytes | None:
-    """The audit event that a text is, whatever stands before it; it may itself be wrapped in a record."""
+    """Return the audit event in a text, without what comes before it; the event may be wrapped in a record again."""
     if "auditID" not in text:
         return None
     text = text[max(text.find('{"'), 0) :].strip()
@@ -96,11 +100,14 @@ def event_in_text(text: str) -> bytes | None:
     try:
         return _event_in(orjson.loads(text))
     except ValueError:
-        return text.encode()  # the audit reader says what is wrong with it
+        return text.encode()  # the reader of audit events says what is wrong with it
 
 
 def _event_in(record: Any) -> bytes | None:
-    """What is further out stands before what is further in, and text before what a shipper made of it."""
+    """Return the outermost audit event in a decoded record; None if there is none.
+
+    At the same depth, text is preferred to an object: a log shipper may have changed the object.
+    """
     values = [record]
     for _ in range(_DEPTH):
         for value in values:
@@ -108,7 +115,7 @@ def _event_in(record: Any) -> bytes | None:
                 return event
         for value in values:
             if isinstance(value, dict) and isinstance(value.get("auditID"), str):
-                return orjson.dumps(_told(value))
+                return orjson.dumps(_without_nulls(value))
         values = [
             inner
             for value in values
@@ -118,10 +125,10 @@ def _event_in(record: Any) -> bytes | None:
     return None
 
 
-def _told(event: dict[str, Any]) -> dict[str, Any]:
-    """Without what log stores add to an event: a null for everything that it does not tell."""
+def _without_nulls(event: dict[str, Any]) -> dict[str, Any]:
+    """Return an event without the nulls that log stores add for every field that it does not have."""
     return {
-        key: _told(value) if isinstance(value, dict) and key not in _BODIES else value
+        key: _without_nulls(value) if isinstance(value, dict) and key not in _BODIES else value
         for key, value in event.items()
         if value is not None
     }

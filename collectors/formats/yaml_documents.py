@@ -1,7 +1,7 @@
-"""What kubectl get -o yaml prints, with -w or without: documents between lines of ---, some of them lists.
+"""This module reads what `kubectl get -o yaml` prints, with -w or without: documents between lines of `---`.
 
-kubectl begins every item of a list with a dash at one margin, so the text is cut there before it is parsed: a list may
-be of any size, and what is broken in one item harms no other.
+kubectl indents the dashes of all items of a list alike, so the text is cut at these dashes before it is parsed. A list
+may therefore have any size, and damage in one item affects no other.
 """
 
 import re
@@ -16,8 +16,8 @@ from collectors.formats.documents import Header, Listing, Piece, entries_of, hea
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
 from timeline.core.entries import Entry
 
-_VALUES = 1_000_000  # of one object; etcd takes none that holds as many
-_BLANK_LINES = 1_000  # that are kept in a row
+_VALUES = 1_000_000  # of one object; no object with as many fits into etcd
+_BLANK_LINES = 1_000  # blank lines in a row that are kept
 _APART = re.compile(rb"(?:---|\.\.\.)(?:$|[ \t])")
 _ITEMS = re.compile(rb"""["']?items["']?:[ \t]*(?:#.*)?$""")
 _DASH = re.compile(rb"( *)-(?=$|[ \t])")
@@ -27,11 +27,11 @@ _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
 class _Text:
-    """The lines of one document, or of one item."""
+    """This class collects the lines of one document, or of one item of a list."""
 
     def __init__(self, limit: int) -> None:
-        self.line = 0  # the first
-        self.last = 0
+        self.line = 0  # number of its first line
+        self.last = 0  # number of its last line
         self.fault = ""  # why it cannot be used
         self._limit = limit
         self._size = 0
@@ -40,7 +40,7 @@ class _Text:
     def add(self, number: int, data: bytes) -> None:
         if not self.line:
             self.line = self.last = number
-        self._lines += [b""] * min(number - self.last - 1, _BLANK_LINES)  # blank ones may be of a text
+        self._lines += [b""] * min(number - self.last - 1, _BLANK_LINES)  # blank lines may belong to a block scalar
         self._lines.append(data)
         self.last = number
         self._size += len(data)
@@ -54,18 +54,18 @@ class _Text:
 
 
 class _Cut:
-    """Cuts the lines of a recording into documents and the items of lists."""
+    """This class cuts the lines of a recording into documents and the items of lists."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._begin()
 
     def _begin(self) -> None:
-        self._document = self._text()  # of a list: what stands around its items
+        self._document = self._text()  # of a list: the lines around its items
         self._item: _Text | None = None
         self._listing: Listing | None = None
-        self._margin: bytes | None = None  # of the dashes; None before the first
-        self._inside = False  # between the beginning and the end of the items
+        self._margin: bytes | None = None  # white space before the dashes of the items; None before the first item
+        self._inside = False  # whether the current line is among the items
 
     def pieces(self) -> Iterator[Piece | Skipped]:
         for line in self._recording.lines():
@@ -116,7 +116,7 @@ class _Cut:
             yield from self._listing.end(self._header())
         elif self._document.content.strip() or self._document.fault:
             piece = self._parsed(self._document)
-            if isinstance(piece, Skipped) or piece.data != b"null":  # nothing but comments
+            if isinstance(piece, Skipped) or piece.data != b"null":  # a document of comments alone is null
                 yield piece
 
     def _header(self) -> Header:
@@ -140,10 +140,14 @@ class _Cut:
 
 
 def value(text: bytes, depth: int) -> Any:
-    """One YAML document as JSON knows it: times stay text. Raises yaml.YAMLError, ValueError."""
+    """Return one YAML document as the values that JSON has; timestamps stay text.
+
+    Raise yaml.YAMLError if it is not YAML, and ValueError if it has an alias, a key that is not text, too many values
+    or too deep a nesting.
+    """
     root: Any = None
     values = 0
-    around: list[tuple[Any, list[str]]] = []  # the collections that are open, and of a mapping the key that waits
+    around: list[tuple[Any, list[str]]] = []  # the open collections; for a mapping also the key whose value comes next
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionEndEvent):
             around.pop()
@@ -192,18 +196,19 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
 _KUBECONFIG = re.compile(rb"""^["']?kind["']?:[ \t]*["']?Config\b""", re.MULTILINE)
 _VERSION = re.compile(rb"""^apiVersion:[ \t]*["']?(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*["']?[ \t]*\r?$""", re.MULTILINE)
 _KIND = re.compile(rb"^kind:", re.MULTILINE)
-_OBJECT = re.compile(rb"^(?:metadata:|items:|kind: (?:Table|Status)\b)", re.MULTILINE)  # these hold none, to be told
+# The last two only to say why not.
+_OBJECT = re.compile(rb"^(?:metadata:|items:|kind: (?:Table|Status)\b)", re.MULTILINE)
 _AUDIT = re.compile(rb"^auditID:", re.MULTILINE)
 _EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
 
 
 def is_yaml(head: bytes) -> bool:
-    """Whether it may be, and is no kubeconfig."""
+    """Return whether a head may be YAML and does not begin a kubeconfig."""
     return not (b"\0" in head or head.lstrip().startswith((b"{", b"[")) or _KUBECONFIG.search(head))
 
 
 def sniff(head: bytes) -> bool:
-    """Whether an object, a list or a watch event begins at a margin of nothing."""
+    """Return whether an object, a list or a watch event begins without indentation."""
     if not is_yaml(head) or _AUDIT.search(head):
         return False
     if _EVENT.search(head):
@@ -213,7 +218,7 @@ def sniff(head: bytes) -> bool:
 
 
 def pieces(recording: Recording) -> Iterator[Piece | Skipped]:
-    """The documents, and the items of those that are lists, as JSON."""
+    """Yield the documents, and the items of those that are lists, as JSON."""
     return _Cut(recording).pieces()
 
 

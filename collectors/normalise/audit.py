@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from collectors.normalise import NOT_OBJECTS, decoder, is_present, outcome
-from collectors.normalise.audit_event import AuditEvent, ObjectReference, date, instant, latest
+from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
 from collectors.normalise.deletion import (
     DeleteOptions,
     delete_options,
@@ -21,7 +21,7 @@ from timeline.kinds import Kind, Metadata, kind_of
 
 
 class _Answer(msgspec.Struct, gc=False):
-    """What any answer shows before it is known what it is."""
+    """This struct holds the fields that every response has, before its kind is known."""
 
     kind: str = ""
     metadata: Metadata | None = None
@@ -49,7 +49,10 @@ class _Precondition(msgspec.Struct, gc=False):
 
 
 class _Request(msgspec.Struct, gc=False):
-    """An update names the revision that it has read: the API server refuses it unless it is the latest."""
+    """This struct holds the resourceVersion in a request.
+
+    The API server refuses an update whose resourceVersion is not the latest, so an update names the one it replaces.
+    """
 
     metadata: _Precondition | None = None
 
@@ -71,9 +74,9 @@ _METADATA = Metadata()
 
 
 def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Interner) -> Sequence[Entry]:
-    """The changes that an audit event tells of objects: one, none, or of a deletecollection many.
+    """Return the changes of objects that an audit event records: one, none, or many for a deletecollection.
 
-    Raises ValueError (msgspec.ValidationError is one) with a reason where the event cannot be used.
+    Raise ValueError (msgspec.ValidationError is one) with a reason if the event cannot be used.
     """
     ref, change = event.objectRef, _CHANGES.get(event.verb)
     if change is None or ref is None or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
@@ -82,13 +85,13 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
     if code is None or not 200 <= code < 300:
         return ()
     if not event.requestReceivedTimestamp or not event.stageTimestamp:
-        date(event)
+        fill_timestamps(event)
     if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
         ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
     if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
-        return ()  # eviction, scale, token, log, …: their effect shows in the object's own writes
+        return ()  # eviction, scale, token, log, …: their effect is recorded by writes of the object itself
     if change is Change.MODIFIED and code == 201:
-        change = Change.CREATED  # server-side apply creates what it does not find
+        change = Change.CREATED  # server-side apply creates an object that does not exist
     reader = _EventReader(event, ref, place, bodies, interner)
     if event.verb == "deletecollection":
         return list(reader.deletions()) if is_present(event.responseObject) else ()
@@ -100,7 +103,7 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
 
 
 class _EventReader:
-    """One event on its way to an entry."""
+    """This class turns one audit event into an entry, or the entries of a deletecollection."""
 
     __slots__ = ("_bodies", "_event", "_interner", "_place", "_ref")
 
@@ -112,7 +115,7 @@ class _EventReader:
         self._interner = interner
 
     def answer(self, change: Change) -> Entry | None:
-        """By the object after the change, where the answer is one."""
+        """Return the entry by the object in the response, or by less if the response is not the object."""
         event, ref = self._event, self._ref
         kind = self._interner.kind(ref.apiGroup, ref.resource)
         if kind is None:
@@ -123,7 +126,7 @@ class _EventReader:
         except msgspec.ValidationError:
             if _answer.decode(event.responseObject).kind not in NOT_OBJECTS:
                 raise
-            return self._no_object(change, kind)  # a Status has a status of another form
+            return self._no_object(change, kind)  # it is a Status, whose `status` is a string
         if shape.kind in NOT_OBJECTS:
             return self._no_object(change, kind)
         metadata: Metadata = shape.metadata
@@ -132,7 +135,7 @@ class _EventReader:
         return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body)
 
     def _no_object(self, change: Change, kind: Kind) -> Entry | None:
-        """A Status, or metadata alone."""
+        """Return the entry of a response that is a Status, or metadata alone."""
         answer = _answer.decode(self._event.responseObject)
         if answer.kind == "PartialObjectMetadata" and answer.metadata:
             sets = tuple(answer.metadata.stated.items())
@@ -142,7 +145,7 @@ class _EventReader:
         return self._entry(kind, change, None, Metadata(uid=details.uid) if details else _METADATA)
 
     def request(self, change: Change) -> Entry | None:
-        """No answer was logged: by what was asked for, at level Request; else only that it was done."""
+        """Return the entry of an event without a response: by the object sent, or else that the change happened."""
         event, ref = self._event, self._ref
         kind = self._interner.kind(ref.apiGroup, ref.resource) or self._custom_kind(self._kind_in_request())
         if event.verb not in ("create", "update") or not is_present(event.requestObject):
@@ -152,7 +155,10 @@ class _EventReader:
         return self._entry(kind, change, None, metadata, facts=kind.facts(shape))
 
     def deletions(self) -> Iterator[Entry]:
-        """Each was removed, or stays until its finalizers have gone or its node has stopped it."""
+        """Yield an entry for each object in the response to a deletecollection.
+
+        An object is deleted at once, or is only marked until its finalizers are removed or its node has stopped it.
+        """
         event, ref = self._event, self._ref
         listed = deleted_list.decode(event.responseObject)
         options = delete_options.decode(event.requestObject) if is_present(event.requestObject) else DeleteOptions()
@@ -163,7 +169,7 @@ class _EventReader:
             shape = decoder(kind).decode(item)
             metadata: Metadata = shape.metadata
             if metadata.deletionTimestamp is not None and options.gracePeriodSeconds != 0:
-                continue  # it had been asked to end before
+                continue  # an earlier request has deleted it
             facts = None if bare else kind.facts(shape)
             if outlives_delete(kind, metadata, facts, options):
                 requested = instant(event.requestReceivedTimestamp) // 1_000_000 * 1_000_000
@@ -176,7 +182,7 @@ class _EventReader:
                 yield entry
 
     def binding(self) -> Entry | None:
-        """A binding is a write of the Pod whose answer does not show the Pod."""
+        """Return the entry of a binding, which is a write of the Pod whose response does not hold the Pod."""
         event, ref = self._event, self._ref
         kind = self._interner.kind(ref.apiGroup, ref.resource)
         if kind is None or kind.kind != "Pod":
@@ -198,10 +204,10 @@ class _EventReader:
     ) -> Entry | None:
         event, ref, interner = self._event, self._ref, self._interner
         if not (ref.name or metadata.name):
-            return None  # a question (TokenReview), or a create by generateName whose answer was not logged
+            return None  # a review (TokenReview), or a create by generateName without a logged response
         level = _LEVELS.get(event.level, Level.METADATA)
         if level is Level.FULL and facts is None and not is_present(event.responseObject):
-            level = Level.METADATA  # its bodies were cut away
+            level = Level.METADATA  # its bodies were removed from the log
         text = interner.text
         return Entry(
             interner.ref(ref, kind.kind, metadata),
@@ -224,21 +230,23 @@ class _EventReader:
         )
 
     def _replaces(self, own_version: int | None) -> int | None:
+        """Return the resourceVersion that an update replaces; None if it is unknown or nothing changed."""
         if not is_present(self._event.requestObject):
             return None
         metadata = _request.decode(self._event.requestObject).metadata
         previous_version = revision(metadata.resourceVersion) if metadata else None
-        return previous_version if previous_version != own_version else None  # else it changed nothing
+        # With the same resourceVersion the update changed nothing.
+        return previous_version if previous_version != own_version else None
 
     def _custom_kind(self, name: str) -> Kind:
-        """The kind of a resource that is not built in. Other lines may not tell its name."""
+        """Return the kind of a resource that is not built in, and note its name for lines that do not have it."""
         ref = self._ref
         if name != ref.resource:
             self._interner.kind_names[ref.apiGroup, ref.resource] = name
         return kind_of(ref.apiGroup, name)
 
     def _kind_in_request(self) -> str:
-        """The kind of a resource that is not built in, as the object sent says it; else the resource's own name."""
+        """Return the kind of a resource that is not built in, from the object sent; else the resource's own name."""
         event = self._event
         sent = (
             _answer.decode(event.requestObject).kind

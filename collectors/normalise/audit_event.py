@@ -13,6 +13,8 @@ class _User(msgspec.Struct, gc=False):
 
 
 class ObjectReference(msgspec.Struct, gc=False):
+    """This struct is the `objectRef` of an audit event."""
+
     resource: str = ""
     apiGroup: str = ""
     apiVersion: str = ""
@@ -27,7 +29,10 @@ class _Code(msgspec.Struct, gc=False):
 
 
 class AuditEvent(msgspec.Struct, gc=False):
-    """The part of `audit.k8s.io/v1` Event that matters; bodies stay raw until a fact needs them."""
+    """This struct holds the fields of an audit event that are used; bodies stay undecoded until they are needed.
+
+    The type is Event of `audit.k8s.io/v1`: https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/
+    """
 
     level: str = ""
     auditID: str = ""
@@ -43,7 +48,8 @@ class AuditEvent(msgspec.Struct, gc=False):
     requestReceivedTimestamp: str = ""
     stageTimestamp: str = ""
     timestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # v1alpha1 and v1beta1, whole seconds
-    metadata: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # of the same
+    # V1alpha1 and v1beta1; creationTimestamp is when the stage was reached.
+    metadata: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 _text = msgspec.json.Decoder(str)
@@ -52,9 +58,12 @@ _seconds: dict[str, int] = {}
 _fraction = re.compile(r"\.(\d{1,6})")
 
 
-def date(event: AuditEvent) -> None:
-    """Give an event of Kubernetes before 1.9 its two times, in whole seconds: of the request, and of the stage, which
-    is the event's own creation. Raises ValueError where they are not told."""
+def fill_timestamps(event: AuditEvent) -> None:
+    """Set the two timestamps of an event of Kubernetes before 1.9 from its older fields, in whole seconds.
+
+    These are the time of the request, and the time of the stage, which is the event's own creationTimestamp. Raise
+    ValueError if the event has neither the new fields nor the old ones.
+    """
     if not event.requestReceivedTimestamp and is_present(event.timestamp):
         event.requestReceivedTimestamp = _text.decode(event.timestamp)
     if (
@@ -68,7 +77,10 @@ def date(event: AuditEvent) -> None:
 
 
 def instant(text: str) -> int:
-    """A time as the API server writes it into its log (RFC 3339, microseconds), since 1970. Raises ValueError."""
+    """Return an RFC 3339 time, as the API server writes it into its log, in µs since 1970.
+
+    Raise ValueError if it is not such a time.
+    """
     fraction = text[20:26]
     if len(text) != 27 or text[26] != "Z" or not fraction.isdecimal():
         return seconds(text)
@@ -83,7 +95,7 @@ def instant(text: str) -> int:
 
 
 def latest(text: str) -> int:
-    """The last microsecond that a time may stand for: whoever ships a log may have cut its fraction off."""
+    """Return the last µs that a time may mean, since log shippers may cut its fraction off."""
     if len(text) >= 27:
         return instant(text)
     fraction = _fraction.search(text)

@@ -17,11 +17,15 @@ class _Namespace(msgspec.Struct, gc=False):
 
 
 class DeletedList(msgspec.Struct, gc=False):
+    """This struct is the response to a deletecollection: a list of the deleted objects."""
+
     kind: str = ""
     items: tuple[msgspec.Raw, ...] | None = None
 
 
 class DeleteOptions(msgspec.Struct, gc=False):
+    """This struct holds the fields of DeleteOptions (meta/v1) that decide whether an object is deleted at once."""
+
     gracePeriodSeconds: int | None = None
     propagationPolicy: str | None = None
     orphanDependents: bool | None = None
@@ -33,7 +37,10 @@ delete_options = msgspec.json.Decoder(DeleteOptions)
 
 
 def outlives_delete(kind: Kind, metadata: Metadata, facts: Any, options: DeleteOptions) -> bool:
-    """Whether an object outlives the request to delete it."""
+    """Return whether an object still exists after the request to delete it.
+
+    Finalizers, foreground or orphan propagation, and the grace period of a Pod on a node keep it.
+    """
     if metadata.finalizers or options.orphanDependents or options.propagationPolicy in ("Foreground", "Orphan"):
         return True
     if kind.kind != "Pod" or options.gracePeriodSeconds == 0:
@@ -42,6 +49,6 @@ def outlives_delete(kind: Kind, metadata: Metadata, facts: Any, options: DeleteO
 
 
 def has_namespace_finalizers(event: AuditEvent) -> bool:
-    """A Namespace keeps its finalizers in its spec; it stays until its content has gone."""
+    """Return whether the response is a Namespace with finalizers in its spec, which still exists until it is empty."""
     spec = _namespace.decode(event.responseObject).spec
     return bool(spec and spec.finalizers)

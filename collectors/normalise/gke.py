@@ -1,8 +1,9 @@
-"""This pure module restores the audit event from an entry of Google's Cloud Logging, as far as the entry kept it.
+"""This pure module restores the audit event from a LogEntry of Google's Cloud Logging, as far as the entry has it.
 
-The entry names no stage and has one time, `timestamp`, which is taken for the receipt of the request. What surely
-bounds the commit from above is `receiveTimestamp`, the arrival in Cloud Logging seconds later. Without revisions, only
-changes that far apart are in a sure order.
+The entry has no stage and one time, `timestamp`, which is used as the receipt of the request. The commit was certainly
+before `receiveTimestamp`, when the entry arrived in Cloud Logging some seconds later. Without resourceVersions, only
+changes that far apart have a certain order. The type is AuditLog:
+https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog
 """
 
 import re
@@ -13,10 +14,10 @@ from timeline.core.entries import moment
 from timeline.core.order import SECOND
 from timeline.kinds import seconds
 
-_REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, where an entry does not say when it arrived
+_REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, for an entry without receiveTimestamp
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
 _SHORT_GROUPS = {"core": "", "apps": "apps", "batch": "batch", "autoscaling": "autoscaling", "policy": "policy"}
-_HTTP = {3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 10: 409, 14: 503, 16: 401}  # by gRPC code
+_HTTP = {3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 10: 409, 14: 503, 16: 401}  # gRPC code -> HTTP status
 
 
 class _Authentication(msgspec.Struct, gc=False):
@@ -70,7 +71,10 @@ _object = msgspec.json.Decoder(_Object)
 
 
 def event_in(record: bytes) -> bytes | None:
-    """The audit event as JSON; None for an entry of another service. Raises ValueError."""
+    """Return the audit event as JSON; None for an entry of another service.
+
+    Raise ValueError (msgspec.ValidationError is one) if the record is not a LogEntry.
+    """
     entry = _entry.decode(record)
     payload = entry.protoPayload
     if payload is None or payload.serviceName != "k8s.io":
@@ -102,7 +106,10 @@ def event_in(record: bytes) -> bytes | None:
 
 
 def _applied_first(response: msgspec.Raw, timestamp: str) -> bool:
-    """Whether an apply created its object, which no status tells: it alone wrote it, in the second it was asked."""
+    """Return whether an apply created its object, which the entry does not say.
+
+    It did if the apply is the only writer of the object, and the object was created at the time of the request.
+    """
     try:
         metadata = _object.decode(response).metadata
         delay = seconds(metadata.creationTimestamp) - seconds(timestamp)
@@ -114,7 +121,10 @@ def _applied_first(response: msgspec.Raw, timestamp: str) -> bool:
 
 
 def _reference(method: str, name: str) -> dict[str, str] | None:
-    """What the request was about, such as (io.k8s.core.v1.pods.status.patch, core/v1/namespaces/n/pods/p/status)."""
+    """Return the objectRef of a request by its method and the name of its resource; None if it has no resource.
+
+    An example is (io.k8s.core.v1.pods.status.patch, core/v1/namespaces/n/pods/p/status).
+    """
     parts = method.split(".")[:-1]
     versions = [place for place, word in enumerate(parts) if _VERSION.fullmatch(word)]
     if not versions or versions[-1] == len(parts) - 1:

@@ -1,9 +1,10 @@
-"""Pure: which objects of a watch stood when it began, and what happened to the others under its eyes.
+"""This pure module decides which objects of a recorded watch existed when it began, and which changed afterwards.
 
-A watch begins with everything that stands, told as if it were being added, and no line says where that ends. kubectl
-tells it in the order of names; what follows comes in the order of revisions, each greater than all before. So an object
-was there already while the order of names lasts, and whenever a revision or an object comes again: then the watch was
-begun anew. What may be either counts as there: that is the safe side.
+A watch begins with an ADDED event for each existing object, and a recording by kubectl does not say where these end.
+They come in the order of names; later events come in the order of resourceVersions, each greater than all before. So an
+object existed already while events come in the order of names, and again whenever a resourceVersion or an object is
+repeated: then the watch was started anew. An object that may be either counts as existing, which is the cautious
+choice.
 """
 
 from collections import defaultdict
@@ -15,27 +16,28 @@ from msgspec.structs import replace
 from collectors.normalise.objects import ObservedObject
 from timeline.core.entries import Change, Entry
 
-_SIGNED = ("Lease",)  # every write leaves one: the same writer, in the same second
+_SIGNED = ("Lease",)  # kinds whose every write leaves the same managedFields: one writer, within one second
 
 
 class _Trace(NamedTuple):
-    """By what an object is known when it comes again: hashes."""
+    """This tuple holds the hashes by which a repeated object is recognised."""
 
-    managers: int
-    content: int  # of everything but the revision; 0 where it is not needed
+    managers: int  # of its managedFields
+    content: int  # of everything but the resourceVersion; 0 if it is not needed
 
 
 class _Stream:
-    """What was seen of one kind."""
+    """This class holds what was observed of one kind."""
 
     def __init__(self) -> None:
-        self.listing = True  # what is added may still have stood before
-        self.last = ""  # the name that came last in the order of names
-        self.highest = 0  # resource version
-        self.held_creations: list[Entry] = []  # creations, unless the watch turns out to have begun anew
-        self.live: dict[str, _Trace] = {}
+        self.listing = True  # whether an added object may have existed before the watch
+        self.last = ""  # the last name, while names come in order
+        self.highest = 0  # the highest resourceVersion so far
+        self.held_creations: list[Entry] = []  # creations, if the watch does not turn out to have been restarted
+        self.live: dict[str, _Trace] = {}  # key of each object that exists -> its hashes
 
     def added(self, entry: Entry, created: bool, trace: _Trace) -> Iterator[Entry]:
+        """Yield the entry of an ADDED event as OBSERVED, or hold it back as a creation until that is certain."""
         own_version, name, key = entry.resource_version, _name(entry), _key(entry)
         repeated = own_version is None or own_version <= self.highest or key in self.live
         if repeated:
@@ -54,35 +56,37 @@ class _Stream:
             yield replace(entry, change=Change.OBSERVED)
 
     def changed(self, entry: Entry, trace: _Trace) -> Iterator[Entry]:
+        """Yield the entry of a MODIFIED or DELETED event."""
         yield from self.initial_events_ended(entry.resource_version)
         key = _key(entry)
-        previous_version = self.live.pop(key, None)
+        previous_trace = self.live.pop(key, None)
         if entry.change is not Change.DELETED:
             self.live[key] = trace
-            if previous_version and previous_version.managers == trace.managers and entry.ref.kind not in _SIGNED:
-                entry = replace(entry, user_agent="")  # as a binding does, it left no sign of who made it, and when
+            if previous_trace and previous_trace.managers == trace.managers and entry.ref.kind not in _SIGNED:
+                entry = replace(entry, user_agent="")  # like a binding, it did not record its writer and time
         yield entry
 
     def initial_events_ended(self, resource_version: int | None) -> Iterator[Entry]:
-        """Something else than an addition was told: everything that stood had been told before."""
+        """Note another event than ADDED: all existing objects were listed before it. Yield the held creations."""
         self.listing = False
         self.highest = max(self.highest, resource_version or 0)
         yield from self.release(Change.CREATED)
 
     def release(self, change: Change) -> Iterator[Entry]:
+        """Yield the held creations with this change."""
         held_creations, self.held_creations = self.held_creations, []
         for entry in held_creations:
             yield replace(entry, change=change)
 
 
 class InitialEvents:
-    """The sightings of one recording, in the order in which it tells them."""
+    """This class decides about the observed objects of one recording, in the order in which they are in it."""
 
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str], _Stream] = defaultdict(_Stream)
 
     def watch_event(self, observed: ObservedObject) -> Iterator[Entry]:
-        """An entry whose change the watch told: CREATED stands for ADDED."""
+        """Yield an entry whose type of change the watch recorded; CREATED stands for ADDED."""
         entry = observed.entry
         trace = _Trace(hash(observed.managers), 0)
         if entry.change is Change.CREATED:
@@ -91,39 +95,39 @@ class InitialEvents:
             yield from self._stream(entry).changed(entry, trace)
 
     def plain_object(self, observed: ObservedObject, content: int) -> Iterator[Entry]:
-        """An object without a word about what happened to it; `content` is a hash of all but its revision.
+        """Yield an object of which only its state was recorded; `content` is a hash of all but its resourceVersion.
 
-        A deletion shows the old object under a new revision; any other change leaves its mark, if only in its
-        managedFields. Where these are not shown nothing is sure but what was seen.
+        A deletion repeats the object with a new resourceVersion; any other change alters something, if only the
+        managedFields. Without managedFields, the entry says only that the object was observed.
         """
         entry = observed.entry
         if not observed.managers:
             yield entry
             return
         stream, trace = self._stream(entry), _Trace(hash(observed.managers), content)
-        previous_version = stream.live.get(_key(entry))
-        if previous_version is None or entry.resource_version is None or entry.resource_version <= stream.highest:
+        previous_trace = stream.live.get(_key(entry))
+        if previous_trace is None or entry.resource_version is None or entry.resource_version <= stream.highest:
             yield from stream.added(entry, observed.pristine, trace)
-        elif trace == previous_version:
+        elif trace == previous_trace:
             yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""), trace)
         else:
             yield from stream.changed(replace(entry, change=Change.MODIFIED), trace)
 
     def bookmark(self, group: str, kind: str, resource_version: int | None, ends_replay: bool) -> Iterator[Entry]:
-        """Everything up to a revision was told."""
+        """Note that every change up to a resourceVersion was delivered, and yield what was held until then."""
         stream = self._streams[group, kind]
         if ends_replay:
             yield from stream.release(Change.OBSERVED)
         yield from stream.initial_events_ended(resource_version)
 
     def interrupted(self) -> Iterator[Entry]:
-        """The watch ended: what follows, if anything, begins anew."""
+        """Note that the watch ended; if other events follow, the watch was started anew."""
         yield from self.remaining()
         for stream in self._streams.values():
             stream.listing, stream.last = True, ""
 
     def remaining(self) -> Iterator[Entry]:
-        """What was held back, at the end."""
+        """Yield the entries that were held back, at the end of the recording."""
         for stream in self._streams.values():
             yield from stream.release(Change.CREATED)
 
@@ -132,7 +136,7 @@ class InitialEvents:
 
 
 def _name(entry: Entry) -> str:
-    """As etcd orders its keys."""
+    """Return the name as it is in the keys of etcd, which orders objects by it."""
     return f"{entry.ref.namespace}/{entry.ref.name}" if entry.ref.namespace else entry.ref.name
 
 

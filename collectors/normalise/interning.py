@@ -1,4 +1,4 @@
-"""This pure module keeps one copy of what many events of one log repeat, such as names and object references."""
+"""This pure module keeps one copy of values that many events of one log repeat, such as names and references."""
 
 from collectors.normalise import owner
 from collectors.normalise.audit_event import ObjectReference
@@ -7,18 +7,17 @@ from timeline.kinds import Kind, Metadata, kind_of
 
 
 class Interner:
-    """Objects, their owners and kinds, and texts; for one log."""
+    """This class keeps one copy of each object reference, owner and text of one log, and the kinds the log names."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self.text = self._texts.setdefault  # to be called with a text, twice
+        self.text = self._texts.setdefault  # `text(name, name)` returns the first copy of an equal text
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
-        self.kind_names: dict[
-            tuple[str, str], str
-        ] = {}  # the kinds of resources that are not built in, as the log tells
+        self.kind_names: dict[tuple[str, str], str] = {}  # (group, resource) -> kind, as the log names it
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
+        """Return the reference to the object of an event. Raise ValueError if its names hold a NUL character."""
         uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
         known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}")
         if (
@@ -40,11 +39,12 @@ class Interner:
                 name,
                 uid,
             )
-            if kind != "Event":  # most are told of but once
+            if kind != "Event":  # most Events occur only once
                 self._refs[key] = known
         return known
 
     def owner(self, metadata: Metadata) -> Owner | None:
+        """Return the owner in this metadata as `normalise.owner` does."""
         references = metadata.ownerReferences
         if not references:
             return None
@@ -57,7 +57,7 @@ class Interner:
         return known
 
     def kind(self, group: str, resource: str) -> Kind | None:
-        """The kind of a resource that is built in."""
+        """Return the kind of a built-in resource; None for any other."""
         name = _KINDS.get((group, resource))
         return kind_of(group, name) if name else None
 

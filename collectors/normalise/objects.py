@@ -1,4 +1,4 @@
-"""This pure module turns a whole object, as a list, a watch or a file shows it, into an entry."""
+"""This pure module turns a whole object, from a list, a watch or a file, into an entry."""
 
 import re
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from timeline.kinds import Metadata, kind_of, seconds
 
 
 class ObservedObject(NamedTuple):
-    """An object as it was seen, and what it tells of its own past."""
+    """This tuple is an object as it was observed, with what it says about its own past."""
 
     entry: Entry
-    managers: bytes  # its managedFields; b"" where they are not shown
-    pristine: bool  # nothing in it tells of a change after its creation
+    managers: bytes  # its managedFields as JSON; b"" if it has none
+    pristine: bool  # whether nothing in it shows a change after its creation
 
 
 class _Manager(msgspec.Struct, gc=False):
@@ -29,7 +29,7 @@ class _Managed(msgspec.Struct, gc=False):
 
 
 class _Head(msgspec.Struct, gc=False):
-    """What any object shows before it is known what it is."""
+    """This struct holds the fields that every object has, before its kind is known."""
 
     apiVersion: str | None = None
     kind: str | None = None
@@ -41,7 +41,7 @@ class _Series(msgspec.Struct, gc=False):
 
 
 class _EventTimes(msgspec.Struct, gc=False):
-    """When something happened, as an Event of core/v1 or of events.k8s.io/v1 tells it."""
+    """This struct holds the timestamps of an Event of core/v1 or of events.k8s.io/v1."""
 
     series: _Series | None = None
     lastTimestamp: str | None = None
@@ -71,9 +71,10 @@ _NO_OBJECTS = {
 def observed_object(
     raw: bytes, change: Change, place: Place | None, *, bodies: bool, api_version: str = "", kind: str = ""
 ) -> ObservedObject:
-    """What one object in JSON tells; the items of typed lists have their version and kind from the list.
+    """Return one object in JSON as an entry.
 
-    Raises ValueError (msgspec.ValidationError is one) with a reason where it cannot be used.
+    `api_version` and `kind` are used if the object has none: the items of typed lists have those of the list. Raise
+    ValueError (msgspec.ValidationError is one) with a reason if the object cannot be used.
     """
     head = _head.decode(raw)
     api_version, kind = head.apiVersion or api_version, head.kind or kind
@@ -88,8 +89,8 @@ def observed_object(
     shape = decoder(known).decode(raw)
     metadata: Metadata = shape.metadata
     facts = known.facts(shape)
-    plain_object = bytes(head.metadata.managedFields) if is_present(head.metadata.managedFields) else b""
-    managers = _managers.decode(plain_object) if plain_object else ()
+    managed_fields = bytes(head.metadata.managedFields) if is_present(head.metadata.managedFields) else b""
+    managers = _managers.decode(managed_fields) if managed_fields else ()
     written = max((seconds(each.time) for each in managers if each.time), default=0)
     return ObservedObject(
         Entry(
@@ -105,14 +106,17 @@ def observed_object(
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
         ),
-        managers=plain_object if managers else b"",
-        # An update leaves its manager or its time behind; only a binding and what its own creator adds at once do not.
+        managers=managed_fields if managers else b"",
+        # An update leaves its manager or its time; only a binding, and what the creator adds within the second, do not.
         pristine=not facts.deleting and facts.generation <= 1 and len(managers) <= 1 and written <= facts.created,
     )
 
 
 def failure(raw: bytes) -> str:
-    """What a Status says, without its message: that may quote anything. Raises ValueError."""
+    """Return the reason and code of a Status, without its message, which may quote anything.
+
+    Raise ValueError if it cannot be decoded.
+    """
     status = _failure.decode(raw)
     reason = status.reason or ""
     return f"{reason if _REASON.fullmatch(reason) else 'no reason'}, code {status.code or 0}"
@@ -128,26 +132,30 @@ def _reference(group: str, version: str, kind: str, metadata: Metadata) -> Objec
 
 
 def _received(raw: bytes, kind: str, written: int, facts: Facts) -> int:
-    """The latest time in it that surely lies before the change, microseconds."""
-    previous_version = max(written, facts.created, facts.asked)
+    """Return the latest time in an object that is certainly before the change, in µs since 1970.
+
+    Raise ValueError if the object has no time at all.
+    """
+    latest_time = max(written, facts.created, facts.asked)
     if kind == "Event":
         times = _event_times.decode(raw)
         last = times.lastTimestamp or times.deprecatedLastTimestamp or times.eventTime
         happened = (times.series and times.series.lastObservedTime) or last
         if happened := happened or times.firstTimestamp or times.deprecatedFirstTimestamp:
-            previous_version = seconds(happened)
-    if not previous_version:
+            latest_time = seconds(happened)
+    if not latest_time:
         raise ValueError("it has no creationTimestamp, so it was never in a cluster, or was stripped")
-    return previous_version
+    return latest_time
 
 
 def _writer(managers: tuple[_Manager, ...], written: int) -> str:
-    """The field manager of the latest write, which stems from the writer's user agent; "" where two may be it."""
+    """Return the field manager of the latest write, which comes from the writer's user agent; "" if two may be it."""
     latest = {each.manager for each in managers if each.time and seconds(each.time) == written}
     return latest.pop() if len(latest) == 1 else ""
 
 
 def _body(raw: bytes, head: _Head, api_version: str, kind: str) -> bytes:
+    """Return the redacted object with its apiVersion and kind, which the items of a typed list lack."""
     if not head.apiVersion or not head.kind:
         names = b'{"apiVersion":%s,"kind":%s,' % (msgspec.json.encode(api_version), msgspec.json.encode(kind))
         raw = names + raw.lstrip()[1:]

@@ -1,9 +1,10 @@
-"""This pure package removes what must never be stored from everything that is observed, before anything else sees it.
+"""This pure package removes from everything that is observed what must never be stored, before anything else sees it.
 
-`timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` knows credentials by their form.
-`objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text: `named_values.py` and
-`spaced_values.py` find values behind names in it, `commands.py` reads arguments and command lines. `cached.py` cleans
-objects in JSON quickly, and `entries.py` everything in an entry besides the object. docs/redaction.md is for users.
+`timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` recognises credentials by their
+form. `objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text:
+`named_values.py` and `spaced_values.py` find values after names in it, `commands.py` reads arguments and command lines.
+`cached.py` cleans objects in JSON quickly, and `entries.py` cleans everything in an entry except the object.
+docs/redaction.md is for users.
 """
 
 from collectors.redaction.cached import redact_json

@@ -13,9 +13,9 @@ import orjson
 from collectors.redaction import policy
 from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
 
-_SMALL_BYTES = 1024  # bytes of an object that is not worth being taken apart
-_CACHED_BYTES = 16_384  # bytes of what is remembered, and how many
-_CACHED_ITEMS = 1024
+_SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
+_CACHED_BYTES = 16_384  # bytes of a part that is cached at most
+_CACHED_ITEMS = 1024  # parts in each cache
 _VOLATILE = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
 _SORTED = orjson.OPT_SORT_KEYS
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -23,10 +23,10 @@ _entries = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def redact_json(raw: bytes, kind: str = "") -> bytes:
-    """The object without the data of Secrets, environment values, copies of whole objects, and credentials; b"" where
-    the policy is to keep no objects. Keys come back sorted, so that equal objects are equal bytes.
+    """Return the object without the data of Secrets, environment values, copies of whole objects, and credentials.
 
-    Raises ValueError, and RecursionError where it is nested too deep to be written.
+    The keys are sorted, so that equal objects are equal bytes. Return b"" if the policy is to keep no objects. Raise
+    ValueError if it is not JSON, and RecursionError if it is nested too deeply to be written.
     """
     if policy.current().strict:
         return b""
@@ -41,18 +41,18 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
 
 
 def forget() -> None:
-    """What was remembered was redacted by other patterns."""
+    """Clear the caches, which were filled with other patterns."""
     _stable_cached.cache_clear()
     _manager_cached.cache_clear()
     _status_field_cached.cache_clear()
 
 
 def _redact_parts(raw: bytes, under: str) -> dict[str, Any] | None:
-    """The fields of an object, its own or those of its metadata; None where it can only be seen as a whole."""
+    """Return the redacted fields of an object, or of its metadata; None if it must be redacted as a whole."""
     try:
         fields = _fields.decode(raw)
     except (ValueError, RecursionError):
-        return None  # it is no object, or no JSON: that is told where it is read as a whole
+        return None  # it is not a JSON object; reading it as a whole reports that
     volatile = {name: bytes(fields.pop(name)) for name in _VOLATILE[under] if name in fields}
     stable = msgspec.json.encode(fields)
     redacted = (_stable_cached if len(stable) <= _CACHED_BYTES else _redact_stable)(stable, under)
@@ -76,7 +76,7 @@ def _redact_parts(raw: bytes, under: str) -> dict[str, Any] | None:
 
 
 def _redact_stable(raw: bytes, under: str) -> dict[str, Any] | None:
-    """None for a Secret."""
+    """Redact the fields that rarely change; return None for a Secret."""
     fields: dict[str, Any] = orjson.loads(raw)
     if str(fields.get("kind")).startswith("Secret"):
         return None
@@ -85,7 +85,10 @@ def _redact_stable(raw: bytes, under: str) -> dict[str, Any] | None:
 
 
 def _fragment(value: Any) -> orjson.Fragment:
-    """Copied: what orjson gives lies at the beginning of a larger piece of memory, which would be kept with it."""
+    """Return the value as JSON in bytes of its own.
+
+    The bytes from orjson are part of a larger buffer, which would stay in memory with them.
+    """
     return orjson.Fragment(bytes(memoryview(orjson.dumps(value, option=_SORTED))))
 
 
@@ -93,7 +96,7 @@ _stable_cached = lru_cache(_CACHED_ITEMS)(_redact_stable)
 
 
 def _redact_managed_fields(raw: bytes) -> Any:
-    """A write changes the entry of its own manager, and leaves those of the others."""
+    """Redact managedFields. A write changes the entry of its own manager only, so each entry is cached."""
     try:
         entries = _entries.decode(raw)
     except (ValueError, RecursionError):
@@ -102,12 +105,12 @@ def _redact_managed_fields(raw: bytes) -> Any:
 
 
 def _redact_status(raw: bytes) -> Any:
-    """Of its fields most repeat what the write before had."""
+    """Redact a status. Most writes repeat most of its fields, so each field is cached."""
     try:
         parts = _fields.decode(raw)
     except (ValueError, RecursionError):
         return _redact_field("status", orjson.loads(raw))
-    if not NAMING.isdisjoint(parts) or "kind" in parts:  # they are looked at together
+    if not NAMING.isdisjoint(parts) or "kind" in parts:  # these fields are judged together
         return _redact_field("status", orjson.loads(raw))
     return dict(
         (_status_field_cached if len(part) <= _CACHED_BYTES else _redact_status_field)(name, bytes(part))
@@ -122,7 +125,7 @@ def _redact_manager(raw: bytes) -> orjson.Fragment:
 
 
 def _redact_status_field(name: str, raw: bytes) -> tuple[str, orjson.Fragment]:
-    """A field of the status, and its name, which may be changed as well."""
+    """Return a field of the status with its name, which redaction may change as well."""
     body = {name: orjson.loads(raw)}
     clean_fields(body, "status")
     redacted, value = body.popitem()
@@ -134,7 +137,7 @@ _status_field_cached = lru_cache(_CACHED_ITEMS)(_redact_status_field)
 
 
 def _redact_field(name: str, value: Any) -> Any:
-    """The value of a field."""
+    """Return the redacted value of a field."""
     body = {name: value}
     clean_fields(body, "")
     return body[name]

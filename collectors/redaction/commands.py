@@ -12,7 +12,7 @@ _MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap 
 _MONGO = "mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop"
 _LOGIN = "docker podman nerdctl helm buildah skopeo oras crane az oc argocd cf ibmcloud"
 _LDAP = "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn"
-_OPTIONS = {  # short options of a program behind which a credential stands
+_OPTIONS = {  # program -> its short options that a credential follows
     **dict.fromkeys(_MYSQL.split(), ("-p",)),
     **dict.fromkeys(_MONGO.split(), ("-p",)),
     **dict.fromkeys(_LOGIN.split(), ("-p",)),
@@ -31,7 +31,7 @@ _USER = frozenset(
     ("-u", "-U", "--user", "--proxy-user", "--username", "--creds", "--src-creds", "--dest-creds", "--userpwd")
 )
 _LITERAL = frozenset(("--from-literal", "--docker-password", "--set-string", "--set"))
-_WORDS_BEFORE = {  # words behind which the last of so many is a credential
+_WORDS_BEFORE = {  # word -> which word after it is a credential
     "set-initial-password": 1,
     "requirepass": 1,
     "masterauth": 1,
@@ -56,12 +56,12 @@ _SHORT_OPTION = re.compile(
 
 
 def base(word: str) -> str:
-    """The program that a word calls: redis-cli of /usr/bin/redis-cli."""
+    """Return the name of the program that a word calls: redis-cli for /usr/bin/redis-cli."""
     return word.rpartition("/")[2].removesuffix(".exe")
 
 
 def may_be_arguments(words: list[Any]) -> bool:
-    """Whether a list may be one of arguments: an option, an assignment, or a command is in it."""
+    """Return whether a list may hold arguments: an option, an assignment or a command is in it."""
     return any(
         isinstance(word, str)
         and (word[:1] == "-" or "=" in word or word in _WORDS_BEFORE or word in _COMMANDS or word[:3] == "/p:")
@@ -70,7 +70,7 @@ def may_be_arguments(words: list[Any]) -> bool:
 
 
 def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
-    """Each word, and whether it was found to be or hold a credential; the others are still to be read as text."""
+    """Yield each word, and whether it was masked; words that were not masked may still hold credentials as text."""
     named = [word for word in words if isinstance(word, str)]
     programs = {base(word) for word in named if word} & _OPTIONS.keys()
     takes_port = {base(word) for word in named[:2]} & _PORTS
@@ -96,7 +96,7 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
             words_left = 1
         elif (before, word) in _PAIRS_BEFORE:
             words_left = _PAIRS_BEFORE[before, word]
-        if word != "=" or not pending:  # --password = x, and --password= x
+        if word != "=" or not pending:  # in `--password = x` and `--password= x` the option is still pending
             option = word.removesuffix("=")
             pending = option if word.startswith(("-", "/p:")) and "=" not in option and not _is_text(word) else ""
         before = word
@@ -104,7 +104,10 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
 
 
 def _masked_word(word: str, option: str, short: Iterable[str], attached: bool, takes_port: bool) -> str | None:
-    """A word without its credential; None where it has none. `option`: the word before, where it is an option."""
+    """Return a word with its credential masked; None if it has none.
+
+    `option` is the previous word if that is an option.
+    """
     if option and not (word.startswith("-") and len(word) < 3):
         if option in _LITERAL and "=" in word:
             name, _, value = word.partition("=")
@@ -153,7 +156,7 @@ def _is_text(word: str) -> bool:
 
 
 def _is_pair(word: str) -> bool:
-    """Whether it is a user and a password, and not numbers of a user and a group, nor an address."""
+    """Return whether a word is a user and a password, and not the numbers of a user and a group, nor an address."""
     user, colon, password = word.partition(":")
     if not colon:
         user, colon, password = word.partition("%")
@@ -162,7 +165,7 @@ def _is_pair(word: str) -> bool:
 
 
 def clean_commands(text: str) -> str:
-    """A text without the credentials in the command lines in it."""
+    """Return the text without the credentials in its command lines."""
     if "echo " in text or "printf " in text:
         text = _PRINTED.sub(_printed, text)
     if "htpasswd " in text:
@@ -198,7 +201,7 @@ _BEFORE_CREDENTIAL = re.compile(
 )
 
 
-_PRINTED = re.compile(  # into a program that reads a password, or into a file
+_PRINTED = re.compile(  # `echo` or `printf` into a program that reads a password, or into a file
     r"(\b(?:echo|printf)[ \t]+(?:-\w{1,5}[ \t]+){0,3})(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}'|[^\s|<>;&\"']{1,500})"
     r"([ \t]*(?:\|[^|;\n]{0,200}(?:-stdin\b|chpasswd)|>{1,2}[ \t]*([^\s;|&\"']{1,300})))"
 )
@@ -209,7 +212,7 @@ _HTPASSWD = re.compile(
 
 
 def _printed(match: re.Match[str]) -> str:
-    """What is written goes where a password is read, or where the file has the name of a credential."""
+    """Mask a printed word if a program reads it as a password or its file has the name of a credential."""
     target, words = match[4], match[2].strip("\"'")
     if harmless(words) or words.startswith("$") or (target and not grade(target)):
         return match[0]
@@ -223,7 +226,7 @@ def _user(match: re.Match[str]) -> str:
 
 
 def _tokens(text: str, at: int) -> Iterator[tuple[int, int, str]]:
-    """The words of a command, to its end."""
+    """Yield the start, the end and the text of each word of a command, up to the command's end."""
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:

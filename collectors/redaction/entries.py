@@ -1,6 +1,6 @@
-"""This pure module removes credentials from everything in an entry besides the object.
+"""This pure module removes credentials from everything in an entry except the object.
 
-A user name may be a token, a message may quote one, and so may any field that somebody outside can fill.
+A user name may be a token, a message may quote one, and so may any field that clients of the cluster can fill.
 """
 
 from functools import lru_cache
@@ -14,20 +14,20 @@ from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
 from timeline.kinds.event import EventFacts
 
-_SHORT = 14  # no credential that is known by its form is shorter
-_MANY = 4096
+_SHORT = 14  # characters; no credential that is recognised by its form is shorter
+_CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
 
 
 def forget() -> None:
-    """What was found harmless may not be so by other patterns."""
+    """Clear the caches, which were filled with other patterns."""
     _harmless.clear()
     _clean_ref.cache_clear()
     _clean_owner.cache_clear()
 
 
 def without_credentials(observation: Observation) -> Observation:
-    """The observation without credentials. An object in it was redacted when it was read."""
+    """Return the observation without credentials. The object in it was redacted when it was read."""
     if isinstance(observation, Mark):
         mark = observation
         return replace(mark, reason=clean_text(mark.reason)) if mark.reason else mark
@@ -35,6 +35,7 @@ def without_credentials(observation: Observation) -> Observation:
 
 
 def entry_without_credentials(entry: Entry) -> Entry:
+    """Return the entry without credentials in its names and facts; the same entry if it has none."""
     ref, owner, facts = (
         _clean_ref(entry.ref),
         entry.owner and _clean_owner(entry.owner),
@@ -59,25 +60,25 @@ def entry_without_credentials(entry: Entry) -> Entry:
 
 
 def _clean_name(text: str) -> str:
-    """A name, without credentials that are known by their form, and those that words in it announce."""
+    """Return a name without credentials that are recognised by their form or by the words before them."""
     if len(text) < _SHORT or text in _harmless:
         return text
     clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
     if clean != text:
         return clean
-    if len(_harmless) == _MANY:
+    if len(_harmless) == _CACHED:
         _harmless.clear()
     _harmless.add(text)
     return text
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHED)
 def _clean_ref(ref: ObjectRef) -> ObjectRef:
     clean = [_clean_name(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
     return ref if clean == [ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid] else ObjectRef(*clean)
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHED)
 def _clean_owner(owner: Owner) -> Owner:
     clean = [_clean_name(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
     return owner if clean == [owner.group, owner.version, owner.kind, owner.name, owner.uid] else Owner(*clean)
@@ -96,7 +97,7 @@ def _clean_facts(facts: Facts) -> Facts:
 
 @lru_cache(256)
 def _text_fields(type_of_facts: type[Facts]) -> tuple[str, ...]:
-    """The facts that may hold text."""
+    """Return the names of the facts that may hold text."""
     return tuple(each.name for each in fields(type_of_facts) if each.type not in (int, bool, float))
 
 

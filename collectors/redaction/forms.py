@@ -1,11 +1,11 @@
-"""Pure: credentials that are known by their form, wherever they stand.
+"""This pure module recognises credentials by their form, at any place in a text.
 
 The forms are facts that their issuers publish. They were collected from the rules of gitleaks (config/gitleaks.toml of
-commit b58d3f10, July 2026) and the plugins of Yelp's detect-secrets (commit 5e14193, April 2026), without those rules
-that need a word such as the issuer's name beside the credential, and those that every hash of 32 or 40 digits meets.
-Lengths are lower bounds, so that a form that grows by some letters is still known.
+commit b58d3f10, July 2026) and the plugins of Yelp's detect-secrets (commit 5e14193, April 2026), without the rules
+that need a word such as the issuer's name beside the credential, and those that match every hash of 32 or 40 digits.
+Lengths are lower bounds, so that a form that grows by some letters is still recognised.
 
-Every expression takes linear time: each begins with letters that are its own, and has no repetition within another.
+Every expression takes linear time: each begins with letters of its own, and has no repetition within another.
 """
 
 import re
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from timeline.core.masks import BY_FORM
 
-_TOKENS = {  # behind a letter or digit none of these begins
+_TOKENS = {  # none of these begins after a letter or digit
     "1Password": r"ops_eyJ[\w+/=]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9-]{11,30}",
     "Adobe": r"p8e-[A-Za-z0-9]{32}",
     "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}",
@@ -83,7 +83,7 @@ _TOKENS = {  # behind a letter or digit none of these begins
     "a whole file that is packed": r"H4sIA[\w+/-]{24,}={0,2}|UEsDB[\w+/-]{40,}={0,2}|QlpoO[\w+/-]{40,}={0,2}"
     r"|KLUv/[\w+/-]{40,}={0,2}|eJ[wzyx][\w+/-]{60,}={0,2}",
 }
-_TOKENS_BY_HINT = {  # those that begin with no letters of their own, by what surely stands in them
+_TOKENS_BY_HINT = {  # forms without a fixed beginning, by a text that is in each of them
     "Q~": r"[\w~.]{3}\dQ~[\w~.-]{24,}",  # Azure
     ".atlasv1.": r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}",  # HashiCorp Terraform
     "-us": r"[0-9a-f]{32}-us\d{1,2}(?![\w-])",  # Mailchimp
@@ -94,12 +94,12 @@ _TOKENS_BY_HINT = {  # those that begin with no letters of their own, by what su
     "/": r"\d/\d{10,20}:[a-f0-9]{32}",  # Asana
     "==": r"[A-Za-z0-9+/]{86}==(?!=)",  # a storage key of Azure
 }
-_HASHES = (  # of passwords: short ones can be guessed at
+_HASHES = (  # hashes of passwords: a short password can be guessed from its hash
     r"\$(?:2[abxy]?|1|5|6|7|y|gy|apr1|sha1|md5|argon2(?:id|i|d)|scrypt|bcrypt-sha256|pbkdf2[\w-]{0,20})\$[\w./$=,+-]{8,}"
     r"|\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT|PBKDF2[\w-]{0,20}|SCRAM[\w-]{0,20}|ARGON2|PLAIN)\}[^\s\"',;]{6,}"
     r"|SCRAM-SHA-256\$[\w+/=$:]{20,}|pbkdf2_sha\d+\$[\w+/=$.-]{16,}"
 )
-_HOOKS = (  # addresses that let in whoever knows them
+_HOOKS = (  # addresses that give access to anybody who knows them
     r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/",
     r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/",
     r"[\w.-]{1,80}webhook\.office\.com/",
@@ -121,7 +121,7 @@ _HOOKS = (  # addresses that let in whoever knows them
 
 
 def _alternatives(forms: str) -> Iterator[str]:
-    """The parts that `|` separates outside of groups."""
+    """Yield the parts that `|` separates outside of groups."""
     depth, start = 0, 0
     for at, letter in enumerate(forms):
         depth += (letter == "(") - (letter == ")")
@@ -132,7 +132,7 @@ def _alternatives(forms: str) -> Iterator[str]:
 
 
 def _by_first_letter() -> str:
-    """All in one expression, in which a letter that begins none is passed over at once."""
+    """Return one expression of all forms that skips a letter at once if no form begins with it."""
     groups: dict[str, list[str]] = {}
     for forms in _TOKENS.values():
         for each in _alternatives(forms):
@@ -143,7 +143,7 @@ def _by_first_letter() -> str:
 
 _TOKEN = re.compile(_by_first_letter())
 _HINTED = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _TOKENS_BY_HINT.items()}
-_JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # "anywhere": also where letters stand before it
+_JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # also after other letters
 _HASH = re.compile(_HASHES)
 _HOOK = re.compile(r"(://)(?:" + "|".join(_HOOKS) + r")[^\s\"'<>\\]+")
 _KEY = re.compile(
@@ -152,12 +152,12 @@ _KEY = re.compile(
 _PUTTY = re.compile(r"(PuTTY-User-Key-File-\d).*", re.DOTALL)
 _VAULT = re.compile(r"(\$ANSIBLE_VAULT;[\w.;-]{1,200})(?:\s{1,80}[0-9a-f]{16,})+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
-_SHORT = 14  # no form is shorter
-_LONGEST = 1 << 20  # characters of Base64 that are looked into
+_SHORT = 14  # characters; no form is shorter
+_LONGEST = 1 << 20  # characters; longer Base64 is not decoded
 
 
 def without_forms(text: str) -> str:
-    """The text without credentials that are known by their form."""
+    """Return the text without credentials that are recognised by their form."""
     if len(text) < _SHORT:
         return text
     if "-----BEGIN" in text:
@@ -180,10 +180,10 @@ def without_forms(text: str) -> str:
 
 
 def decode_base64(text: str) -> str | None:
-    """What a text says that is nothing but Base64 of text; None of any other."""
+    """Return the decoded text if all of the text is Base64 of printable text; None otherwise."""
     if not 16 <= len(text) <= _LONGEST or not _BASE64.match(text):
         return None
-    if "\n" in text:  # as base64 and PEM break it
+    if "\n" in text:  # base64(1) and PEM break lines
         text = "".join(text.split())
     if not _BASE64.fullmatch(text):
         return None

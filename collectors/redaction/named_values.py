@@ -20,12 +20,13 @@ _PAIRED = re.compile(
 _NAMES_IT = re.compile(
     rf"{_BETWEEN}[\"'\\]{{0,8}}(?:name|key|k|id|property|field|header)[\"'\\]{{0,8}}[ \t]*[:=][ \t]*", re.I
 )
-_ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")  # of XML
+# Of XML: the end of one element and the start of the next.
+_ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")
 _NAMING = word_set("name n key k id property field header param parameter variable var setting option attribute")
 _VALUING = frozenset(["value", "val", "v", "content", "data", "default"])
 _HEADERS = frozenset(["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token"])
 _QUERIED = word_set("key sig code auth p pw s hash h k sid ticket assertion x-amz-credential awsaccesskeyid")
-_LINE_START = re.compile(  # what may stand in a line before the name that begins it
+_LINE_START = re.compile(  # what may come before the first name of a line
     r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
     r"|global|local|declare|readonly|&)[ \t]+){0,3}[#;?\"'$<@!*+]{0,3}[ \t]*"
 )
@@ -33,7 +34,7 @@ _TYPED = re.compile(r"[ ]*&?[\w<>?.]{1,40}[ ]?=[ ]?(?=[\"'])")  # val password: 
 
 
 def clean_named_values(text: str) -> str:
-    """Without the values of names, as `name=value`, `"name": "value"`, `<name>value</name>` and such."""
+    """Return the text without the values of names, as in `name=value`, `"name": "value"`, `<name>value</name>`."""
     parts, done, at = list[str](), 0, 0
     multiline = "\n" in text
     while match := _NAMED.search(text, at):
@@ -47,7 +48,7 @@ def clean_named_values(text: str) -> str:
 
 
 def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
-    """The credential that a match begins."""
+    """Return the place of the credential after this match; None if there is none."""
     name, sep, at = match["name"], match["sep"].lstrip(), match.end()
     start = match.start()
     lower = name.lower()
@@ -68,7 +69,7 @@ def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
         return None
     if sep == ">":
         return element(text, name, at) if start and text[start - 1] in "<:" else None
-    if sep == "," and text[start - 1 : start] == "{" and text.startswith("<<", at + 1):  # of Erlang: {name, <<"x">>}
+    if sep == "," and text[start - 1 : start] == "{" and text.startswith("<<", at + 1):  # Erlang: {name, <<"x">>}
         return value_at(text, at + 3, line=False, block=False, whole=False)
     if sep == ",":
         quoted = match["quote"] and text[max(0, start - 10) : start].rstrip("\"'`\\").endswith("(")
@@ -91,12 +92,15 @@ _SHELL = re.compile(
 
 
 def _is_shell(text: str, at: int) -> bool:
-    """Whether more follows in the line than the value."""
+    """Return whether more follows in the line than the value, as in a shell command."""
     return _SHELL.match(text, at) is not None
 
 
 def _paired_value(text: str, at: int, start: int) -> Span | None:
-    """The value of `name: password, value: x` in any notation; `at`: where the name's text begins."""
+    """Return the place of the value in `name: password, value: x`, in any notation.
+
+    `at` is where the text after the name begins, and `start` where the name begins.
+    """
     while at < len(text) and text[at] in " \t":
         at += 1
     if text.startswith(("<", ">"), at):
@@ -117,7 +121,7 @@ def _paired_value(text: str, at: int, start: int) -> Span | None:
 
 
 def _paired_value_before(text: str, at: int) -> Span | None:
-    """The same where the value stands before the name."""
+    """Return the place of the value in `value: x, name: password`, in any notation."""
     while at < len(text) and text[at] in " \t":
         at += 1
     _, end = word_at(text, at)
@@ -131,7 +135,7 @@ def _paired_value_before(text: str, at: int) -> Span | None:
 
 
 def element(text: str, name: str, at: int) -> Span | None:
-    """What stands in an element of XML; to the end where it is not closed."""
+    """Return the place of the content of an XML element, up to the end of the text if it is not closed."""
     end = text.find(f"</{name}" if name else "</", at)
     end = end if end >= 0 else text.find("</", at)
     end = end if end >= 0 else len(text)

@@ -63,30 +63,32 @@ _VALUING = (
     "headerValue",
 )
 NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
-_SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})  # what of a Secret is none
-_FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")  # of a parameter: its value is a credential
-_TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # of resources of Terraform
+# Fields of a Secret that are not secret.
+_SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
+# Fields of a parameter that say that its value is a credential.
+_FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")
+_TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # types of Terraform resources
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-_SHORT = 200  # characters of a text that is worth being remembered
-_MAX_DEPTH = 6  # JSON in JSON in JSON is not looked into further, and then goes as a whole
-_harmless_texts: set[str] = set()  # short texts that were scanned
+_SHORT = 200  # characters; longer texts are not cached
+_MAX_DEPTH = 6  # levels of JSON inside strings of JSON; a deeper one is masked whole
+_harmless_texts: set[str] = set()  # short texts without credentials
 _LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
 def forget() -> None:
-    """What was found harmless may not be so by other patterns."""
+    """Clear the caches, which were filled with other patterns."""
     for known in (_harmless_texts, plain_fields, harmless_names):
         known.clear()
 
 
 def redact(body: Any, kind: str = "") -> Any:
-    """A copy without the data of Secrets, environment values, copies of whole objects, and credentials."""
+    """Return a copy without the data of Secrets, environment values, copies of whole objects, and credentials."""
     return redact_in_place(deepcopy(body), kind)
 
 
 def redact_in_place(body: Any, kind: str = "") -> Any:
-    """The body, which is changed in place: most of it stays as it is, and copying all takes longer than looking."""
+    """Redact the object in place and return it: copying takes longer than the search itself."""
     if isinstance(body, dict):
         if "Secret" in (kind, body.get("kind")):
             _clean_secret(body)
@@ -100,7 +102,7 @@ def redact_in_place(body: Any, kind: str = "") -> Any:
 
 
 def _cleaned(value: Any, parent: str, depth: int = 0) -> Any:
-    """A value, which is changed in place where it holds others. `under`: the field that it stands in."""
+    """Return a value without credentials; a dict or list is changed in place. `parent` is the field that holds it."""
     if isinstance(value, str):
         return clean_text(value, depth)
     if isinstance(value, dict):
@@ -115,14 +117,16 @@ def _clean_secret(body: dict[str, Any]) -> None:
         body[key] = _cleaned(value, key) if key in _SECRET_METADATA else _masked(value)
     metadata = body.get("metadata")
     if isinstance(metadata, dict) and "annotations" in metadata:
-        metadata["annotations"] = _masked(metadata["annotations"])  # deployers keep copies of the whole there
+        metadata["annotations"] = _masked(metadata["annotations"])  # tools store copies of the whole Secret there
 
 
 def _masked(value: Any) -> Any:
+    """Return the mask, or a dict with the same keys and masked values."""
     return dict.fromkeys(map(clean_text, value), BY_NAME) if isinstance(value, dict) else BY_NAME
 
 
 def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
+    """Redact the fields of an object in place. `parent` is the field that holds it, `depth` the levels of JSON text."""
     if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
         _clean_secret(body)
         return
@@ -153,7 +157,7 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
 
 
 def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
-    """The value of a field whose name may say what it is."""
+    """Return the redacted value of a field whose name may say that it is a credential."""
     if value is None or isinstance(value, bool):
         return value
     if key in DATA_FIELDS:
@@ -178,7 +182,7 @@ def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
 
 
 def mask_under(body: dict[str, Any], depth: int = 0) -> None:
-    """What stands under the name of a credential goes, but for what only names or describes it."""
+    """Mask in place everything in a field that has the name of a credential, except names and references."""
     describes = "name" in body or "path" in body or "property" in body
     for key, value in body.items():
         if isinstance(value, dict):
@@ -197,7 +201,10 @@ def mask_under(body: dict[str, Any], depth: int = 0) -> None:
 
 
 def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
-    """A list under the name of a credential: `passwords: [x]`. Maps in it may only refer: `imagePullSecrets`."""
+    """Mask in place a list under the name of a credential, such as `passwords: [x]`.
+
+    Maps in such a list may be references, as in `imagePullSecrets`.
+    """
     for at, value in enumerate(values):
         if isinstance(value, dict):
             mask_under(value, depth) if kind == Grade.WHOLE else clean_fields(value, parent, depth)
@@ -208,24 +215,24 @@ def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
 
 
 def _clean_pair(body: dict[str, Any]) -> None:
-    """`name: password, value: x`, in whatever order and words, as headers, variables and parameters are told."""
+    """Mask the value in `name: password, value: x`, in any order and with any of the usual words for both."""
     for naming in _NAMING:
         if isinstance(name := body.get(naming), str) and len(body) > 1 and grade(name):
             for valuing in _VALUING:
-                cleaned = body.get(valuing)
-                if isinstance(cleaned, dict):
-                    mask_under(cleaned)
-                elif isinstance(cleaned, list):
-                    _mask_list(cleaned, Grade.WHOLE, valuing, 0)
-                elif cleaned is not None and not isinstance(cleaned, bool) and not harmless(str(cleaned)):
+                value = body.get(valuing)
+                if isinstance(value, dict):
+                    mask_under(value)
+                elif isinstance(value, list):
+                    _mask_list(value, Grade.WHOLE, valuing, 0)
+                elif value is not None and not isinstance(value, bool) and not harmless(str(value)):
                     body[valuing] = BY_NAME
 
 
 def _clean_state(instances: Any) -> None:
     """What Terraform remembers of a resource that is a credential."""
     for each in instances if isinstance(instances, list) else ():
-        if isinstance(each, dict) and isinstance(cleaned := each.get("attributes"), dict):
-            each["attributes"] = _masked(cleaned)
+        if isinstance(each, dict) and isinstance(attributes := each.get("attributes"), dict):
+            each["attributes"] = _masked(attributes)
 
 
 def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
@@ -291,11 +298,11 @@ def _name_of_managed(name: str, parent: str) -> str:
     if not name.startswith(("v:", "k:")):
         return text.without_known_forms(name)
     try:
-        cleaned = orjson.loads(name[2:])
+        value = orjson.loads(name[2:])
     except ValueError:
         return name[:2] + clean_text(name[2:])
-    before = orjson.dumps(cleaned)
-    after = orjson.dumps(_cleaned([cleaned], ""))[1:-1]
+    before = orjson.dumps(value)
+    after = orjson.dumps(_cleaned([value], ""))[1:-1]
     return name if before == after else name[:2] + after.decode()
 
 
@@ -321,13 +328,13 @@ def _clean_literal(quoted: str, depth: int) -> str:
     if "\\" not in quoted:
         return quoted
     try:
-        cleaned = orjson.loads(quoted)
+        unquoted = orjson.loads(quoted)
     except ValueError:
         return quoted
     if depth >= _MAX_DEPTH:
         return quoted
-    clean = clean_text(cleaned, depth + 1)
-    return quoted if clean == cleaned else orjson.dumps(clean).decode()
+    clean = clean_text(unquoted, depth + 1)
+    return quoted if clean == unquoted else orjson.dumps(clean).decode()
 
 
 def _cannot_hold_credential(raw: str) -> bool:

@@ -1,7 +1,7 @@
-"""This pure module has what the operator adds to redaction: own patterns of credentials, and to keep no objects.
+"""This pure module holds what the operator adds to redaction: own patterns of credentials, and to keep no objects.
 
-A pattern is a Python regular expression whose time is bounded, because its repetitions are limited. `use` is called
-once, when a process starts, before it reads anything.
+A pattern is a Python regular expression whose time is bounded, because its repetitions are limited. A process calls
+`use` once, when it starts, before it reads anything.
 """
 
 import re
@@ -10,18 +10,20 @@ from re import _constants as constants  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-_MOST = 512  # times that anything may repeat
-_WAYS = 2048  # ways to match at one place that have to be tried at worst
+_MOST = 512  # times that any part of a pattern may repeat
+_WAYS = 2048  # ways to match at one place, at worst
 _REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
 
 
 class PatternError(ValueError):
-    """A pattern cannot be used; the message says why."""
+    """This exception says that a pattern cannot be used. Its message says why."""
 
 
 class Policy(NamedTuple):
+    """This tuple holds the operator's settings of redaction."""
+
     patterns: tuple[str, ...] = ()
-    strict: bool = False  # objects are not kept, only the facts that the rules look at
+    strict: bool = False  # keep no objects, only the facts that the rules read
 
 
 _current = Policy()
@@ -30,20 +32,22 @@ _forget: list[Callable[[], None]] = []
 
 
 def on_policy_change(forget: Callable[[], None]) -> None:
-    """What is to be done where another policy is used: results are remembered."""
+    """Register a function that clears a cache when another policy is used."""
     _forget.append(forget)
 
 
 def current() -> Policy:
+    """Return the policy in use."""
     return _current
 
 
 def patterns() -> tuple[re.Pattern[str], ...]:
+    """Return the operator's patterns, compiled."""
     return _patterns
 
 
 def use(policy: Policy) -> None:
-    """Redact as the policy says from now on. Raises PatternError."""
+    """Redact by this policy from now on. Raise PatternError if a pattern of it cannot be used."""
     global _current, _patterns
     _patterns = tuple(map(checked, policy.patterns))
     _current = policy
@@ -52,7 +56,7 @@ def use(policy: Policy) -> None:
 
 
 def checked(pattern: str) -> re.Pattern[str]:
-    """The pattern, ready to be used. Raises PatternError."""
+    """Return the compiled pattern. Raise PatternError if it is invalid or its time cannot be bounded."""
     try:
         compiled = re.compile(pattern)
         ways = _ways(parser.parse(pattern))
@@ -69,7 +73,7 @@ def checked(pattern: str) -> re.Pattern[str]:
 
 
 def _ways(parsed: Any) -> int:
-    """How many ways there are to match at one place, at worst. Raises PatternError for what cannot be bounded."""
+    """Return how many ways there are to match at one place, at worst. Raise PatternError if there is no bound."""
     ways = 1
     for operation, argument in parsed:
         ways = min(ways * _ways_of(operation, argument), 10**9)

@@ -10,30 +10,30 @@ from timeline.core.secret_names import Grade, grade, word_set
 _SPACED = re.compile(NAME + r"(?>[ \t]+)(?:(?i:as|by|to|is)[ \t]+)?(?=\\*[\"'])")
 _OPTION = re.compile(r"(?<![\w.-])(?P<name>--?[A-Za-z](?>[\w.-]{0,200}))[ \t]+(?![-|&;<>\s])")
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?P<name>(?>[\w./-]{1,200}))[ \t]+(?=[^\s=:])")
-_SET = re.compile(  # proxy_set_header NAME value; user me insecure-password value
+_SET = re.compile(  # as in `proxy_set_header NAME value` and `user me insecure-password value`
     r"(?P<set>(?<![\w-])(?:proxy_set_header|add_header|fastcgi_param|[Ss]et[Ee]nv|set|env)[ \t]+)?"
     + NAME
     + r"(?>[ \t]+)(?P<is>(?:is|was|are)[ \t]+)?(?=[^\s=:\"'{}|>-])"
 )
 _PASS_LAST = re.compile(r"(?i)(?:^|[_-])(?:pass(?:w(?:or)?d|phrase)?|pw|pwd|key)$")
 _BLOCK_OF = re.compile(NAME + r"[\"']?(?>[ \t]*)(?=\{)")  # variable "password" { … }
-_KEYWORDS = re.compile(  # what is no name and its value: of netrc, SQL, PowerShell; the value comes next
+_KEYWORDS = re.compile(  # phrases of netrc, SQL and PowerShell that a value follows
     r"(?i)\b(?:login|user|username|account)[ \t]+\S{1,200}\s+password[ \t]+"
     r"|\bidentified[ ](?:with[ ]\S{1,60}[ ])?by[ ]+(?:password[ ]+)?"
     r"|\bconvertto-securestring[ ]+(?:-string[ ]+)?|\bencrypted[ ]password[ ]+"
 )
 _KEYWORD_HINT = re.compile(r"(?i)password|identified|securestring")
-_SPOKEN_NAMES = word_set(  # of which messages speak: secret "db" not found
+_SPOKEN_NAMES = word_set(  # words that messages use of objects: secret "db" not found
     "secret secrets token tokens credential credentials webhook auth authorization authentication session cookie "
     "signature license bearer kubeconfig"
 )
 
 
 def space_separated_values(text: str) -> Iterator[Span]:
-    """The values that only a space separates from their names."""
+    """Yield the places of values that only white space separates from their names."""
     for match in _OPTION.finditer(text) if "-" in text else ():
-        decoded = grade(match["name"]) and not text.startswith(("[", "{"), match.end())
-        if decoded and (span := value_at(text, match.end(), line=False, block=False, whole=True)):
+        secret_option = grade(match["name"]) and not text.startswith(("[", "{"), match.end())
+        if secret_option and (span := value_at(text, match.end(), line=False, block=False, whole=True)):
             yield span
     if '"' in text or "'" in text:
         for match in _SPACED.finditer(text):
@@ -69,17 +69,19 @@ def space_separated_values(text: str) -> Iterator[Span]:
             if harmless(value.rstrip(";")) or value.startswith(("[redacted", "-", "|", ">")):
                 continue
             alone = not any(letter.isspace() for letter in value)
-            decoded = not value.isalpha()
-            if (alone and (multiline or decoded)) and not (match["name"].lower() in _SPOKEN_NAMES and not decoded):
+            not_a_word = not value.isalpha()
+            if (alone and (multiline or not_a_word)) and not (
+                match["name"].lower() in _SPOKEN_NAMES and not not_a_word
+            ):
                 yield Span(match.end(), end)
 
 
-def _is_word(decoded: str, spoken: str | None) -> bool:
-    """Whether a text that follows a name is a word of a sentence. `spoken`: the verb between them."""
-    decoded = decoded.strip("\"'`.,;:!?()")
+def _is_word(word: str, spoken: str | None) -> bool:
+    """Return whether the text after a name is a word of a sentence. `spoken` is the verb between them."""
+    word = word.strip("\"'`.,;:!?()")
     if not spoken:
-        return decoded.isalpha()
-    return not any(map(str.isdigit, decoded)) or not any(map(str.isalpha, decoded))
+        return word.isalpha()
+    return not any(map(str.isdigit, word)) or not any(map(str.isalpha, word))
 
 
 _OBJECT_OF = re.compile(
@@ -95,7 +97,7 @@ _ATTRIBUTED = re.compile(r"<(?:[\w-]{1,60}:)?([\w.-]{1,200})\s[^<>]{0,1000}(?<!/
 
 
 def _attributed(text: str) -> Iterator[Span]:
-    """Elements of XML that have attributes."""
+    """Yield the places of the content of XML elements that have attributes."""
     for match in _ATTRIBUTED.finditer(text):
         if grade(match[1]) and (span := element(text, match[1], match.end())):
             yield span

@@ -1,8 +1,8 @@
-"""Pure: a text without credentials, in whatever it is written: JSON, YAML, INI, XML, a command, an address, a message.
+"""This pure module removes credentials from text in any notation: JSON, YAML, INI, XML, commands, addresses, messages.
 
-The text is searched for a name, what separates it from its value, and the value; `timeline/core/secret_names.py` says
-whether the name is one of a credential. The time that an expression takes grows no faster than the text: names are read
-whole and not given back (atomic groups), and what repeats is bounded or cannot match otherwise.
+It searches for a name, what separates it from its value, and the value; `timeline/core/secret_names.py` says whether
+the name is one of a credential. Every expression takes time that grows no faster than the text: names are matched whole
+without backtracking (atomic groups), and repetitions are bounded or cannot match otherwise.
 """
 
 import re
@@ -27,7 +27,8 @@ _BARE_USER = re.compile(
 )
 _ENCODED_USER = re.compile(r"(?i)(%3a%2f%2f)(?>(?:(?!%2f|%40)[^\s\"'<>&]){1,300})(%40)")
 _JAAS = re.compile(r"(\buser_[\w.-]{1,128}[ ]?=[ ]?\\*[\"'])[^\"'\\\n]{1,500}")
-_ACL = re.compile(r"(?m)(?:^[ \t]*user|(?i:ACL[ \t]+SETUSER))[ \t]+\S{1,200}[ \t][^\n]{1,2000}")  # of Redis
+# Access control lists of Redis.
+_ACL = re.compile(r"(?m)(?:^[ \t]*user|(?i:ACL[ \t]+SETUSER))[ \t]+\S{1,200}[ \t][^\n]{1,2000}")
 _ACL_PASSWORD = re.compile(r"(?<=[ \t][>#])[^\s\"']+")
 _RUN_LENGTH = 24
 _BASE64_RUN = re.compile(rf"(?<![\w+/.-])[A-Za-z0-9+/]{{{_RUN_LENGTH},}}={{0,2}}(?![\w+/-])")
@@ -44,7 +45,7 @@ _PGPASS = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text without credentials. JSON is looked into by the caller before."""
+    """Return the text without credentials. The caller has redacted text that is JSON before."""
     if not _SEPARATES.search(text):
         return without_known_forms(text)
     clean = _replace(text, _secret_manifests(text)) if "Secret" in text and "ata" in text else text
@@ -76,7 +77,7 @@ def clean(text: str) -> str:
 
 
 def without_known_forms(text: str) -> str:
-    """The text without what has the form of a credential, or matches a pattern of the operator."""
+    """Return the text without what has the form of a credential, or matches a pattern of the operator."""
     clean = without_forms(text)
     if (decoded := decode_base64(clean)) is not None and decoded != _clean_decoded(decoded):
         return BY_FORM
@@ -88,7 +89,7 @@ def without_known_forms(text: str) -> str:
 
 
 def _clean_decoded(decoded: str) -> str:
-    """The same of what stood in Base64, without what stands in Base64 within it again."""
+    """Clean a text that was decoded from Base64, and Base64 within it in the same way."""
     inner = clean_named_values(decoded)
     inner = _replace(inner, space_separated_values(inner))
     inner = _USER.sub(rf"\1{BY_NAME}@", inner)
@@ -98,13 +99,13 @@ def _clean_decoded(decoded: str) -> str:
 
 
 def _masked_base64(match: re.Match[str]) -> str:
-    """Base64 within a text: the mask where it says a credential."""
+    """Return the mask if this Base64 within a text holds a credential, else the Base64."""
     decoded = decode_base64(match[0])
     return match[0] if decoded is None or decoded == _clean_decoded(decoded) else BY_FORM
 
 
 def _basic(match: re.Match[str]) -> str:
-    """Basic credentials are a user, a colon and a password in Base64; "Basic authentication" is none."""
+    """Mask Basic credentials: a user, a colon and a password in Base64. Leave words such as "Basic authentication"."""
     try:
         decoded = b64decode(match[2] + "=" * (-len(match[2]) % 4))
     except ValueError:
@@ -122,7 +123,7 @@ def _replace(text: str, spans: Iterator[Span]) -> str:
 
 
 def _secret_manifests(text: str) -> Iterator[Span]:
-    """The data of Secrets that are written in YAML."""
+    """Yield the places of the data of Secrets that are written in YAML."""
     if not _SECRET_KIND.search(text):
         return
     ends = [match.start() for match in _DOCUMENT.finditer(text)]
@@ -136,7 +137,7 @@ def _secret_manifests(text: str) -> Iterator[Span]:
 
 
 def _clean_tables(text: str) -> str:
-    """Lines of cells of which the first line tells the names: `user,password`."""
+    """Mask the columns of a table whose first line names them as credentials, as in `user,password`."""
     head, _, rest = text.partition("\n")
     between = next((each for each in ",\t;" if each in head), "")
     names = head.rstrip("\r").split(between) if between and len(head) < 2000 else []

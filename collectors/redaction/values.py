@@ -8,12 +8,14 @@ from timeline.core.secret_names import is_reference
 
 
 class Span(NamedTuple):
+    """This tuple is a part of a text that is replaced by a mask."""
+
     start: int
     end: int
-    mask: str = BY_NAME  # what is to stand there
+    mask: str = BY_NAME  # what replaces it
 
 
-_BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # and the tag that YAML puts before a value
+_BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # with the tag that YAML allows before a value
 _BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
 _QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
 _HERE = re.compile(r"<<[-~]?[\"']?(\w{1,64})[\"']?[ \t]*\r?\n")
@@ -27,7 +29,7 @@ _HARMLESS = re.compile(
     rf"(?i:true|false|yes|no|on|off|null|none|nil|undefined|~|\[\]|\{{\}}|\*{{1,64}}|x{{3,64}}|<nil>|<none>)"
     rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*|[\w./-]{{1,200}}\.(?:pem|key|crt|cer|p12|pfx|jks|keytab)"
 )
-_SPEAKS = re.compile(  # what the kubelet and the API server say of objects
+_SPEAKS = re.compile(  # messages of the kubelet and the API server about objects
     r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints"
     r"|namespaces?|volumes?|references?)[ ](?:\\*[\"']|not\b|is\b|does\b|was\b|has\b)"
     r"|(?:failed|error|rpc error|timed out|context)\b"
@@ -44,16 +46,16 @@ _FIELD = re.compile(r"(?:-[ \t]+)*[\"']?([\w./-]{1,200})[\"']?[ \t]*:(?:[ \t]+|$
 
 
 def harmless(value: str) -> bool:
-    """Whether a value under a secret name is none: empty, a switch, or only the place where the credential stands."""
+    """Return whether a value under a secret name is not secret: empty, a switch, or a reference to the credential."""
     value = value.strip()
     return not value or _HARMLESS.fullmatch(value) is not None
 
 
 def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header: bool = False) -> Span | None:
-    """Return the credential that begins there, behind its name, or None where there is none.
+    """Return the place of the credential that begins there, after its name; None if there is none.
 
-    `line`: its name begins the line, so that it ends with the line. `block`: it may stand in the lines below. `whole`:
-    it may be a list or a map. `header`: it is of an HTTP header, and ends with its quotes.
+    `line`: its name begins the line, so it ends with the line. `block`: it may be in the lines below. `whole`: it may
+    be a list or a map. `header`: it is in an HTTP header, and ends with its quotes.
     """
     blank = _BLANK.match(text, at)
     start = blank.end() if blank else at
@@ -88,7 +90,7 @@ def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header
 
 
 def word_at(text: str, at: int) -> tuple[str, int]:
-    """A short text that stands there, with its quotes or without, and where it ends."""
+    """Return a short text that begins there, without its quotes, and where it ends; ("", at) if there is none."""
     if quote := _QUOTE.match(text, at):
         delimiter = quote[0]
         end = text.find(delimiter, quote.end(), quote.end() + 512)
@@ -102,11 +104,11 @@ def _unless_harmless(text: str, start: int, end: int) -> Span | None:
 
 
 def _quoted(text: str, quote: re.Match[str]) -> Span | None:
-    """What stands between quotes, which may themselves be escaped; to the end where they are not closed."""
+    """Return the place between quotes, which may be escaped themselves; up to the end if they are not closed."""
     delimiter, start = quote[0], quote.end()
     end = text.find(delimiter, start)
     while end > 0 and text[end - 1] == "\\" and delimiter[-1] in "\"'`" and _odd(text, start, end):
-        end = text.find(delimiter, end + 1)  # one that belongs to the value
+        end = text.find(delimiter, end + 1)  # this quote is escaped and belongs to the value
     while end >= 0 and delimiter == "'" and text.startswith("''", end):
         end = text.find(delimiter, end + 2)
     if end < 0:
@@ -115,13 +117,13 @@ def _quoted(text: str, quote: re.Match[str]) -> Span | None:
 
 
 def _here(text: str, opened: re.Match[str]) -> Span:
-    """The lines to the word that ends them: `<<EOF`."""
+    """Return the place of the lines of a here-document (`<<EOF`), up to the word that ends it."""
     closed = re.compile(rf"(?m)^[ \t]*{opened[1]}\b").search(text, opened.end())
     return Span(opened.end(), closed.start() if closed else len(text), f"{BY_NAME}\n")
 
 
 def _odd(text: str, start: int, end: int) -> bool:
-    """Whether an odd number of backslashes stands right before a place."""
+    """Return whether an odd number of backslashes comes right before a place."""
     at = end
     while at > start and text[at - 1] == "\\":
         at -= 1
@@ -129,7 +131,7 @@ def _odd(text: str, start: int, end: int) -> bool:
 
 
 def _balanced(text: str, start: int) -> int:
-    """Where a bracket is closed; the end of the text where it is not."""
+    """Return where a bracket is closed; the end of the text if it is not."""
     wanted: list[str] = []
     for match in _BRACKETS.finditer(text, start):
         letter = match[0]
@@ -143,7 +145,7 @@ def _balanced(text: str, start: int) -> int:
 
 
 def _below(text: str, name: int, start: int) -> Span | None:
-    """The lines below a name that are indented deeper, or are the items of its list."""
+    """Return the place of the lines below a name that are indented deeper, or are the items of its list."""
     begins = text.rfind("\n", 0, name) + 1
     head = text[begins:name]
     own = len(head) - len(head.lstrip(" \t"))
@@ -169,7 +171,7 @@ def _below(text: str, name: int, start: int) -> Span | None:
 
 
 def _masked_line(content: str) -> str:
-    """A line of what stands under a secret name: what only refers to the credential stays."""
+    """Mask a line under a secret name, unless it only refers to the credential."""
     field = _FIELD.match(content)
     if field is None:
         return f"- {BY_NAME}" if content.startswith("- ") else BY_NAME

@@ -21,15 +21,15 @@ from timeline.models import Source, Upload
 from timeline.storage import notify, store, tables
 
 logger = logging.getLogger(__name__)
-ABANDONED = timedelta(minutes=1)
-EXAMPLES = 20  # skipped pieces that are kept with their reasons
+ABANDONED = timedelta(minutes=1)  # age after which an unfinished source without an upload is removed
+EXAMPLES = 20  # skipped pieces that are kept with their reasons in the upload's row
 REPORT_EVERY = 0.3  # seconds between two reports of progress
-ATTEMPTS = 5  # at the same upload, when workers die or the database fails
+ATTEMPTS = 5  # times that an upload is imported, if workers die or the database fails
 State = Upload.State
 
 
 def take_up(upload_id: int) -> Upload | None:
-    """Claim an upload; None if it is not waiting."""
+    """Claim an upload and return it; None if it is not waiting."""
     claimed = Upload.objects.filter(pk=upload_id, state=State.WAITING).update(
         state=State.IMPORTING, attempt=F("attempt") + 1, seen=timezone.now(), bytes_read=0, error=""
     )
@@ -37,7 +37,11 @@ def take_up(upload_id: int) -> Upload | None:
 
 
 def run(upload: Upload) -> None:
-    """Import a claimed upload. Whatever happens is written down in it; its files go when it has ended."""
+    """Import a claimed upload.
+
+    Its row says how it ended, whatever happens; its files are removed when it has ended. Raise DatabaseError if the
+    database failed and the upload shall be tried again.
+    """
     source = store.open_source(title(upload.name), upload.owner_id)
     _mine(upload).update(source=source)
     bind_contextvars(upload=upload.pk, source=source.pk)
@@ -48,14 +52,14 @@ def run(upload: Upload) -> None:
             if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:
-        store.discard_source(source)  # the files are another attempt's now; one that was cancelled has gone
+        store.discard_source(source)  # another attempt has the files now, or the upload was cancelled
     except (NotARecording, OSError) as error:
         _fail(upload, progress, source, str(error))
     except Exception as error:
         logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
         of_the_database = isinstance(error, DatabaseError) and not isinstance(error, DataError)
         if of_the_database and upload.attempt < ATTEMPTS:
-            raise  # nothing was committed; it is taken up again
+            raise  # nothing was committed; `take_up_uploads` queues it again
         who = "The database" if isinstance(error, DatabaseError) else "Causeline"
         _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
     else:
@@ -65,7 +69,7 @@ def run(upload: Upload) -> None:
 
 
 def cancel(upload: Upload) -> None:
-    """Stop an upload that has not ended. Its worker notices within a second; nothing of it stays."""
+    """Stop an upload that has not ended. Its worker notices within a second, and nothing of the upload is kept."""
     open_states = [State.RECEIVING, State.WAITING, State.IMPORTING]
     if Upload.objects.filter(pk=upload.pk, state__in=open_states).update(state=State.CANCELLED, source=None):
         receiving.discard(upload)
@@ -73,7 +77,10 @@ def cancel(upload: Upload) -> None:
 
 
 def discard_abandoned() -> None:
-    """Remove what cut-off attempts have left. A worker that is only frozen still holds its own: later then."""
+    """Remove what interrupted attempts have left.
+
+    A worker that is only suspended still locks its source, which is then left for the next call.
+    """
     at_work = Upload.objects.filter(state=State.IMPORTING, source__isnull=False).values("source_id")
     for source in Source.objects.filter(ready=False, created__lt=timezone.now() - ABANDONED).exclude(pk__in=at_work):
         try:
@@ -85,22 +92,23 @@ def discard_abandoned() -> None:
 
 
 def _mine(upload: Upload) -> QuerySet[Upload]:
-    """The upload's row, as long as this attempt is the one that counts."""
+    """Return a query for the upload's row that finds nothing once another attempt has claimed it."""
     return Upload.objects.filter(pk=upload.pk, attempt=upload.attempt, state=State.IMPORTING)
 
 
 def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
-    """Write down how this attempt ended, if it still counts."""
+    """Write to the row how this attempt ended; return False if it is not the current attempt any more."""
     kept = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
     return bool(_mine(upload).update(state=state, **kept, **fields))
 
 
 def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
+    """Write to the row why this attempt failed, and remove its files and its source."""
     if _end(upload, progress, State.FAILED, error=error, source=None):
         receiving.discard(upload)
     try:
         store.discard_source(source)
-    except DatabaseError:  # a periodic task does it later
+    except DatabaseError:  # a periodic task (`discard_abandoned`) removes it later
         logger.warning("source %s could not be discarded", source.pk, exc_info=True)
 
 
@@ -109,14 +117,17 @@ def _first_line(error: Exception) -> str:
 
 
 class Progress:
-    """Writes what was read to the upload's row, on a connection of its own, beside the transaction."""
+    """This class writes the progress of an import to the upload's row.
+
+    It uses a thread and a database connection of its own, beside the transaction of the import.
+    """
 
     def __init__(self, upload: Upload) -> None:
         self.count = Count(receiving.refused_of(upload))
         self._upload = upload
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._report_often, name=f"progress of upload {upload.pk}", daemon=True)
-        self.inputs = receiving.inputs_of(upload)  # now: while entries are copied, the connection is busy
+        self.inputs = receiving.inputs_of(upload)  # queried now: while entries are copied, the connection is busy
 
     def __enter__(self) -> "Progress":
         self._thread.start()

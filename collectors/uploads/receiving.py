@@ -1,8 +1,8 @@
 """This module receives files, whole or in pieces, and keeps them on disk until they are imported.
 
-The size of a file on disk says how much of it has arrived, so a broken connection, a reloaded page or a restarted
-server continues from there. What must never be kept is refused by its name, or by its first bytes before
-they are written.
+The size of a file on disk is how much of it has arrived, so a broken connection, a reloaded page or a restarted server
+continues from there. A file that must never be stored, such as a kubeconfig, is refused by its name, or by its first
+bytes before they are written.
 """
 
 import errno
@@ -23,33 +23,35 @@ from collectors.formats.stream import HEAD_BYTES
 from timeline.models import Upload, UploadFile
 from timeline.storage import notify
 
-FILES = 10_000  # of one upload; more are better packed into an archive
-PIECE_BYTES = 32 * 1024**2  # that come at a time at most; a page sends 8 MB and less
-SPARE_BYTES = 64 * 1024**2  # that stay free on the disk
-LEFT_OVER = timedelta(hours=1)
-TELL_EVERY = timedelta(seconds=1)
+FILES = 10_000  # of one upload; more should be packed into an archive
+PIECE_BYTES = 32 * 1024**2  # of one request at most; the page sends 8 MB or less
+SPARE_BYTES = 64 * 1024**2  # that stay free on disk
+LEFT_OVER = timedelta(hours=1)  # age after which files without an open upload are removed
+NOTIFY_EVERY = timedelta(seconds=1)  # between two notifications of progress
 State = Upload.State
 _CHUNK = 1024 * 1024
 _NAME_LENGTH = 500
 
 
 class Readable(Protocol):
+    """This protocol describes a stream of bytes that can be read."""
+
     def read(self, size: int, /) -> bytes: ...
 
 
 class Announced(NamedTuple):
-    """A file that is to come."""
+    """This tuple names a file that the client will send."""
 
     name: str
     size: int
 
 
 class TooLarge(Exception):
-    """What comes exceeds a limit or what was announced; the message says which and what to do."""
+    """This exception says that an upload exceeds a limit or what was announced. Its message says what to do."""
 
 
 class Misplaced(Exception):
-    """A piece does not begin where the file ends so far."""
+    """This exception says that a piece does not begin where the received part of its file ends."""
 
     def __init__(self, file: UploadFile, offset: int, received: int) -> None:
         self.received = received
@@ -57,35 +59,36 @@ class Misplaced(Exception):
 
 
 class Incomplete(Exception):
-    """The end was told before everything had arrived; the message says what is missing."""
+    """This exception says that an upload was ended before all of it had arrived. Its message says what is missing."""
 
 
 class Ended(Exception):
-    """The upload takes nothing any more; the message says why."""
+    """This exception says that an upload accepts nothing any more. Its message says why."""
 
 
 def folder_of(upload: Upload) -> Path:
-    """Where the files of an upload lie, and nothing else."""
+    """Return the folder that holds the files of this upload and nothing else."""
     return settings.UPLOAD_DIR / f"{upload.pk}"
 
 
 def path_of(upload: Upload, number: int = 0) -> Path:
+    """Return the path of a file of this upload by its number."""
     return folder_of(upload) / f"{number}"
 
 
 def inputs_of(upload: Upload) -> list[tuple[Path, str]]:
-    """The files to read, each with its name."""
+    """Return the files to read, each with the name that the user knows."""
     files = upload.files.filter(refused="").order_by("number")
     return [(path_of(upload, file.number), file.name) for file in files]
 
 
 def refused_of(upload: Upload) -> list[Skipped]:
-    """What was left out, each with the reason."""
+    """Return the files that were refused, each with the reason."""
     return [Skipped(file.name, 0, file.refused) for file in upload.files.exclude(refused="").order_by("number")]
 
 
 def received_of(upload: Upload) -> list[int]:
-    """How many bytes of each file have arrived; all of them once the upload is complete."""
+    """Return how many bytes of each file have arrived; the full sizes once the upload is complete."""
     files = upload.files.order_by("number")
     if upload.state != State.RECEIVING:
         return [0 if file.refused else file.size for file in files]
@@ -93,9 +96,9 @@ def received_of(upload: Upload) -> list[int]:
 
 
 def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Upload:
-    """An upload of this user that waits for these files.
+    """Create an upload of this user that waits for these files.
 
-    Raises TooLarge, NotARecording, and OSError where the disk lacks space.
+    Raise TooLarge, NotARecording if no file may be kept, and OSError if the disk lacks space.
     """
     total = sum(file.size for file in files)
     if total > settings.UPLOAD_LIMIT_BYTES:
@@ -125,10 +128,10 @@ def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Up
 
 
 def put(file: UploadFile, offset: int, piece: bytes) -> int:
-    """Add a piece to a file; how many of its bytes have arrived then.
+    """Append a piece to a file, and return how many of its bytes have arrived.
 
-    Raises Ended, Misplaced, TooLarge, NotARecording for what must not be kept, and OSError; after that the upload has
-    failed, and what was kept of it is given back.
+    Raise Ended, Misplaced, TooLarge, NotARecording for a file that must not be kept, or OSError. After an OSError the
+    upload has failed and its files are removed.
     """
     try:
         with transaction.atomic():
@@ -136,7 +139,7 @@ def put(file: UploadFile, offset: int, piece: bytes) -> int:
             if upload.state != State.RECEIVING:
                 raise Ended(ended(upload))
             received = _add(upload, file, offset, piece)
-            if timezone.now() - upload.seen > TELL_EVERY:
+            if timezone.now() - upload.seen > NOTIFY_EVERY:
                 notify.notify(upload=upload.pk)
             upload.seen = timezone.now()
             upload.bytes_read += len(piece)
@@ -169,7 +172,7 @@ def _add(upload: Upload, file: UploadFile, offset: int, piece: bytes) -> int:
 
 
 def _leave_out(file: UploadFile, words: str) -> None:
-    """The rest of its upload goes on without it; one that is the only one takes its upload with it."""
+    """Remove a refused file. The upload continues without it; without any other file, the upload fails."""
     UploadFile.objects.filter(pk=file.pk).update(refused=words)
     path_of(file.upload, file.number).unlink(missing_ok=True)
     if not file.upload.files.filter(refused="").exists():
@@ -177,7 +180,10 @@ def _leave_out(file: UploadFile, words: str) -> None:
 
 
 def complete(upload: Upload) -> None:
-    """All has arrived: look at it. Raises Ended, Incomplete, and NotARecording for what cannot be understood."""
+    """Check an upload of which all has arrived.
+
+    Raise Ended, Incomplete, or NotARecording if nothing in it can be understood.
+    """
     upload.refresh_from_db()
     if upload.state != State.RECEIVING:
         raise Ended(ended(upload))
@@ -196,12 +202,12 @@ def complete(upload: Upload) -> None:
 
 
 def check(inputs: Sequence[tuple[Path, str]]) -> None:
-    """Raises NotARecording for files of which none can be understood, before a worker is asked to read them."""
+    """Raise NotARecording if none of these files can be understood, before a worker has to read them."""
     read(inputs, bodies=False, limits=settings.LIMITS).close()
 
 
 def keep(upload: Upload, stream: Readable) -> None:
-    """All bytes of an upload's only file come at once. Raises as `put` and `complete` do."""
+    """Write the only file of an upload, whose bytes come in one stream. Raise as `put` and `complete` do."""
     file, received = upload.files.get(), 0
     while piece := stream.read(_CHUNK):
         received = put(file, received, piece)
@@ -209,7 +215,7 @@ def keep(upload: Upload, stream: Readable) -> None:
 
 
 def fail(upload: Upload, error: str) -> None:
-    """End an upload that has not been taken up, and give its space back."""
+    """End an upload that no worker has claimed, and remove its files."""
     open_states = [State.RECEIVING, State.WAITING]
     if Upload.objects.filter(pk=upload.pk, state__in=open_states).update(state=State.FAILED, error=error):
         discard(upload)
@@ -217,12 +223,12 @@ def fail(upload: Upload, error: str) -> None:
 
 
 def discard(upload: Upload) -> None:
-    """Remove the files of an upload. A full disk may give nothing up either: a periodic task does it then."""
+    """Remove the files of an upload. If that fails, the periodic `discard_leftovers` does it."""
     shutil.rmtree(folder_of(upload), ignore_errors=True)
 
 
 def discard_leftovers() -> None:
-    """Remove what lies where uploads lie and belongs to none that is open."""
+    """Remove the files in the upload folder that belong to no open upload."""
     if not settings.UPLOAD_DIR.is_dir():
         return
     old = time.time() - LEFT_OVER.total_seconds()
@@ -234,7 +240,7 @@ def discard_leftovers() -> None:
 
 
 def ended(upload: Upload) -> str:
-    """Why an upload takes nothing any more."""
+    """Return why an upload accepts nothing any more."""
     return upload.error or {
         State.CANCELLED.value: "It was cancelled.",
         State.FAILED.value: "It could not be imported.",
@@ -251,4 +257,4 @@ def _over_the_limit(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.replace("\0", "\N{REPLACEMENT CHARACTER}")  # PostgreSQL knows no NUL character
+    return name.replace("\0", "\N{REPLACEMENT CHARACTER}")  # PostgreSQL's text cannot hold a NUL character

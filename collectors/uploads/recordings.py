@@ -20,34 +20,35 @@ from timeline.storage import store
 
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
 _EVERY = 2_000  # entries between two reports
-_RESERVE = 64 * 1024**2  # bytes of the disk that an import leaves to others
-_TO_COME = 1024  # bytes that an entry may still take when all are read: tracks, their indexes, PostgreSQL's log
+_RESERVE = 64 * 1024**2  # bytes that an import leaves free on disk
+_TO_COME = 1024  # bytes per entry that storing may still take after reading: tracks, indexes, PostgreSQL's log
 _NO_ROOM = "{}. Nothing was imported, and its space was given back. Make room, or import less, and try again."
-Inputs = Sequence[tuple[Path, str]]  # each with what the user calls it
+Inputs = Sequence[tuple[Path, str]]  # each path with the name that the user knows
 
 
 class Stopped(Exception):
-    """The import was given up on purpose."""
+    """This exception says that the import was stopped on purpose."""
 
 
 class NoRoom(OSError):
-    """The disk is full, or nearly so; the message says what to do."""
+    """This exception says that the disk is full, or nearly. Its message says what to do."""
 
 
 class Count:
-    """What an import has read so far."""
+    """This class counts what an import has read so far."""
 
     def __init__(self, refused: Iterable[Skipped] = (), report: Report | None = None) -> None:
-        """`refused` are inputs that were left out before."""
+        """Begin with `refused`, the inputs that were skipped before."""
         self._report = report
         self.reading: Reading | None = None
         self.read = 0
         self.skips = Skips()
         for each in refused:
             self.skips.add(each)
-        self.stopped = False  # to be set by whoever wants the import to end
+        self.stopped = False  # set it to end the import
 
     def entries(self, reading: Reading) -> Iterator[Observation]:
+        """Yield the entries of a reading and count them. Raise Stopped if `stopped` was set, and NoRoom."""
         self.reading = reading
         for item in reading:
             if isinstance(item, Skipped):
@@ -65,10 +66,10 @@ class Count:
 
 
 def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) -> int:
-    """Take in what these paths record; the number of changes that were new to the source, which is shown then.
+    """Import these paths into a source, and return the number of changes that were new to it.
 
-    Files that were taken in before change nothing. Raises NotARecording, OSError, Stopped, and store.Overtaken where
-    another import has changed the source meanwhile; then nothing has changed.
+    The source becomes visible with them. Files that were imported before change nothing. Raise NotARecording, OSError,
+    Stopped, or store.Overtaken if another import has changed the source meanwhile; then nothing has changed.
     """
     inputs = named(inputs)
     names = [name for _, name in inputs]
@@ -81,7 +82,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
             new = ingest(source, world, count.entries(reading))
             if not count.read:
                 raise NotARecording(_nothing(called, reading, count.skips))
-            _tell(source, names, count.skips)
+            _save_inputs_and_skips(source, names, count.skips)
             store.show_source(source)
     except DatabaseError as error:
         store.close_again(source)
@@ -100,16 +101,18 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
 
 
 def database_folder(host: str, data_dir: Path) -> Path | None:
-    """The folder of the PostgreSQL that Causeline runs itself, which is asked by a socket; None for any other."""
+    """Return the data folder of the PostgreSQL that Causeline runs itself; None for any other.
+
+    Its own PostgreSQL is the one that is reached by a socket.
+    """
     folder = data_dir / "postgres"
     return folder if host.startswith("/") and folder.is_dir() else None
 
 
 def _check_room(entries: int) -> None:
-    """Raises NoRoom before there is none: a PostgreSQL beside this that cannot write its log any more has to stop.
+    """Raise NoRoom before the disk is full: a PostgreSQL that cannot write its log has to stop.
 
-    Where PostgreSQL runs elsewhere, an import takes nothing of this machine's disk: PostgreSQL says by itself when its
-    own is full.
+    If PostgreSQL runs elsewhere, an import takes no space of this machine, and PostgreSQL reports its own full disk.
     """
     folder = database_folder(str(settings.DATABASES["default"]["HOST"]), settings.DATA_DIR)
     if folder is None:
@@ -120,13 +123,14 @@ def _check_room(entries: int) -> None:
 
 
 def _nothing(called: str, reading: Reading, skips: Skips) -> str:
+    """Return why nothing was imported."""
     if skips.kept:
         return f"{called}: no change of an object can be used. The first reason: {skips.kept[0]}."
     return nothing_to_judge(called, reading)
 
 
-def _tell(source: Source, names: list[str], skips: Skips) -> None:
-    """Write down what was read and what was skipped of it; what was told before is not counted twice."""
+def _save_inputs_and_skips(source: Source, names: list[str], skips: Skips) -> None:
+    """Add to the source what was read and what was skipped; a piece that was skipped before counts once."""
     source.inputs += [name for name in names if name not in source.inputs]
     known = {tuple(each) for each in source.skips}
     new = [each for each in skips.kept if each not in known]
@@ -139,7 +143,7 @@ def _tell(source: Source, names: list[str], skips: Skips) -> None:
 
 
 def title(name: str) -> str:
-    """What the recording is called: the file's name without the endings that say how it is packed."""
+    """Return the recording's title: the file's name without endings such as .json.gz."""
     path = PurePath(name)
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")

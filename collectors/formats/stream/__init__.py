@@ -1,7 +1,7 @@
 """This package opens recordings: files, folders and archives become named streams of bytes, bounded and counted.
 
-It knows nothing of what the bytes mean. It recognises compression and archives by content, never by name, and never
-unpacks anything to disk.
+It does not interpret the bytes. It recognises compression and archives by content, never by name, and never unpacks
+anything to disk.
 """
 
 from collectors.formats.stream.inputs import open_all

@@ -4,24 +4,27 @@ from collections.abc import Iterator
 
 from collectors.formats.stream.limits import Unreadable
 
-PIECE = 1024 * 1024  # bytes that are handed on at a time, at most
+PIECE = 1024 * 1024  # bytes that are passed on at a time, at most
 
 
 class ByteStream:
-    """A stream over pieces of bytes that come as they are needed; what was looked at ahead is all that is held.
+    """This class reads pieces of bytes as they are needed; only what was looked at ahead is held in memory.
 
-    It is also file enough for tarfile: it can read, tell, and seek forward.
+    It has the methods of a file that tarfile needs: it can read, tell, and seek forward.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._piece = b""
-        self._position = 0  # what has been taken of the piece
+        self._position = 0  # bytes of the piece that were taken
         self._passed = 0  # bytes before the piece
         self._error: Unreadable | None = None
 
     def read_some(self, size: int = PIECE) -> bytes:
-        """The next bytes, between one and `size`; none at the end. Raises Lost, then and ever after."""
+        """Return the next bytes, between one and `size`; b"" at the end.
+
+        Raise Unreadable if the source fails, and again at every later call.
+        """
         if self._position == len(self._piece):
             self._passed += len(self._piece)
             self._piece, self._position = self._next(), 0
@@ -30,7 +33,7 @@ class ByteStream:
         return piece_read
 
     def take(self, size: int) -> Iterator[bytes]:
-        """The next `size` bytes, in pieces. Raises Lost when there are not as many."""
+        """Yield the next `size` bytes, in pieces. Raise Unreadable if the stream ends before."""
         while size:
             if not (piece := self.read_some(min(size, PIECE))):
                 raise Unreadable(f"the archive ends in the middle of it, at byte {self.tell()}: the file was cut")
@@ -38,15 +41,17 @@ class ByteStream:
             yield piece
 
     def remaining(self) -> Iterator[bytes]:
+        """Yield the rest of the stream, in pieces."""
         while piece := self.read_some():
             yield piece
 
     def drain(self) -> None:
+        """Read the rest of the stream and discard it."""
         for _ in self.remaining():
             pass
 
     def head(self, size: int) -> bytes:
-        """The next bytes, without taking them: `size` of them unless the end or a loss comes first."""
+        """Return the next `size` bytes without taking them; fewer at the end or before damage."""
         if len(self._piece) - self._position < size:
             held = [self._piece[self._position :]]
             missing = size - len(held[0])
@@ -61,11 +66,11 @@ class ByteStream:
         return self._piece[self._position : self._position + size]
 
     def push_back(self, count: int) -> None:
-        """The last bytes that `some` gave are still to come."""
+        """Give back the last `count` bytes that `read_some` returned, so that they are read again."""
         self._position -= count
 
     def read(self, size: int) -> bytes:
-        """As many bytes as are asked for, fewer only at the end."""
+        """Return `size` bytes, fewer only at the end."""
         parts = []
         while size > 0 and (part := self.read_some(size)):
             parts.append(part)
@@ -73,10 +78,11 @@ class ByteStream:
         return b"".join(parts)
 
     def tell(self) -> int:
+        """Return the position in the stream, in bytes."""
         return self._passed + self._position
 
     def seek(self, position: int) -> int:
-        """Skip to a position that is still to come. Raises Lost for one that has passed."""
+        """Skip to a later position. Raise Unreadable for an earlier one."""
         if position < self.tell():
             raise Unreadable("it points back to what was read before")
         while (missing := position - self.tell()) and self.read_some(min(missing, PIECE)):

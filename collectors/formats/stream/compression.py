@@ -11,18 +11,21 @@ import zstandard
 from collectors.formats.stream.byte_stream import PIECE, ByteStream
 from collectors.formats.stream.limits import Unreadable, Usage
 
-Decompress = Callable[[ByteStream], Iterator[bytes]]  # of one frame; what stands behind it is left in the content
-# A decoder that meets damage gives nothing of the step it is in, so steps are small: what stood before is kept.
-_ZSTD_STEP = 256  # bytes that go in, as nothing bounds what comes out: 8 MiB at most
+Decompress = Callable[[ByteStream], Iterator[bytes]]  # decompress one frame, and leave what follows it in the stream
+# A decoder that meets damage returns nothing for that step, so steps are small to keep what comes before the damage.
+_ZSTD_STEP = 256  # bytes of input, since its output cannot be limited; a step gives 8 MiB at most
 _ZSTD_CHECKSUM = 4  # bytes
-_ZLIB_STEP = 64 * 1024  # bytes that come out; these decoders can be asked again for single bytes
-_STEP = 4096  # bytes that come out of bzip2 and xz
-_PADDING = 4096  # bytes of it at a time
-_XZ_MEMORY = 512 * 1024**2  # bytes; xz itself never asks for more than 65 MiB unless told to
+_ZLIB_STEP = 64 * 1024  # bytes of output; after damage, such a decoder can be asked again for single bytes
+_STEP = 4096  # bytes of output of bzip2 and xz
+_PADDING = 4096  # bytes of padding that are skipped at a time
+_XZ_MEMORY = 512 * 1024**2  # bytes; xz needs at most 65 MiB with its own presets
 
 
 def inflate(content: ByteStream, window: int = zlib.MAX_WBITS | 16) -> Iterator[bytes]:
-    """One gzip member; with `-zlib.MAX_WBITS` the bare deflate of a zip."""
+    """Decompress one gzip member; with the window `-zlib.MAX_WBITS` the bare deflate stream of a zip file.
+
+    Raise zlib.error for damaged data and Unreadable for truncated data; the other decoders raise their own errors.
+    """
     decoder = zlib.decompressobj(window)
     while not decoder.eof:
         data = decoder.unconsumed_tail or content.read_some(_ZLIB_STEP)
@@ -41,10 +44,11 @@ def inflate(content: ByteStream, window: int = zlib.MAX_WBITS | 16) -> Iterator[
 
 
 def unzstd(content: ByteStream) -> Iterator[bytes]:
+    """Decompress one zstd frame."""
     decoder = zstandard.ZstdDecompressor().decompressobj()
     while not decoder.eof:
         data = _read_more(content, _ZSTD_STEP)
-        if _ZSTD_CHECKSUM < len(data) < _ZSTD_STEP:  # the end may be near
+        if _ZSTD_CHECKSUM < len(data) < _ZSTD_STEP:  # these bytes may end the frame: decode all but its checksum first
             content.push_back(_ZSTD_CHECKSUM)
             data = data[:-_ZSTD_CHECKSUM]
         yield decoder.decompress(data)
@@ -52,10 +56,12 @@ def unzstd(content: ByteStream) -> Iterator[bytes]:
 
 
 def bunzip2(content: ByteStream) -> Iterator[bytes]:
+    """Decompress one bzip2 stream."""
     return _stepped(content, bz2.BZ2Decompressor())
 
 
 def unxz(content: ByteStream) -> Iterator[bytes]:
+    """Decompress one xz stream."""
     return _stepped(content, lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY))
 
 
@@ -84,12 +90,12 @@ MAGIC_NUMBERS: dict[re.Pattern[bytes], Decompress] = {
 
 
 def decompressor_of(head: bytes) -> Decompress | None:
-    """How a compressed file that begins so is unpacked; None if it is not compressed."""
+    """Return the function that decompresses a file that begins with these bytes; None if it is not compressed."""
     return next((decompress for magic, decompress in MAGIC_NUMBERS.items() if magic.match(head)), None)
 
 
 def decompress_frames(content: ByteStream, decompress: Decompress, usage: Usage) -> Iterator[bytes]:
-    """Everything that comes out of frames that follow each other, padded with NUL bytes or not."""
+    """Yield the content of frames that follow each other, with or without NUL bytes between them."""
     while head := content.head(_PADDING):
         if padding := len(head) - len(head.lstrip(b"\0")):
             content.read(padding)
@@ -98,7 +104,7 @@ def decompress_frames(content: ByteStream, decompress: Decompress, usage: Usage)
 
 
 def decompress_frame(content: ByteStream, decompress: Decompress, usage: Usage) -> Iterator[bytes]:
-    """What comes out of one frame. Raises Lost where it is damaged, cut, or more than may be."""
+    """Yield the content of one frame. Raise Unreadable if it is damaged, truncated, or larger than the limits allow."""
     try:
         for piece in decompress(content):
             if piece:

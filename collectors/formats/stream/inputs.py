@@ -14,9 +14,9 @@ from collectors.formats.stream.tar import is_tar, tar_members
 from collectors.formats.stream.zip import is_zip, zip_members
 
 STANDARD_INPUT = Path("-")
-_LAYERS = 6  # a compressed archive of compressed archives of compressed files has five
+_LAYERS = 6  # layers of packing; a compressed archive of compressed archives of compressed files has five
 _MAGIC_BYTES = 512
-_NAME_LENGTH = 500  # characters of a name that are shown
+_NAME_LENGTH = 500  # characters of a name that are kept
 
 
 class _File(NamedTuple):
@@ -25,10 +25,10 @@ class _File(NamedTuple):
 
 
 def open_all(inputs: Sequence[tuple[Path, str]], usage: Usage) -> Generator[Recording | Skipped, None, None]:
-    """The recordings in these paths, each path with what a person calls it; what holds none is told.
+    """Yield the recordings in these paths, and a Skipped for each file that is not opened.
 
-    A recording must have been read, as far as it shall be, before the next is asked for. Raises NotARecording for a
-    path that is not there.
+    Each path comes with the name that messages use for it. The caller reads a recording, as far as it wants, before it
+    asks for the next. Raise NotARecording for a path that does not exist.
     """
     return _open_files([each for path, name in inputs for each in _files_in(path, _display_name(name), usage)], usage)
 
@@ -48,7 +48,7 @@ def _files_in(path: Path, name: str, usage: Usage) -> Iterator[_File | Skipped]:
 
 
 def _walk(folder: Path, name: str, usage: Usage) -> Iterator[_File | Skipped]:
-    """The files in a folder, sorted, and then those in the folders inside it. No link is followed."""
+    """Yield the files in a folder, sorted, and then those in the folders inside it; do not follow links."""
     folders = [_File(folder, name)]
     while folders:
         folder, name = folders.pop()
@@ -105,7 +105,7 @@ def _pieces(file: BinaryIO, usage: Usage) -> Iterator[bytes]:
 
 
 def _recordings(name: str, content: ByteStream, usage: Usage, layers: int = 0) -> Iterator[Recording | Skipped]:
-    """The recordings in a stream of bytes, whatever it is packed in."""
+    """Yield the recordings in a stream of bytes, whatever compression and archives it is packed in."""
     head = content.head(_MAGIC_BYTES)
     decompress = decompressor_of(head)
     members = tar_members if is_tar(head) else zip_members if is_zip(head) else None
@@ -138,5 +138,5 @@ def _is_hidden(name: str) -> bool:
 
 
 def _display_name(name: str) -> str:
-    """A name as it may be printed and stored: it comes from outside, and is nothing but a name."""
+    """Return a name that is safe to print and store: file names are input from outside."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name[-_NAME_LENGTH:])

@@ -3,31 +3,34 @@
 from typing import NamedTuple
 
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
-RATIO_FLOOR = 4 * 1024**3  # bytes; less than this comes out of any honest file sooner or later
+RATIO_FLOOR = 4 * 1024**3  # bytes; below this size any ratio is accepted, since real logs can compress very well
 
 
 class Limits(NamedTuple):
-    """How much one reading may take. Each is raised by an environment variable of its own (docs/settings.md)."""
+    """This tuple holds how much one reading may take. An environment variable raises each limit (docs/settings.md)."""
 
-    line_bytes: int = 64 * 1024**2  # longer than the largest object the API accepts, by far
-    content_bytes: int = 1024**4  # that come out of packed files, in all
-    ratio: int = 250  # of what comes out to what was read, per input, beyond RATIO_FLOOR
-    members: int = 100_000  # files, in folders and archives
-    depth: int = 200  # of the JSON of objects that are kept; its writer allows 254
-    objects: int = 5_000_000
+    line_bytes: int = 64 * 1024**2  # far longer than the largest object that the API accepts
+    content_bytes: int = 1024**4  # bytes that decompression may produce in all
+    ratio: int = 250  # of decompressed bytes to bytes read, per input, once they exceed RATIO_FLOOR
+    members: int = 100_000  # files in folders and archives
+    depth: int = 200  # of the JSON of objects that are kept; orjson, which writes them, allows 254
+    objects: int = 5_000_000  # different objects
 
 
 def too_long(limit: int) -> str:
-    """What is said of a line, or of one value, of more bytes than a limit."""
+    """Return the reason for skipping a line or a value that has more bytes than the limit."""
     return f"longer than {limit} bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
 
 
 class Unreadable(Exception):
-    """The stream cannot be read further. The message says why, as the end of a sentence."""
+    """This exception says that a stream cannot be read further. Its message says why, as the end of a sentence."""
 
 
 class Usage:
-    """The counts of one reading. `bytes_read` of `bytes_total` are its progress; a pipe has no total."""
+    """This class keeps the counts of one reading.
+
+    `bytes_read` of `bytes_total` is its progress; input from a pipe is not in the total.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -39,12 +42,12 @@ class Usage:
         self._members = 0
 
     def begin_input(self) -> None:
-        """The next input begins."""
+        """Note that the next input begins: the ratio counts for each input by itself."""
         self._read_before = self.bytes_read
         self._decompressed_of_input = 0
 
     def add_member(self) -> None:
-        """Another file comes out of a folder or an archive. Raises Lost when there are too many."""
+        """Count another file of a folder or an archive. Raise Unreadable if there are too many."""
         self._members += 1
         if self._members > self.limits.members:
             raise Unreadable(
@@ -52,7 +55,7 @@ class Usage:
             )
 
     def add_decompressed(self, size: int) -> None:
-        """Bytes came out of something packed. Raises Lost when it looks as if they had no end."""
+        """Count decompressed bytes. Raise Unreadable if there are more than the limits allow."""
         self._decompressed += size
         self._decompressed_of_input += size
         if self._decompressed > self.limits.content_bytes:

@@ -9,19 +9,19 @@ from collectors.formats.stream.byte_stream import ByteStream
 from collectors.formats.stream.limits import Limits, Unreadable, too_long
 
 HEAD_BYTES = 64 * 1024
-_SPACE = 32  # white space and NUL are not above it
+_SPACE = 32  # the code of a space; white space and NUL have no higher code
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class NotARecording(Exception):
-    """The input cannot be understood at all. The message says what to do."""
+    """This exception says that the input cannot be understood at all. Its message says what to do."""
 
 
 class Skipped(NamedTuple):
-    """A piece of a recording that could not be used."""
+    """This tuple names a piece of a recording that could not be used."""
 
     file: str
-    line: int  # 0 where the loss is not of one line
+    line: int  # 0 if it is not a single line
     reason: str
 
     def __str__(self) -> str:
@@ -29,20 +29,25 @@ class Skipped(NamedTuple):
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
+    """This struct is one line without its line break."""
+
     file: str
-    number: int  # 1 is the first
+    number: int  # from 1
     data: bytes
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """Lines that follow each other, without their ends. Of one that is too long, at least a byte more than may be."""
+    """This struct holds consecutive lines without their line breaks.
+
+    A line that is too long is kept up to one byte more than the limit at least, so that it is known to be too long.
+    """
 
     file: str
     number: int  # of the first line
     data: list[bytes]
 
     def lines(self, limits: Limits) -> Iterator[Line | Skipped]:
-        """Those that are not blank."""
+        """Yield the lines that are not blank, and a Skipped for each that is too long or holds NUL bytes."""
         file, limit = self.file, limits.line_bytes
         for number, data in enumerate(self.data, self.number):
             if data and data[0] > _SPACE and len(data) <= limit:
@@ -58,11 +63,11 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recording:
-    """What one file holds, unpacked; it is read once, front to back, as lines or as pieces.
+    """This class holds the unpacked content of one file; it is read once, front to back, as lines or as pieces.
 
-    `name` is how the person knows it; for a member of an archive, `dump.tar.zst/default/pods.json`. `lost` says why it
-    could not be read to its end; whoever opened the recording tells it, so that no format has to. `processes` is how
-    many may read it at a time.
+    `name` is how the user knows the file; a member of an archive is called `dump.tar.zst/default/pods.json`. `error`
+    says why it could not be read to its end; the caller that opened the recording reports it (`report_error`), so that
+    no format has to. `processes` is how many processes may read it at a time.
     """
 
     def __init__(self, name: str, content: ByteStream, limits: Limits) -> None:
@@ -73,15 +78,15 @@ class Recording:
         self._content = content
         self._lines = 0
         head = content.head(HEAD_BYTES)
-        if text := head.lstrip(b"\0"):  # a log that was emptied while it was written begins with a hole
+        if text := head.lstrip(b"\0"):  # a log that was truncated while it was written begins with NUL bytes
             content.read(len(head) - len(text.removeprefix(_BYTE_ORDER_MARK)))
 
     def head(self) -> bytes:
-        """The first bytes, to know the format by. None where nothing could be read."""
+        """Return the first bytes, which show the format, without taking them; b"" if nothing can be read."""
         return self._content.head(HEAD_BYTES)
 
     def chunks(self) -> Iterator[bytes]:
-        """The content in pieces, for formats that are not lines."""
+        """Yield the content in pieces, for formats that are not made of lines."""
         try:
             while piece := self._content.read_some():
                 yield piece
@@ -89,14 +94,14 @@ class Recording:
             self.error = str(error)
 
     def lines(self) -> Iterator[Line | Skipped]:
-        """Every line that is not blank."""
+        """Yield every line that is not blank."""
         for block in self.blocks():
             yield from block.lines(self.limits)
 
     def blocks(self) -> Iterator[Block]:
-        """All lines, some at a time. One that is too long is not held."""
+        """Yield all lines in blocks. A line that is too long is not held in memory whole."""
         limit = self.limits.line_bytes + 1
-        line_parts, length = [b""], 0  # of the line that has begun
+        line_parts, length = [b""], 0  # of the line whose end has not been read
         for chunk in self.chunks():
             lines = chunk.split(b"\n")
             unfinished = lines.pop()
@@ -111,13 +116,13 @@ class Recording:
             yield Block(self.name, self._lines + 1, [b"".join(line_parts)])
 
     def why_empty(self) -> str:
-        """Why a recording without a head has none."""
+        """Return why nothing could be read of a recording whose head is empty."""
         for _ in self.chunks():
             pass
         return f"cannot be read: {self.error}" if self.error else "is empty"
 
     def report_error(self) -> Iterator[Skipped]:
-        """What could not be read of it, once it was."""
+        """Yield a Skipped if the recording, once it was read, could not be read to its end."""
         if self.error:
             until = f"; it could be read up to line {self._lines}" if self._lines else ""
             yield Skipped(self.name, 0, self.error + until)

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from collectors.formats.stream.byte_stream import PIECE, ByteStream
 from collectors.formats.stream.limits import Unreadable, Usage
 
-_HEADER = 256 * 1024  # bytes that may tell of one file; tarfile holds them all
-_DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # what a bad header ends in
+_HEADER = 256 * 1024  # bytes that the headers of one file may have; tarfile holds them all in memory
+_DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # for a bad header
 
 
 def is_tar(head: bytes) -> bool:
-    """By its magic, or by the checksum of its first header: the oldest tars have no magic."""
+    """Return whether a head begins a tar archive, by its magic number or else the checksum of its first header.
+
+    The oldest tar archives have no magic number.
+    """
     if head[257:262] == b"ustar":
         return True
     try:
@@ -22,13 +25,16 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str]]:
-    """The name of each file with what it holds, or what it is instead. Raises Lost where the archive breaks off."""
+    """Yield the name of each file, with its content or with a reason why it has none.
+
+    Raise Unreadable where the archive is damaged or truncated.
+    """
     source = _Source(content)
     try:
         archive = tarfile.TarFile(fileobj=source, errors="replace")  # type: ignore[arg-type]
         while member := archive.next():
             usage.add_member()
-            archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep them all
+            archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep all of them in memory
             source.allowed = sys.maxsize
             if member.isfile():
                 holes = member.issparse()
@@ -45,7 +51,7 @@ def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteSt
 
 
 def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, usage: Usage) -> Iterator[bytes]:
-    """A sparse file with its holes, which cost nothing in the archive."""
+    """Yield the content of a sparse file with its holes filled; these take no space in the archive."""
     file = archive.extractfile(member)
     assert file
     try:
@@ -57,19 +63,23 @@ def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, usage: Usage) -> 
 
 
 def _why(error: Exception) -> str:
-    """In tarfile's own words; those of other errors quote what stands in the file."""
+    """Return tarfile's message; messages of other exceptions may quote file contents."""
     return f": {error}" if isinstance(error, tarfile.TarError) else ""
 
 
 class _Source:
-    """The content for tarfile, which takes a header it cannot read for the end and reads one of any length."""
+    """This class is the file that tarfile reads from, with a limit on headers.
+
+    tarfile takes a header that it cannot read for the end of the archive, and reads a header of any length; `last` and
+    `allowed` make up for both.
+    """
 
     def __init__(self, content: ByteStream) -> None:
         self._content = content
         self.tell = content.tell
         self.seek = content.seek
-        self.allowed = _HEADER  # bytes that may still be read
-        self.last = b""  # what was read last: a block of NUL bytes where the archive ends as it should
+        self.allowed = _HEADER  # bytes that tarfile may still read
+        self.last = b""  # what was read last; a complete archive ends with a block of NUL bytes
 
     def read(self, size: int) -> bytes:
         self.allowed -= size

@@ -1,7 +1,8 @@
 """This module reads the files of a zip archive one after the other, as they arrive.
 
 Python's zipfile starts with the directory at the end of the archive, so it can read neither a pipe nor a truncated
-archive. The header before each file is enough. docs/decisions/0023-libraries-for-input.md compares stream-unzip.
+archive. The header before each file is enough. The format is PKWARE's APPNOTE.TXT (section 4.3);
+docs/decisions/0023-libraries-for-input.md compares stream-unzip.
 """
 
 import struct
@@ -14,12 +15,12 @@ from collectors.formats.stream.compression import Decompress, bunzip2, decompres
 from collectors.formats.stream.limits import Unreadable, Usage
 
 _FILE, _DIRECTORY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-_FOLLOW = (_FILE, _DIRECTORY, b"PK\x06\x08")  # what stands behind a file
-_DESCRIPTOR = b"PK\x07\x08"  # begins the sizes of a file where they are told behind it; many leave it out
-_HEADER = struct.Struct("<4x2xHH4xIIIHH")  # flags, method, checksum, packed size, size, lengths of name and extra
-_ENCRYPTED, _DESCRIBED = 1, 8  # flags
-_DESCRIPTOR_BYTES = 24  # at most
-_LONG = 0xFFFFFFFF  # a size that stands in the extra field, in 64 bits
+_FOLLOW = (_FILE, _DIRECTORY, b"PK\x06\x08")  # the signatures that may follow a file
+_DESCRIPTOR = b"PK\x07\x08"  # the optional signature of the data descriptor, which has a file's sizes after its data
+_HEADER = struct.Struct("<4x2xHH4xIIIHH")  # flags, method, checksum, compressed size, size, lengths of name and extra
+_ENCRYPTED, _DESCRIBED = 1, 8  # bits of the flags: encrypted; a data descriptor follows
+_DESCRIPTOR_BYTES = 24  # at most, with its signature and 64-bit sizes
+_LONG = 0xFFFFFFFF  # this size says that the extra field has the real one in 64 bits
 _METHODS: dict[int, Decompress | None] = {
     0: None,
     8: lambda content: inflate(content, -zlib.MAX_WBITS),
@@ -30,11 +31,13 @@ _METHODS: dict[int, Decompress | None] = {
 
 
 class _Header(NamedTuple):
+    """This tuple holds what the local header of a file says."""
+
     name: str
     checksum: int
-    compressed: int | None  # bytes; None where only the descriptor tells them
-    has_descriptor: bool  # a descriptor stands behind the file
-    decompress: Decompress | None  # None for what is stored as it is
+    compressed: int | None  # bytes; None if only the data descriptor has them
+    has_descriptor: bool  # whether a data descriptor follows the file
+    decompress: Decompress | None  # None for a file that is stored uncompressed
     problem: str
 
 

@@ -17,7 +17,6 @@ from timeline.storage import notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
-SILENT = timedelta(seconds=20)  # without progress for so long, an import's worker is taken for dead
 JUDGING = 20.0  # seconds after which `judge_again` ends, so that imports get their turn
 FORGOTTEN = timedelta(days=7)  # age after which the row of an ended upload is deleted
 ENDED = [State.DONE, State.FAILED, State.CANCELLED]
@@ -52,7 +51,7 @@ def take_up_uploads() -> None:
 
     Fail uploads that were tried too often or have stopped arriving, and remove leftovers.
     """
-    silent = Upload.objects.filter(seen__lt=timezone.now() - SILENT)
+    silent = Upload.objects.filter(seen__lt=timezone.now() - settings.IMPORT_SILENCE)
     for upload in silent.filter(state=State.IMPORTING, attempt__gte=importing.ATTEMPTS):
         cut_off = f"Its import was cut off {upload.attempt} times. The worker may lack memory; its log says more."
         _give_up(upload, cut_off)

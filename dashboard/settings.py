@@ -37,6 +37,7 @@ METRICS_TOKEN = variables.metrics_token
 METRICS_PORT = variables.metrics_port
 METRICS_HOST = variables.metrics_host
 LEASE_SECONDS = variables.lease_seconds
+IMPORT_SILENCE = timedelta(seconds=variables.import_silence_seconds)
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -118,7 +119,11 @@ CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
         ("drop what live sources are not to keep", "collectors.tasks.keep", 600.0),
-        ("take up uploads whose worker is gone", "collectors.tasks.take_up_uploads", 10.0),
+        (
+            "take up uploads whose worker is gone",
+            "collectors.tasks.take_up_uploads",
+            variables.import_silence_seconds / 2,
+        ),
         ("judge again what an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("remove what signing in has left", "dashboard.tasks.clear_sessions", 3600.0),
     )

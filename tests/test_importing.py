@@ -256,8 +256,8 @@ def test_an_upload_is_taken_up_once() -> None:
 
 
 def grow_old(upload: Upload) -> None:
-    Upload.objects.filter(pk=upload.pk).update(seen=timezone.now() - 2 * tasks.SILENT)
-    Source.objects.update(created=timezone.now() - 2 * importing.ABANDONED)
+    Upload.objects.filter(pk=upload.pk).update(seen=timezone.now() - 2 * settings.IMPORT_SILENCE)
+    Source.objects.update(created=timezone.now() - 6 * settings.IMPORT_SILENCE)
 
 
 def give_back(upload: Upload) -> None:
@@ -490,7 +490,8 @@ def test_what_lies_about_and_belongs_to_no_upload_goes_when_it_is_old() -> None:
 
 def test_what_is_abandoned_goes_when_it_is_old_and_nobody_works_on_it() -> None:
     forgotten, young, at_work = (store.open_source(name) for name in ("forgotten", "young", "at work"))
-    Source.objects.exclude(pk=young.pk).update(created=timezone.now() - importing.ABANDONED - timedelta(seconds=1))
+    long_ago = timezone.now() - 3 * settings.IMPORT_SILENCE - timedelta(seconds=1)
+    Source.objects.exclude(pk=young.pk).update(created=long_ago)
     Upload.objects.create(name="u", state="importing", source=at_work)
     shown = imported().source
     assert shown

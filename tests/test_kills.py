@@ -23,8 +23,8 @@ from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
 ROUNDS = 12  # of the sample: an import takes some seconds
-SERVERS = OWN_SERVERS
-SECONDS = 120  # a worker is taken to be gone after 20, and machines may be busy
+SECONDS = 120  # machines may be busy
+SILENCE = 5  # seconds without a sign of life after which a worker is taken to be gone; 20 is the default
 UPLOAD = """
 import sys
 from contextlib import suppress
@@ -50,7 +50,9 @@ class Up(NamedTuple):
 def up(tmp_path: Path) -> Iterator[Up]:
     port = str(free_port())
     data_dir = str(tmp_path / "data")
-    with causeline("up", "--port", port, "--data-dir", data_dir, "--workers", "1", **SERVERS) as process:
+    silence = {"CAUSELINE_IMPORT_SILENCE_SECONDS": str(min(20, round(patient(SILENCE))))}
+    arguments = ("--port", port, "--data-dir", data_dir, "--workers", "1")
+    with causeline("up", *arguments, **OWN_SERVERS | silence) as process:
         assert process.stdout and process.stderr
         url = process.stdout.readline().strip()
         assert url.startswith("http://"), process.stderr.read()
@@ -60,7 +62,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
 
 
 def run(data_dir: Path, *arguments: str) -> str:
-    status, output, errors = finished(*arguments[:1], "--data-dir", str(data_dir), *arguments[1:], **SERVERS)
+    status, output, errors = finished(*arguments[:1], "--data-dir", str(data_dir), *arguments[1:], **OWN_SERVERS)
     assert status == 0, errors
     return output
 
@@ -120,7 +122,7 @@ def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path
     for name, row in told.items():
         assert exports_of(up.url, row) == expected, name
     shown = {whole["source_id"], *(row["source_id"] for row in told.values())}
-    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # what the killed ones left goes after a minute
+    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # what the killed ones left goes after 15 s
 
 
 def sources_with_tables(data_dir: Path) -> set[int]:

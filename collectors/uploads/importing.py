@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +20,6 @@ from timeline.models import Source, Upload
 from timeline.storage import notify, store, tables
 
 logger = logging.getLogger(__name__)
-ABANDONED = timedelta(minutes=1)  # age after which an unfinished source without an upload is removed
 EXAMPLES = 20  # skipped pieces that are kept with their reasons in the upload's row
 REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # times that an upload is imported, if workers die or the database fails
@@ -81,14 +79,15 @@ def discard_abandoned() -> None:
 
     A worker that is only suspended still locks its source, which is then left for the next call.
     """
+    abandoned = 3 * settings.IMPORT_SILENCE
     at_work = Upload.objects.filter(state=State.IMPORTING, source__isnull=False).values("source_id")
-    for source in Source.objects.filter(ready=False, created__lt=timezone.now() - ABANDONED).exclude(pk__in=at_work):
+    for source in Source.objects.filter(ready=False, created__lt=timezone.now() - abandoned).exclude(pk__in=at_work):
         try:
             store.discard_source(source, patience=1)
         except OperationalError:
             logger.warning("source %s is still held by a worker that gave no sign of life", source.pk)
     for source in Source.objects.filter(ready=True).defer("told", "skips", "histogram"):
-        tables.drop_leftovers(source, older=ABANDONED)
+        tables.drop_leftovers(source, older=abandoned)
 
 
 def _mine(upload: Upload) -> QuerySet[Upload]:

@@ -271,6 +271,15 @@ class Settings(Reading):
             "that it watches. The value has to be the same for all workers. From 3 to 60."
         ),
     )
+    import_silence_seconds: Whole = Field(
+        20,
+        ge=3,
+        le=600,
+        description=(
+            "After how many seconds without a sign of life from its worker an import is begun again. What the cut-off "
+            "attempt has left is removed after three times as long. From 3 to 600."
+        ),
+    )
     log_level: Annotated[str, one_of("DEBUG", "INFO", "WARNING", "ERROR")] = Field(
         written("INFO"),
         description="`DEBUG`, `INFO`, `WARNING` or `ERROR`.",

@@ -4,20 +4,26 @@ import gc
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+_LOADS = Path("/proc/loadavg")  # of Linux: also how many processes want a processor now
 
 
 def patient(seconds: float) -> float:
     """So many seconds on a quiet machine, and more on one where processes wait for the processors."""
-    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    waiting = os.getloadavg()[0]  # which follows a rising load by a minute
+    if _LOADS.exists():
+        waiting = max(waiting, int(_LOADS.read_text().split()[3].partition("/")[0]))
+    return seconds * max(1.0, waiting / (os.cpu_count() or 1))
 
 
-def eventually(happens: Callable[[], bool], seconds: float = 15) -> None:
+def eventually(happens: Callable[[], object], seconds: float = 15, every: float = 0.05) -> None:
     """Wait until it happens, but no longer than so many seconds of a quiet machine."""
-    most = patient(seconds)
-    deadline = time.monotonic() + most
+    began, most = time.monotonic(), patient(seconds)
     while not happens():
-        assert time.monotonic() < deadline, f"did not happen within {most:.1f} s"
-        time.sleep(0.05)
+        most = max(most, patient(seconds))  # others may have begun to work meanwhile
+        assert time.monotonic() < began + most, f"did not happen within {most:.1f} s"
+        time.sleep(every)
 
 
 def processor_seconds(act: Callable[[], object]) -> float:

@@ -13,20 +13,17 @@ from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
-from tests.patience import patient
+from tests.patience import eventually, patient
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 WATCH = Path(__file__).parent / "data" / "objects" / "watch"
 LONG = 15.0  # seconds in which everything has to run again, whatever happened
-SHORT = {"connect": 1.0, "read": 1.0, "silence": (0.5, 1.0)}  # seconds
+SHORT: dict[str, Any] = {"connect": 1.0, "read": 1.0, "silence": (0.5, 1.0)}  # seconds
 
 
 def until(holds: Callable[[], Any], seconds: float = LONG) -> None:
     """Wait until it holds. Raises AssertionError where it does not in time."""
-    ends = time.monotonic() + patient(seconds)
-    while not holds():
-        assert time.monotonic() < ends, "it did not come in time"
-        time.sleep(0.01)
+    eventually(holds, seconds, every=0.01)
 
 
 class Watching:
@@ -96,7 +93,8 @@ def cut(replay: Replay, **order: Any) -> None:
 
 
 def api_of(replay: Replay, **waits: Any) -> Api:
-    return api_to(replay.kubeconfig, **{**SHORT, **waits})
+    answers = {name: patient(SHORT[name]) for name in ("connect", "read")}
+    return api_to(replay.kubeconfig, **{**SHORT, **answers, **waits})
 
 
 def api_to(kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -> Api:

@@ -9,6 +9,7 @@ from typing import Any
 from kubernetes import client, config, dynamic, watch
 
 from collectors.replay import Replay
+from tests.patience import patient
 
 kubernetes: Any = client
 discovered: Any = dynamic.DynamicClient
@@ -30,9 +31,9 @@ def core(api: Any) -> Any:
 class Stream:
     """One watch, of which the lines are read as they come."""
 
-    def __init__(self, replay: Replay, path: str = "/api/v1/pods", **query: Any) -> None:
+    def __init__(self, replay: Replay, path: str = "/api/v1/pods", wait: float = 30, **query: Any) -> None:
         asked = {"watch": 1, "timeoutSeconds": 60, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}
-        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=30)
+        self._connection = http.client.HTTPConnection(replay.url.removeprefix("http://"), timeout=patient(wait))
         self._connection.request("GET", f"{path}?{'&'.join(f'{name}={value}' for name, value in asked.items())}")
         self.answer = self._connection.getresponse()
 

@@ -5,11 +5,9 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -20,7 +18,7 @@ import redis
 
 from dashboard.services.launcher import PERIODIC
 from dashboard.services.program import guarded
-from tests.patience import patient
+from tests.patience import eventually, patient
 from tests.services import VALKEY_DATABASES, WORKER
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,15 +103,18 @@ class Running:
         return self._folder / f"{part}.log"
 
     def _await_page(self) -> None:
-        deadline = time.monotonic() + patient(START_SECONDS)
-        while time.monotonic() < deadline and self.processes["web"].poll() is None:
-            try:
-                asked = urllib.request.Request(f"{self.address}/healthz", headers={"X-Forwarded-Proto": "https"})
-                with urllib.request.urlopen(asked, timeout=5):
-                    return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
-        pytest.fail(f"The server did not answer at {self.address}:\n{self.log('web').read_text()[-4000:]}")
+        asked = urllib.request.Request(f"{self.address}/healthz", headers={"X-Forwarded-Proto": "https"})
+
+        def answers() -> bool:
+            assert self.processes["web"].poll() is None
+            with suppress(OSError), urllib.request.urlopen(asked, timeout=patient(5)):
+                return True
+            return False
+
+        try:
+            eventually(answers, START_SECONDS)
+        except AssertionError:
+            pytest.fail(f"The server did not answer at {self.address}:\n{self.log('web').read_text()[-4000:]}")
 
 
 @contextmanager

@@ -16,12 +16,13 @@ from pytest_django import Settings
 from dashboard.asgi import application
 from dashboard.push.consumers import UNAUTHORISED
 from dashboard.push.hub import QUEUE, REFETCH, Hub, hub
+from tests.patience import patient
 from timeline import queries
 from timeline.models import Upload
 from timeline.storage import notify as push
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE = 10  # seconds
+PATIENCE = 15  # seconds
 Scenario = Callable[[], Awaitable[None]]
 
 
@@ -46,7 +47,7 @@ def listeners() -> list[int]:
 
 
 async def nobody_listens() -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(patient(PATIENCE)):
         while await listeners():
             await asyncio.sleep(0.02)
 
@@ -66,7 +67,7 @@ class Page:
         await self._application.send_input(message)
 
     async def output(self) -> dict[str, Any]:
-        told: dict[str, Any] = await self._application.receive_output(timeout=PATIENCE)
+        told: dict[str, Any] = await self._application.receive_output(timeout=patient(PATIENCE))
         return told
 
     async def connect(self) -> bool:
@@ -78,7 +79,7 @@ class Page:
 
     async def leave(self) -> None:
         await self.send({"type": "websocket.disconnect", "code": 1001})
-        await self._application.wait(PATIENCE)
+        await self._application.wait(patient(PATIENCE))
 
 
 async def opened(**headers: str) -> Page:
@@ -88,7 +89,7 @@ async def opened(**headers: str) -> Page:
 
 
 async def next_in(queue: "asyncio.Queue[bytes]") -> bytes:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(patient(PATIENCE)):
         return await queue.get()
 
 
@@ -255,7 +256,7 @@ def test_pages_that_leave_leave_nothing() -> None:
         assert len(hub._queues["uploads"]) == 20
         for page in pages:
             await page.leave()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patient(PATIENCE)):
             while hub._queues["uploads"] or len(asyncio.all_tasks()) > before:
                 await asyncio.sleep(0.02)
         await nobody_listens()

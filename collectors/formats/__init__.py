@@ -26,6 +26,8 @@ _UNKNOWN = "is not a recording that Causeline knows: "
 
 
 class Format(NamedTuple):
+    """This tuple is one format, which each module of this package with a `FORMAT` declares."""
+
     name: str  # how it is called in messages
     sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
     read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # read a recording; True keeps the whole objects

@@ -27,6 +27,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of an audit log, in the order of its lines, and what was skipped."""
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)
         return

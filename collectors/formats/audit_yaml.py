@@ -22,6 +22,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the events, and what was skipped."""
     pieces = yaml_documents.pieces(recording)
     records = (each if isinstance(each, Skipped) else Item(each.line, (), each.data) for each in pieces)
     return read_records(recording, records, bodies, _event_in)

@@ -14,10 +14,12 @@ from timeline.core.entries import Entry
 
 
 def sniff(head: bytes) -> bool:
+    """Return whether a head has audit events that are not on lines of their own."""
     return _events(head) is not None
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the events, and what was skipped."""
     return read_records(recording, items(recording, _events(recording.head()) or ()), bodies, lambda event: event)
 
 

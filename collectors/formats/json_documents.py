@@ -23,6 +23,7 @@ _LOG_ENDS = re.compile(rb"==== END logs for container [^\n]*")
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the documents, and what was skipped."""
     return entries_of(_Documents(recording).pieces(), recording.name, bodies)
 
 

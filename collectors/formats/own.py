@@ -37,6 +37,7 @@ def recording(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def sniff(head: bytes) -> bool:
+    """Return whether a head begins with the header of a recording of Causeline."""
     return outline(head).get(("schema",), b"").startswith(f'"{_SCHEMA}'.encode())
 
 

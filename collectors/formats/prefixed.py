@@ -17,10 +17,12 @@ _LINE = re.compile(rb'^[^\s{\["][^\n]{0,1000}?\{"(?!")[^\n]*"auditID', re.MULTIL
 
 
 def sniff(head: bytes) -> bool:
+    """Return whether one of the first lines has an audit event after other text."""
     return _LINE.search(head) is not None
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the events, and what was skipped."""
     lines = recording.lines()
     records = (line if isinstance(line, Skipped) else Item(line.number, (), line.data) for line in lines)
     return read_records(recording, records, bodies, _event_in)

@@ -18,10 +18,12 @@ _OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki)
 
 
 def sniff(head: bytes) -> bool:
+    """Return whether a head has records with audit events, and is of no other format."""
     return _records(head) is not None and not any(other.FORMAT.sniff(head) for other in _OTHERS)
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the events, and what was skipped."""
     return read_records(recording, items(recording, _records(recording.head()) or ()), bodies, event_in_json)
 
 

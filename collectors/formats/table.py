@@ -17,10 +17,12 @@ _CELL = re.compile(rb'^([^{\n]*,)?"\{""[^\n]*""auditID""', re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
+    """Return whether one of the first lines has a quoted cell with an audit event."""
     return _CELL.search(head) is not None
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the events, and what was skipped."""
     return read_records(recording, _cells(recording), bodies, lambda cell: event_in_text(cell.decode()))
 
 

@@ -24,6 +24,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the watch events, and what was skipped."""
     lines = recording.lines()
     pieces = (line if isinstance(line, Skipped) else Piece(line.number, line.data) for line in lines)
     return entries_of(pieces, recording.name, bodies)

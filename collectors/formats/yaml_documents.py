@@ -223,6 +223,7 @@ def pieces(recording: Recording) -> Iterator[Piece | Skipped]:
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    """Yield the entries of the documents, and what was skipped."""
     return entries_of(pieces(recording), recording.name, bodies)
 
 

@@ -145,7 +145,11 @@ class _EventReader:
         return self._entry(kind, change, None, Metadata(uid=details.uid) if details else _METADATA)
 
     def request(self, change: Change) -> Entry | None:
-        """Return the entry of an event without a response: by the object sent, or else that the change happened."""
+        """Return the entry of an event without a response.
+
+        It has the content of the object that was sent, if that was logged (level Request), else only that the change
+        happened.
+        """
         event, ref = self._event, self._ref
         kind = self._interner.kind(ref.apiGroup, ref.resource) or self._custom_kind(self._kind_in_request())
         if event.verb not in ("create", "update") or not is_present(event.requestObject):

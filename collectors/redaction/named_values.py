@@ -92,7 +92,7 @@ _SHELL = re.compile(
 
 
 def _is_shell(text: str, at: int) -> bool:
-    """Return whether more follows in the line than the value, as in a shell command."""
+    """Return whether other assignments or commands follow the value on its line, as in a shell command."""
     return _SHELL.match(text, at) is not None
 
 

@@ -113,6 +113,7 @@ def _cleaned(value: Any, parent: str, depth: int = 0) -> Any:
 
 
 def _clean_secret(body: dict[str, Any]) -> None:
+    """Mask in place everything in a Secret except its type and metadata."""
     for key, value in body.items():
         body[key] = _cleaned(value, key) if key in _SECRET_METADATA else _masked(value)
     metadata = body.get("metadata")
@@ -229,13 +230,14 @@ def _clean_pair(body: dict[str, Any]) -> None:
 
 
 def _clean_state(instances: Any) -> None:
-    """What Terraform remembers of a resource that is a credential."""
+    """Mask the attributes of a Terraform resource that is a credential."""
     for each in instances if isinstance(instances, list) else ():
         if isinstance(each, dict) and isinstance(attributes := each.get("attributes"), dict):
             each["attributes"] = _masked(attributes)
 
 
 def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
+    """Clean a list in place: an environment, arguments of a command, or any other."""
     if is_environment(parent):
         for at, value in enumerate(values):
             values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, parent, depth)
@@ -260,7 +262,10 @@ def _assignment(raw: str) -> str:
 
 
 def clean_managed(entries: list[Any]) -> None:
-    """managedFields name fields; in those of sets and keyed lists there are values: `v:"x"`, `k:{"a":"x"}`."""
+    """Clean managedFields in place.
+
+    They hold names of fields, and for sets and keyed lists also values: `v:"x"`, `k:{"a":"x"}`.
+    """
     for at, entry in enumerate(entries):
         if isinstance(entry, dict):
             fields = entry.get("fieldsV1")
@@ -292,7 +297,7 @@ def _clean_names(fields: dict[str, Any], parent: str) -> None:
 
 
 def _name_of_managed(name: str, parent: str) -> str:
-    """`f:field`, `k:{"field":"value"}` or `v:"value"`; `under`: the field that it stands in."""
+    """Clean a name in managedFields: `f:field`, `k:{"field":"value"}` or `v:"value"`. `parent` contains it."""
     if name.startswith("v:") and grade(parent):
         return f"v:{BY_NAME}"
     if not name.startswith(("v:", "k:")):
@@ -307,7 +312,7 @@ def _name_of_managed(name: str, parent: str) -> str:
 
 
 def clean_text(raw: str, depth: int = 0) -> str:
-    """Free text without credentials; the very same where it holds none."""
+    """Return free text without credentials; the same string if it holds none."""
     if raw in _harmless_texts or _cannot_hold_credential(raw):
         return raw
     clean = raw
@@ -324,7 +329,7 @@ def clean_text(raw: str, depth: int = 0) -> str:
 
 
 def _clean_literal(quoted: str, depth: int) -> str:
-    """A text in quotes within another, with what is escaped in it."""
+    """Clean a quoted text within another text, with the escapes in it decoded."""
     if "\\" not in quoted:
         return quoted
     try:
@@ -338,7 +343,7 @@ def _clean_literal(quoted: str, depth: int) -> str:
 
 
 def _cannot_hold_credential(raw: str) -> bool:
-    """Whether text lacks what all credentials are found by: a separator, or a length; or is a time."""
+    """Return whether a text is a timestamp, or lacks the separators and the length by which credentials are found."""
     if " " in raw or "=" in raw or ">" in raw or "&" in raw or not raw.isprintable():
         return False
     if ":" in raw or "%" in raw or "(" in raw or "@" in raw:
@@ -347,7 +352,7 @@ def _cannot_hold_credential(raw: str) -> bool:
 
 
 def _clean_json(raw: str, depth: int) -> str:
-    """A text that is JSON is looked into like the object that it is of."""
+    """Return a text that is JSON with its value cleaned like an object."""
     begins = raw.lstrip()[:1]
     if begins not in ("{", "[", '"'):
         return raw

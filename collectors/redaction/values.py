@@ -145,7 +145,10 @@ def _balanced(text: str, start: int) -> int:
 
 
 def _below(text: str, name: int, start: int) -> Span | None:
-    """Return the place of the lines below a name that are indented deeper, or are the items of its list."""
+    """Return the place of the lines below a name that are indented deeper, or are the items of its list; None if none.
+
+    `name` is where the name's text ends, and `start` where the next line begins.
+    """
     begins = text.rfind("\n", 0, name) + 1
     head = text[begins:name]
     own = len(head) - len(head.lstrip(" \t"))

@@ -1,4 +1,8 @@
-"""This pure module answers SelfSubjectAccessReviews, in JSON or in Protocol Buffers as kubectl sends them."""
+"""This pure module answers SelfSubjectAccessReviews, in JSON or in the Protocol Buffers that kubectl sends.
+
+The envelope of Protocol Buffers is `runtime.Unknown`:
+https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,12 +17,13 @@ DISCOVERED = {
     "kind": "SelfSubjectAccessReview",
     "verbs": ["create"],
 }
-_PROTOBUF = b"k8s\0"  # what Kubernetes puts before a message
-_RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL = 2, 2, 1, 2, 3, 5  # numbers of fields
+_PROTOBUF = b"k8s\0"  # what Kubernetes writes before a message
+# Numbers of fields: `raw` of the envelope, `spec` of the review, and those of the attributes.
+_RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL = 2, 2, 1, 2, 3, 5
 
 
 class RequestedAccess(NamedTuple):
-    """`resource` as paths have it; "" where something else is asked for."""
+    """This tuple is what a review asks for; `resource` is the plural, "" if it asks for something else."""
 
     verb: str
     group: str
@@ -26,12 +31,12 @@ class RequestedAccess(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As kubectl names the resource."""
+        """Return the resource as kubectl names it."""
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
 def requested_access(body: bytes) -> RequestedAccess:
-    """Raises ValueError for what is no review."""
+    """Return what a review asks for. Raise ValueError if the body is not a review."""
     if body.startswith(_PROTOBUF):
         message = _field(_field(body[len(_PROTOBUF) :], _RAW), _SPEC)
         message_attributes = _field(message, _RESOURCE)
@@ -40,20 +45,22 @@ def requested_access(body: bytes) -> RequestedAccess:
         attributes = orjson.loads(body)["spec"].get("resourceAttributes") or {}
         return RequestedAccess(*(str(attributes.get(name) or "") for name in ("verb", "group", "resource")))
     except (KeyError, AttributeError, TypeError):
-        raise ValueError("this is no SelfSubjectAccessReview") from None
+        raise ValueError("this is not a SelfSubjectAccessReview") from None
 
 
 def review_answer(allowed: bool) -> dict[str, Any]:
+    """Return the review with its status."""
     status = {"allowed": allowed, "reason": "" if allowed else "not allowed in this replay"}
     return {"kind": "SelfSubjectAccessReview", "apiVersion": API_VERSION, "metadata": {}, "spec": {}, "status": status}
 
 
 def _field(message: bytes, number: int) -> bytes:
-    """The field of a number, where it has bytes; b"" where it is not set. Raises ValueError."""
+    """Return the bytes of the field with this number; b"" if it is not set. Raise ValueError."""
     return next((value for each, value in _fields(message) if each == number), b"")
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of each field with a length; skip numbers. Raise ValueError for other types."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -64,10 +71,11 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
             yield key >> 3, message[at : at + size]
             at += size
         else:
-            raise ValueError("this is no message that a review is written in")
+            raise ValueError("this is not a Protocol Buffers message of a review")
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """Return the variable-length integer at a place, and the place after it. Raise ValueError."""
     value = shift = 0
     while at < len(message):
         value |= (message[at] & 127) << shift

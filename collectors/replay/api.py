@@ -16,22 +16,23 @@ HEALTH = ("/readyz", "/healthz", "/livez")
 
 
 class Api:
-    """Answers every request but those that steer the replay."""
+    """This class answers every request except those that control the replay."""
 
     def __init__(self, player: Player, faults: Faults, *, bookmark_seconds: float = 60) -> None:
         self.faults = faults
         self._reads = Handlers(player, faults, bookmark_seconds)
-        self.denied: set[str] = set()  # resources, as kubectl names them
-        self.requests: Counter[str] = Counter()
+        self.denied: set[str] = set()  # resources that are forbidden, as kubectl names them
+        self.requests: Counter[str] = Counter()  # "list pods" -> how often it was requested
         self.address = ""
         self._resources = player.tape.resources
         self._by_path = {(each.api_version, each.plural): each for each in self._resources}
 
     def set_bookmark_interval(self, bookmark_seconds: float) -> None:
-        """So often watches get bookmarks from now on."""
+        """Set the seconds between two bookmarks of a watch."""
         self._reads.bookmark_seconds = bookmark_seconds
 
     async def answer(self, request: Request) -> Response | StreamingBody | None:
+        """Answer a request; None: close the connection without an answer."""
         try:
             return await self._answer(request)
         except StatusError as refused:
@@ -51,7 +52,7 @@ class Api:
             return self._review(request.body)
         if request.method not in ("GET", "HEAD"):
             raise StatusError(
-                405, f"{request.method} is not allowed: a recording is replayed, and the past stays as it was"
+                405, f"{request.method} is not allowed: this server replays a recording, which cannot be changed"
             )
         if target is None:
             return self._discovery(request.path)
@@ -61,6 +62,7 @@ class Api:
         return self._reads.watch(target, request) if verb == "watch" else self._reads.list(target, request)
 
     def _target(self, path: str) -> Target | None:
+        """Return what a path names; None for a path of discovery. Raise StatusError 404."""
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "v1"]:
             version, rest = "v1", parts[2:]
@@ -99,7 +101,7 @@ class Api:
         raise StatusError(404, "the server could not find the requested resource")
 
     def _review(self, body: bytes) -> Response:
-        """What is recorded may be read, unless it was forbidden for a test."""
+        """Answer an access review: recorded resources may be read, unless they are denied for a test."""
         try:
             review = access_reviews.requested_access(body)
         except ValueError as error:
@@ -109,11 +111,13 @@ class Api:
         return json(access_reviews.review_answer(allowed), 201)
 
     def _permit(self, resource: Resource, verb: str) -> None:
+        """Raise StatusError 403 if a resource is denied."""
         if {resource.name, resource.plural} & self.denied:
             raise StatusError(403, f'{resource.name} is forbidden: User "replay" cannot {verb} it')
 
 
 def _verb(request: Request, target: Target | None) -> str:
+    """Return the verb of a request as authorization names it."""
     if target is None or request.method not in ("GET", "HEAD"):
         return request.method.lower()
     if request.flag("watch"):
@@ -122,15 +126,16 @@ def _verb(request: Request, target: Target | None) -> str:
 
 
 async def _apply_fault(fault: Fault) -> None:
+    """Wait, or raise the StatusError of a fault."""
     if fault.kind == "slow-list":
         await asyncio.sleep(fault.seconds)
         return
     code, message = {
-        "gone": (410, "The provided resource version is too old: a test asked for this answer"),
+        "gone": (410, "The provided resource version is too old: this answer was requested for a test"),
         "throttle": (429, "too many requests, please try again later"),
-        "error": (500, "Internal error occurred: a test asked for this answer"),
+        "error": (500, "Internal error occurred: this answer was requested for a test"),
         "unauthorized": (401, "Unauthorized"),
-        "forbidden": (403, "forbidden: a test asked for this answer"),
+        "forbidden": (403, "forbidden: this answer was requested for a test"),
     }[fault.kind]
     details = {"retryAfterSeconds": max(1, round(fault.seconds))} if code == 429 else None
     raise StatusError(code, message, details=details)

@@ -1,6 +1,7 @@
-"""This pure module puts changes into the order of commits, and gives each its revision and time.
+"""This pure module puts changes into the order of commits, and gives each its resourceVersion and time.
 
-A change recorded without a revision, such as most deletions in an audit log, gets an unused one between its neighbours.
+A change that was recorded without a resourceVersion, such as most deletions in an audit log, gets an unused one between
+its neighbours.
 """
 
 from bisect import bisect_right
@@ -18,7 +19,10 @@ GroupKind = tuple[str, str]
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
-    """One change as it is served. `change` is the word of a watch event; `body` the object after it, as JSON."""
+    """This struct is one change as it is served.
+
+    `change` is the type of the watch event, and `body` the object after the change, as JSON.
+    """
 
     resource: Resource
     namespace: str
@@ -26,33 +30,36 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     uid: str
     change: str
     revision: int
-    time: int  # when it is played, microseconds
+    time: int  # when it is played, µs
     body: bytes
 
     @property
     def key(self) -> tuple[str, str]:
-        """In the order of keys objects are listed."""
+        """Return namespace and name, by which lists are ordered."""
         return self.namespace, self.name
 
 
 class Draft(NamedTuple):
-    """A commit that may lack its revision."""
+    """This tuple is a commit that may lack its resourceVersion."""
 
     track: Track
     moment: Moment
     change: str
     body: bytes
-    after: int  # its revision is greater than this one,
-    before: int  # and less than this one
+    after: int  # its resourceVersion is greater than this one
+    before: int  # and less than this one; 0: there is no upper limit
 
     @property
     def time(self) -> int:
-        """When it is played: as it is drawn, or when whoever recorded it received it."""
+        """Return when it is played: its time in the drawing, or when it arrived at the recorder if that is later."""
         return max(self.moment.time, self.moment.entry.arrived)
 
 
 def in_commit_order(drafts: list[Draft], served: dict[GroupKind, Resource]) -> list[Commit]:
-    """The commits of one space in the order of revisions, with times that never go back."""
+    """Return the commits of one space in the order of resourceVersions, with times that never decrease.
+
+    A space is a set of resources that share one counter of resourceVersions.
+    """
     with_revision = sorted(
         (draft for draft in drafts if draft.moment.entry.resource_version is not None), key=_recorded_revision
     )
@@ -65,7 +72,7 @@ def in_commit_order(drafts: list[Draft], served: dict[GroupKind, Resource]) -> l
     placed_drafts = [
         (revision, time, draft) for revision, time, draft in zip(revisions, times, with_revision, strict=True)
     ]
-    last_given: dict[Track, int] = {}  # the last of each life
+    last_given: dict[Track, int] = {}  # track -> the last resourceVersion that was given to it
     without_revision = (draft for draft in drafts if draft.moment.entry.resource_version is None)
     for draft in sorted(without_revision, key=lambda draft: draft.time):
         place = bisect_right(times, draft.time)
@@ -86,7 +93,7 @@ def _recorded_revision(draft: Draft) -> int:
 
 
 def _free_revision(least: int, after: int, before: int, used: set[int]) -> int:
-    """A revision that no other commit has, as near behind `least` as there is one."""
+    """Return an unused resourceVersion between `after` and `before`, as little above `least` as possible."""
     revision = least + 1
     while revision in used and (not before or revision < before):
         revision += 1
@@ -110,11 +117,12 @@ _versioned = msgspec.json.Decoder(_Versioned)
 
 
 def revision_of(body: bytes) -> int | None:
-    """The revision that an object bears."""
+    """Return the resourceVersion in an object."""
     return revision(_versioned.decode(body).metadata.resourceVersion)
 
 
 def commit_of(draft: Draft, served: dict[GroupKind, Resource], own: int, time: int) -> Commit:
+    """Return the commit of a draft, with this resourceVersion in its body."""
     name, body = draft.track.name, draft.body
     if revision_of(body) != own:
         with_revision = orjson.loads(body)
@@ -125,7 +133,7 @@ def commit_of(draft: Draft, served: dict[GroupKind, Resource], own: int, time: i
 
 
 def spread(commits: list[Commit]) -> list[Commit]:
-    """Those that share a whole second, as objects tell it, lie evenly in it."""
+    """Distribute commits that have the same whole second evenly over it; objects have times in whole seconds."""
     evenly: list[Commit] = []
     at = 0
     while at < len(commits):

@@ -1,7 +1,7 @@
 """This pure module turns a recording into the objects that exist when it begins, and the commits that follow.
 
-Order and times are those that Causeline draws (`timeline/history/ledger.py`). An audit log does not show the Pod of a
-binding: the replay serves the Pod as it was before, with the node filled in.
+Order and times are those of Causeline's timeline (`timeline/history/ledger.py`). An audit log does not show the Pod of
+a binding: the replay serves the Pod as it was before, with the node filled in.
 """
 
 from collections import defaultdict
@@ -25,18 +25,21 @@ __all__ = ["Commit", "Tape", "tape"]
 
 
 class Tape(NamedTuple):
-    """A recording as it is played. Revisions of two resources can be compared where both are of one space."""
+    """This tuple is a recording prepared for replay.
+
+    Resources of one space share a counter, so that their resourceVersions can be compared.
+    """
 
     resources: list[Resource]
     spaces: dict[Resource, str]
-    existing: list[Commit]  # what stood when it begins
-    commits: list[Commit]  # in the order of their times, and of one space in that of revisions
-    begins: int  # microseconds
+    existing: list[Commit]  # the objects that exist when it begins
+    commits: list[Commit]  # in the order of times; within a space also of resourceVersions
+    begins: int  # µs since 1970, like `ends`
     ends: int
 
 
 def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:  # noqa: B008
-    """Read recordings as one. Raises NotARecording where they hold no objects, or are of two clusters."""
+    """Read recordings as one. Raise NotARecording if they hold no objects, or come from two clusters."""
     inputs = named(inputs)
     bodies = _Bodies()
     ledger = Ledger()
@@ -58,6 +61,7 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
 
 
 def _observations(reading: Reading, skipped: list[Skipped]) -> Iterator[Observation]:
+    """Yield the observations of a reading, and keep what was skipped first."""
     for item in reading:
         if not isinstance(item, Skipped):
             yield item
@@ -66,7 +70,7 @@ def _observations(reading: Reading, skipped: list[Skipped]) -> Iterator[Observat
 
 
 class _Bodies:
-    """The objects that entries tell, by object and change."""
+    """This class holds the bodies of recorded objects, by object and change."""
 
     def __init__(self) -> None:
         self._observations: dict[tuple[str, object], bytes] = {}
@@ -75,6 +79,7 @@ class _Bodies:
         return bool(self._observations)
 
     def collect(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+        """Yield the observations, and keep the bodies in them."""
         for entry in observations:
             if isinstance(entry, Entry) and entry.body:
                 object_key = _object_key(entry)
@@ -84,6 +89,7 @@ class _Bodies:
             yield entry
 
     def of(self, entry: Entry) -> bytes:
+        """Return the body of an entry; b"" if none was recorded."""
         object_key = _object_key(entry)
         return self._observations.get((object_key, identity(entry))) or self._observations.get(
             (object_key, entry.identity), b""
@@ -91,11 +97,13 @@ class _Bodies:
 
 
 def _object_key(entry: Entry) -> str:
+    """Return the key by which an object is recognised: its UID, else its kind and name."""
     ref = entry.ref
     return ref.uid or f"{ref.group}/{ref.kind}/{ref.namespace}/{ref.name}"
 
 
 def _tape_of(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
+    """Return the tape of all tracks, which are in one list for each name of an object."""
     existing: list[Draft] = []
     drafts: dict[str, list[Draft]] = defaultdict(list)
     for tracks in lanes:
@@ -104,7 +112,8 @@ def _tape_of(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
             if changes and not number and changes[0].moment.change is not Change.CREATED:
                 first = changes.pop(0)
                 existing.append(first)
-                if first.moment.change is not Change.OBSERVED:  # its state before that is not known
+                # Its earlier state is not known, so the change is served as well.
+                if first.moment.change is not Change.OBSERVED:
                     word = "DELETED" if first.moment.change is Change.DELETED else "MODIFIED"
                     changes.insert(0, first._replace(change=word))
             if changes:
@@ -124,7 +133,7 @@ def _tape_of(lanes: Iterable[list[Track]], bodies: _Bodies) -> Tape:
 
 
 def _drafts_of(track: Track, bodies: _Bodies) -> list[Draft]:
-    """What is known of one object, the first as if it were being added; nothing where no body of it is known."""
+    """Return the changes of one object, the first as ADDED; [] if no body of it is known."""
     known = [bodies.of(each.entry) for each in track.moments]
     body = next((each for each in known if each), b"")
     if not body:
@@ -138,7 +147,7 @@ def _drafts_of(track: Track, bodies: _Bodies) -> list[Draft]:
         if each.change is Change.MODIFIED and not body_known and drafts:
             body_known = _pod_after_binding(body, each.entry)
             if not body_known:
-                continue  # what it changed is not known
+                continue  # the result of this change is not known
         body = body_known or body
         drafts.append(Draft(track, each, change, body, last, following))
         last = max(last, own[at] or 0)
@@ -148,7 +157,7 @@ def _drafts_of(track: Track, bodies: _Bodies) -> list[Draft]:
 
 
 def _pod_after_binding(body: bytes, entry: Entry) -> bytes:
-    """A Pod on the node that a binding names; b"" for what is no binding."""
+    """Return the Pod on the node that a binding names; b"" if the entry is not a binding."""
     node = dict(entry.sets).get("node") if entry.action == "binding" else None
     if not node:
         return b""
@@ -163,7 +172,7 @@ def _pod_after_binding(body: bytes, entry: Entry) -> bytes:
 
 
 def _served_resources(drafts: Iterable[Draft]) -> dict[tuple[str, str], Resource]:
-    """The resource of each kind: of several versions the last that was recorded."""
+    """Return the resource of each kind, in the last of its recorded versions."""
     versions: dict[tuple[str, str], str] = {}
     namespaced: dict[tuple[str, str], bool] = defaultdict(bool)
     defined: dict[tuple[str, str], Names] = {}

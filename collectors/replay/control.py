@@ -18,7 +18,7 @@ from collectors.replay.player import Player
 from collectors.replay.token import PATTERN, write_private
 from timeline.core.entries import moment
 
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]*)?")  # of a request, with its port
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]*)?")  # the header Host, with its port
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _More = Annotated[float, msgspec.Meta(gt=0)]
 _Token = Annotated[str, msgspec.Meta(pattern=PATTERN, max_length=4096)]
@@ -26,43 +26,45 @@ _Shift = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
 
 
 class ControlRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """This struct is the body of a control request. A field that is left out changes nothing."""
 
     play: bool | None = None
     speed: _More | Literal["max"] | None = None
-    step: _Count = 0  # play so many commits at once
-    bookmark: bool = False  # to every watch, now
-    bookmark_seconds: _More | None = None
+    step: _Count = 0  # play so many commits immediately
+    bookmark: bool = False  # send a bookmark to every watch now
+    bookmark_seconds: _More | None = None  # seconds between two bookmarks of a watch
     faults: list[Fault] = []
-    clear: bool = False  # forget the faults that are still to come, before new ones
-    deny: list[str] | None = None  # resources that are forbidden from now on
-    token: _Token | None = None  # the only one that is taken from now on; nobody is let in without one any more
-    date: _Shift | None = None  # seconds by which the Date of answers is wrong
-    compact: bool = False  # forget what was before now: older revisions are gone
-    restore: _Count | None = None  # go back to what was after so many commits; connections are reset
+    clear: bool = False  # remove the faults that are still armed, before `faults` are added
+    deny: list[str] | None = None  # the resources that are forbidden from now on
+    token: _Token | None = None  # the only token that is accepted from now on
+    date: _Shift | None = None  # seconds by which the Date header is wrong
+    compact: bool = False  # forget older resourceVersions, as etcd compaction does
+    # Return to the state after so many commits, as an etcd restore does; connections are reset.
+    restore: _Count | None = None
     disconnect: bool = False  # reset all connections
-    away: _More | None = None  # refuse connections for so many seconds, from now on
+    away: _More | None = None  # refuse connections for so many seconds
 
 
 class Control:
-    """Answers what is meant for the replay itself, and hands on everything else."""
+    """This class answers the control requests, and passes all others on."""
 
     def __init__(self, player: Player, api: Api, token: str = "", token_file: Path | None = None) -> None:
-        """`token`: the only one that is taken; "" lets every program of this machine in."""
+        """Accept only requests with `token`; "" accepts every program of this machine."""
         self._player = player
         self._api = api
         self._token, self._token_file = token, token_file
         self.server: Server
-        self.date_offset = 0.0  # of the Date header, seconds
-        self._later: set[asyncio.Task[None]] = set()
+        self.date_offset = 0.0  # seconds that are added to the Date header
+        self._later: set[asyncio.Task[None]] = set()  # tasks that run after their answer was sent
 
     def date(self) -> float:
+        """Return the time of the Date header, in seconds since 1970."""
         return self._player.clock.now() / 1e6 + self.date_offset
 
     def admit(self, request: Request) -> Response | None:
-        """Return the answer to a request that is not let in, before anything of it but its head is looked at."""
+        """Return the answer to a request that is not admitted, by its head alone; None if it is admitted."""
         if "origin" in request.headers or (is_loopback(self.server.host) and not _is_local(request)):
-            return StatusError(403, "this replay answers programs, and no pages in a browser").answer()
+            return StatusError(403, "this replay does not answer web pages in a browser").answer()
         if self._token and request.path not in HEALTH:
             header = request.headers.get("authorization", "").encode(errors="replace")
             if not hmac.compare_digest(header, f"Bearer {self._token}".encode()):
@@ -70,12 +72,13 @@ class Control:
         return None
 
     async def answer(self, request: Request) -> Response | StreamingBody | None:
+        """Answer a request; None: close the connection without an answer."""
         if request.path == "/replay/status":
             return json(self.status())
         if request.path != "/replay/control":
             return await self._api.answer(request)
         if request.method != "POST":
-            return StatusError(405, "POST what is to be done").answer()
+            return StatusError(405, "use POST to control the replay").answer()
         try:
             self.apply(msgspec.json.decode(request.body, type=ControlRequest))
         except (msgspec.ValidationError, msgspec.DecodeError, ValueError) as error:
@@ -83,7 +86,7 @@ class Control:
         return json(self.status())
 
     def apply(self, order: ControlRequest) -> None:
-        """Raises ValueError for what cannot be done."""
+        """Apply a control request. Raise ValueError for what cannot be done."""
         player, api = self._player, self._api
         if order.restore is not None:
             player.revisions_at(order.restore)
@@ -118,6 +121,7 @@ class Control:
             self._after_answer(self.server.disconnect())
 
     def status(self) -> dict[str, Any]:
+        """Return the document of GET /replay/status."""
         player = self._player
         history = player.history
         open_watches: dict[str, int] = {}
@@ -141,7 +145,7 @@ class Control:
         }
 
     def _after_answer(self, task: Any) -> None:
-        """After the answer to whoever ordered it is on its way."""
+        """Run a task after the answer to the current request was sent."""
 
         async def later() -> None:
             await asyncio.sleep(0.05)
@@ -153,6 +157,6 @@ class Control:
 
 
 def _is_local(request: Request) -> bool:
-    """Return whether a request names this machine, and not a name that somebody has bent to it."""
+    """Return whether the Host header names this machine itself, and not another name that resolves to it."""
     found = _HOST.fullmatch(request.headers.get("host", ""))
     return bool(found and is_loopback(found[1]))

@@ -1,6 +1,6 @@
-"""This pure module also serves Events of events.k8s.io under v1, as an API server does, because kubectl asks there.
+"""This pure module also serves Events of events.k8s.io as Events of v1, which kubectl reads, as an API server does.
 
-Both are one change, with one revision.
+Both are one change, with one resourceVersion.
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,15 @@ _NAMES = {
 
 
 def is_events_group(resource: Resource) -> bool:
+    """Return whether a resource is the Events of events.k8s.io."""
     return (resource.group, resource.kind) == (_GROUP, "Event")
 
 
 def with_core_events(commits: Iterable[Commit], known_uids: set[str]) -> list[Commit]:
-    """All of them, and each Event of the other group as one of v1, unless its UID is among those known there."""
+    """Return all commits, and each Event of events.k8s.io also as one of v1.
+
+    Events whose UID is in `known_uids` were recorded under v1 as well, and are not added again.
+    """
     result: list[Commit] = []
     for commit in commits:
         result.append(commit)
@@ -40,5 +44,6 @@ def with_core_events(commits: Iterable[Commit], known_uids: set[str]) -> list[Co
 
 
 def _core(body: bytes) -> bytes:
+    """Return the Event with the field names of v1."""
     event: dict[str, Any] = {_NAMES.get(name, name): value for name, value in orjson.loads(body).items()}
     return orjson.dumps(event | {"apiVersion": "v1"})

@@ -1,4 +1,4 @@
-"""This pure module has the faults that a replayed server can be told to show, once or several times."""
+"""This pure module has the faults that a replayed server can be told to produce, once or several times."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -12,20 +12,20 @@ from collectors.replay.resources import Resource
 
 Kind = Literal[
     "reset",  # a watch: the connection is reset in the middle of an object
-    "half-line",  # a watch: ends properly in the middle of an object
-    "hang",  # a watch: says nothing any more, and does not end
-    "gone-in-stream",  # a watch: an ERROR event, 410
+    "half-line",  # a watch: the response ends properly in the middle of an object
+    "hang",  # a watch: sends nothing more, and does not end
+    "gone-in-stream",  # a watch: sends an ERROR event with status 410
     "duplicate",  # a watch: an event is sent twice
-    "delay",  # a watch: what follows comes `seconds` later than that of others
+    "delay",  # a watch: the following events come `seconds` late
     "no-revision",  # an object of a list or a watch has no resourceVersion
-    "odd-revision",  # its resourceVersion is no number
-    "no-metadata",  # its metadata are null
-    "gone",  # 410 instead of an answer
-    "throttle",  # 429 with Retry-After: `seconds`
-    "error",  # 500
-    "unauthorized",  # 401
-    "forbidden",  # 403
-    "slow-list",  # a list: takes `seconds` for each page
+    "odd-revision",  # its resourceVersion is not a number
+    "no-metadata",  # its metadata is null
+    "gone",  # status 410
+    "throttle",  # status 429 with Retry-After: `seconds`
+    "error",  # status 500
+    "unauthorized",  # status 401
+    "forbidden",  # status 403
+    "slow-list",  # a list: each page takes `seconds`
     "close",  # the connection is closed without an answer
 ]
 IN_STREAM: tuple[Kind, ...] = ("reset", "half-line", "hang", "gone-in-stream", "duplicate", "delay")
@@ -33,25 +33,25 @@ IN_OBJECT: tuple[Kind, ...] = ("no-revision", "odd-revision", "no-metadata")
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
-    """One way of misbehaving, and towards whom."""
+    """This struct is one fault, and the requests that it applies to."""
 
     kind: Kind
     resource: str = "*"  # as kubectl names it: pods, jobs.batch.volcano.sh; * for any
     verb: Literal["*", "list", "watch", "get"] = "*"
-    count: int = 1  # so many times
-    after: int = 0  # events of a watch that come before
+    count: int = 1  # how many times it happens
+    after: int = 0  # how many events of a watch are sent before it
     seconds: float = 1
 
 
 class Faults:
-    """Those that are still to come."""
+    """This class holds the faults that have not happened yet."""
 
     def __init__(self) -> None:
         self.armed: list[Fault] = []
-        self.applied: dict[str, int] = {}  # how often each kind did
+        self.applied: dict[str, int] = {}  # kind -> how often it has happened
 
     def take(self, resource: Resource | None, verb: str) -> Fault | None:
-        """What happens to a request instead of its answer, or before it."""
+        """Return and count the fault that applies to a request; None if there is none."""
         for fault in self.armed:
             if fault.kind not in (*IN_STREAM, *IN_OBJECT) and _matches(fault, resource, verb):
                 if fault.kind == "slow-list" and verb != "list":
@@ -60,26 +60,27 @@ class Faults:
         return None
 
     def take_in_stream(self, resource: Resource, sent: int) -> Fault | None:
-        """What happens to a watch before its next event, of which it has sent so many."""
+        """Return and count the fault that applies to a watch that has sent so many events; None if there is none."""
         for fault in self.armed:
             if fault.kind in IN_STREAM and sent >= fault.after and _matches(fault, resource, "watch"):
                 return self._use(fault)
         return None
 
     def may_affect(self, resource: Resource) -> bool:
-        """Whether a watch of this resource has to ask before each event."""
+        """Return whether a fault may apply to a watch of this resource."""
         return any(
             fault.kind in (*IN_STREAM, *IN_OBJECT) and _matches(fault, resource, "watch") for fault in self.armed
         )
 
     def damaged(self, commit: Commit, verb: str, sent: int) -> Commit:
-        """Return an object as it is sent, damaged where that is asked for; `sent`: objects that went before it."""
+        """Return an object, damaged if a fault applies; `sent` objects were sent before it."""
         for fault in self.armed:
             if fault.kind in IN_OBJECT and sent >= fault.after and _matches(fault, commit.resource, verb):
                 return replace(commit, body=_damaged(commit.body, self._use(fault).kind))
         return commit
 
     def arm(self, faults: Iterable[Fault]) -> None:
+        """Add faults."""
         self.armed += faults
 
     def _use(self, fault: Fault) -> Fault:

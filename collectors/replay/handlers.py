@@ -19,11 +19,11 @@ from collectors.replay.resources import Resource
 from collectors.replay.selectors import Selection
 from collectors.replay.watching import Watch
 
-_DEFAULT_WATCH_SECONDS = 1800.0  # of a watch that does not say how long it is to last
+_DEFAULT_WATCH_SECONDS = 1800.0  # seconds of a watch without timeoutSeconds
 
 
 class Target(NamedTuple):
-    """What a path names: all objects of a resource, those of a namespace, or one."""
+    """This tuple is what a path names: all objects of a resource, those of a namespace, or one object."""
 
     resource: Resource
     namespace: str
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 class Handlers:
-    """Answers what is asked of the recorded objects."""
+    """This class answers requests for the recorded objects."""
 
     def __init__(self, player: Player, faults: Faults, bookmark_seconds: float) -> None:
         self._player = player
@@ -39,6 +39,7 @@ class Handlers:
         self.bookmark_seconds = bookmark_seconds
 
     def object(self, target: Target, request: Request) -> Response:
+        """Answer a get request. Raise StatusError 404."""
         log = self._player.history.logs[target.resource]
         if found := log.state.get((target.namespace, target.name)):
             representation = _representation(request)
@@ -49,6 +50,7 @@ class Handlers:
         raise answers.not_found(target.resource, target.name)
 
     def list(self, target: Target, request: Request) -> Response:
+        """Answer a list request, with pages and resourceVersionMatch as an API server does. Raise StatusError."""
         history, query = self._player.history, request.query
         log, selection = history.logs[target.resource], _selection(target, query)
         current = history.revision(target.resource)
@@ -81,6 +83,7 @@ class Handlers:
         return answers.list_of(target.resource.kind, api_version, found, metadata)
 
     def watch(self, target: Target, request: Request) -> Response | StreamingBody:
+        """Answer a watch request with a stream. Raise StatusError."""
         history, query = self._player.history, request.query
         since = _number(query, "resourceVersion")
         initial = not since
@@ -147,13 +150,14 @@ def _selection(target: Target, query: Mapping[str, str]) -> Selection:
         raise StatusError(400, str(error)) from None
 
 
-_DIGITS = 39  # as many as a revision may have
+_DIGITS = 39  # digits of a resourceVersion at most
 
 
 def _number(query: Mapping[str, str], name: str) -> int | None:
+    """Return a query parameter as a number; None if it is not set. Raise StatusError 400."""
     text = query.get(name, "")
     if text and not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise StatusError(400, f"{name}: Invalid value: {text!r}: it is no whole number")
+        raise StatusError(400, f"{name}: Invalid value: {text!r}: it is not a whole number")
     return int(text) if text else None
 
 

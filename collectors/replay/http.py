@@ -1,7 +1,8 @@
 """This module serves HTTP/1.1 for the replay, with full control of each connection.
 
-h11 parses requests and frames responses. The connection stays ours, because a test wants it reset, half an object sent,
-or the port closed for a minute, which no HTTP framework offers (docs/decisions/0023-libraries-for-input.md).
+h11 parses requests and frames responses. The connection stays in our hands because tests need to reset it, to send half
+an object, or to close the port for a minute, which no HTTP framework offers
+(docs/decisions/0023-libraries-for-input.md).
 """
 
 import asyncio
@@ -17,16 +18,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import h11
 
-_HEAD_BYTES = 64 * 1024
-_BODY_BYTES = 1024 * 1024
-_READ_BYTES = 16 * 1024  # are read from a connection at once
-_IDLE_SECONDS = 90.0  # between two requests of one connection
-_ARRIVE_SECONDS = 10.0  # in which a request that has begun must arrive: its head, and then its body
-_CONNECTIONS = 1024
-_BUFFER_BYTES = 256 * 1024  # of one connection may wait for the client before more is produced
+_HEAD_BYTES = 64 * 1024  # of a request at most
+_BODY_BYTES = 1024 * 1024  # of a request at most
+_READ_BYTES = 16 * 1024  # that are read from a connection at once
+_IDLE_SECONDS = 90.0  # seconds between two requests of one connection at most
+_ARRIVE_SECONDS = 10.0  # seconds in which a request must arrive once it has begun: its head, and then its body
+_CONNECTIONS = 1024  # that are open at the same time at most
+_BUFFER_BYTES = 256 * 1024  # that may wait for the client of one connection before more is produced
 
 
 class Request(NamedTuple):
+    """This tuple is one request. The body is at most _BODY_BYTES long."""
+
     method: str
     path: str
     query: Mapping[str, str]
@@ -39,6 +42,8 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
+    """This tuple is one response."""
+
     status: int
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
@@ -46,7 +51,7 @@ class Response(NamedTuple):
 
 
 class _BadRequest(Exception):
-    """The request cannot be served. `status` is the HTTP status that says why."""
+    """This exception says that a request cannot be served. `status` is the HTTP status that says why."""
 
     def __init__(self, status: int) -> None:
         super().__init__(HTTPStatus(status).phrase)
@@ -54,7 +59,7 @@ class _BadRequest(Exception):
 
 
 class _Connection:
-    """One connection of a client: h11's state of it, and its two streams."""
+    """This class is one connection of a client: h11's state of it, and its two streams."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, now: Callable[[], float]) -> None:
         self.reader, self.writer, self._now = reader, writer, now
@@ -63,9 +68,9 @@ class _Connection:
     async def request(self) -> Request | None:
         """Return the head of the next request, or None if the client closed the connection.
 
-        Raises _BadRequest for invalid HTTP, TimeoutError, and ConnectionError.
+        Raise _BadRequest for invalid HTTP, TimeoutError, and ConnectionError.
         """
-        if not self._protocol.trailing_data[0]:  # else the client sent this request behind the last one
+        if not self._protocol.trailing_data[0]:  # otherwise this request has arrived together with the previous one
             async with asyncio.timeout(_IDLE_SECONDS):
                 await self._receive()
         async with asyncio.timeout(_ARRIVE_SECONDS):
@@ -73,7 +78,7 @@ class _Connection:
         return _request(event) if isinstance(event, h11.Request) else None
 
     async def body(self) -> bytes:
-        """Return the body of the request. Raises as `request` does."""
+        """Return the body of the request. Raise as `request` does."""
         body = bytearray()
         async with asyncio.timeout(_ARRIVE_SECONDS):
             while isinstance(event := await self._next_event(), h11.Data):
@@ -89,7 +94,7 @@ class _Connection:
         await self.send(h11.Response(status_code=status, headers=[date, *headers], reason=reason))
 
     async def send(self, event: h11.Event) -> None:
-        """Send a part of a response, and return once most of it is on its way. Raises ConnectionError."""
+        """Send a part of a response, and return once most of it is sent. Raise ConnectionError."""
         self.writer.writelines(self._protocol.send_with_data_passthrough(event) or ())
         await self.writer.drain()
 
@@ -113,16 +118,17 @@ class _Connection:
 
 
 class ResponseStream:
-    """The body of a response without a known end, such as a watch, on its way to one client."""
+    """This class writes the body of a response without a known end, such as a watch, to one client."""
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
 
     async def send(self, data: bytes) -> None:
-        """Return once most of the data is on its way. Raises ConnectionError if the client is gone."""
+        """Send data, and return once most of it is sent. Raise ConnectionError if the client is gone."""
         await self._connection.send(h11.Data(data=data))
 
     async def end(self) -> None:
+        """End the response properly."""
         await self._connection.send(h11.EndOfMessage())
 
     def reset(self) -> None:
@@ -138,10 +144,10 @@ AdmissionCheck = Callable[[Request], Response | None]  # None: the request is ad
 
 
 class Server:
-    """Listen on one address; a task of its own serves each connection."""
+    """This class listens on one address, and serves each connection in a task of its own."""
 
     def __init__(self, answer: Handler, now: Callable[[], float], admit: AdmissionCheck = lambda request: None) -> None:
-        """`now` gives the time of the Date header, in seconds since 1970. `admit` sees a request before its body."""
+        """`now` gives the time of the Date header in seconds since 1970; `admit` gets a request without its body."""
         self._answer, self._admit = answer, admit
         self._now = now
         self._listener: asyncio.Server | None = None
@@ -149,7 +155,7 @@ class Server:
         self.host, self.port = "", 0
 
     async def listen(self, host: str, port: int) -> None:
-        """Start to accept connections; port 0 takes any free port. Raises OSError if the port is taken."""
+        """Start to accept connections; port 0 takes any free port. Raise OSError if the port is taken."""
         self._listener = await asyncio.start_server(self._accept, host, port)
         self.host, self.port = host, self._listener.sockets[0].getsockname()[1]
 
@@ -231,7 +237,7 @@ class Server:
 
 
 def _request(head: h11.Request) -> Request:
-    """Return a request without its body. Raises _BadRequest if its target is no URL."""
+    """Return a request without its body. Raise _BadRequest if its target is not a URL."""
     try:
         target = urlsplit(head.target.decode("latin-1"))
     except ValueError:

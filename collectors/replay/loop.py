@@ -1,8 +1,8 @@
 """This pure module plays a tape in a loop as if it happened now.
 
-Each lap is a new run: times move to now by whole seconds, objects get new UIDs, and revisions go on. When a lap ends,
-objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later laps
-modify them.
+Each lap is a new run: times move to now by whole seconds, objects get new UIDs, and resourceVersions continue. When a
+lap ends, objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later
+laps modify them.
 """
 
 import re
@@ -20,26 +20,26 @@ from timeline.core.entries import moment
 from timeline.core.order import SECOND
 from timeline.kinds import seconds
 
-_PAUSE = 5 * SECOND  # between two laps
+_PAUSE = 5 * SECOND  # µs between two laps
 _APART = 20_000  # µs between two deletions at the end of a lap
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(rb'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)((?:\.\d{1,9})?Z)"')
 _USERS_FIRST = (
     *("Event", "CronJob", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "Pod", "PodGroup"),
     *("EndpointSlice", "Endpoints", "Service", "PersistentVolumeClaim", "PersistentVolume", "Lease"),
-)  # and then the rest
+)  # the order of deletions; all other kinds follow
 
 
 class Schedule(NamedTuple):
-    """Commits as they are played, made when they are taken."""
+    """This tuple gives the commits of one lap, which are made when they are taken."""
 
-    times: Sequence[int]
-    take: Callable[[int, int], list[Commit]]
-    whole: Callable[[int], int]  # the next place at which no change has been half played
+    times: Sequence[int]  # of the commits, µs
+    take: Callable[[int, int], list[Commit]]  # the commits between two positions
+    whole: Callable[[int], int]  # the next position that does not divide a change
 
 
 def schedule_of(tape: Tape) -> Schedule:
-    """As it was recorded."""
+    """Return the schedule of a tape as it was recorded."""
     commits = tape.commits
 
     def whole(place: int) -> int:
@@ -51,12 +51,12 @@ def schedule_of(tape: Tape) -> Schedule:
 
 
 def _of_one(commit: Commit, other: Commit) -> bool:
-    """Whether they are one change, served under two groups."""
+    """Return whether two commits are one change that is served under two groups."""
     return commit.revision == other.revision and commit.uid == other.uid
 
 
 class Loop:
-    """One cycle of a tape, told anew for each lap."""
+    """This class makes the schedule of each lap of a tape."""
 
     def __init__(self, tape: Tape) -> None:
         self._spaces = tape.spaces
@@ -75,10 +75,10 @@ class Loop:
         self._cluster_scoped = {commit.uid: _creation_time(commit) for commit in cluster_scoped}
         self._commits, self._spans = _renumber([*initial, *tape.commits, *deletions], tape.spaces)
         self._begins = tape.begins
-        self._first = 0  # by how much the first lap is later than the tape, µs
+        self._first = 0  # µs by which the first lap is later than the tape
 
     def lap(self, number: int, after: int) -> Schedule:
-        """The lap of a number, 0 is the first, which begins some time after another moment, microseconds."""
+        """Return the schedule of lap `number` (the first is 0), which begins soon after the time `after`, in µs."""
         shift = -(-(after - self._begins) // SECOND) * SECOND + (_PAUSE if number else 0)
         if not number:
             self._first = shift
@@ -96,23 +96,26 @@ class Loop:
 
 
 def _rank(commit: Commit) -> int:
+    """Return the place of a kind in the order of deletions."""
     kind = commit.resource.kind
     return _USERS_FIRST.index(kind) if kind in _USERS_FIRST else len(_USERS_FIRST)
 
 
 def _is_cluster_scoped(resource: Resource) -> bool:
+    """Return whether objects of a resource stay between laps."""
     return not resource.namespaced and resource.kind != "PersistentVolume"
 
 
 def _creation_time(commit: Commit) -> int:
+    """Return an object's creationTimestamp in µs since 1970; 0 if it has none."""
     document = orjson.loads(commit.body)["metadata"].get("creationTimestamp")
     return seconds(document) if document else 0
 
 
 def _renumber(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[Commit], dict[str, int]]:
-    """With revisions from 1 on that keep their distances where they had some; how many of each space a lap takes."""
-    last: dict[str, int] = {}  # as it was recorded
-    given: dict[str, int] = {}
+    """Return the commits with resourceVersions that start at 1 and keep their distances, and space -> their number."""
+    last: dict[str, int] = {}  # space -> the last recorded resourceVersion
+    given: dict[str, int] = {}  # space -> the last new one
     numbered = []
     for commit in commits:
         space = spaces[commit.resource]
@@ -124,15 +127,19 @@ def _renumber(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[
 
 
 class _Rewriting:
-    """What is told otherwise in one lap."""
+    """This class rewrites the commits for one lap."""
 
     def __init__(self, number: int, shift: int, cluster_scoped: dict[str, int]) -> None:
-        """`later`: seconds; `lasting`: the UIDs that stay, and when they were created, microseconds."""
+        """Shift times by `shift` seconds.
+
+        `cluster_scoped` are the UIDs of the objects that stay, and when they were created, in µs.
+        """
         self._lap = number
         self._cluster_scoped = cluster_scoped
         self._shift = lru_cache(10_000)(lambda text: _shift_time(text, shift))
 
     def commit(self, commit: Commit, revision: int, shift: int) -> Commit:
+        """Return the commit with the names, UIDs, times and resourceVersion of this lap."""
         uid, name = self._renamed(commit.uid), self._renamed(commit.name)
         body = _TIME.sub(self._time, _UUID.sub(self._uid, commit.body))
         document = orjson.loads(body)
@@ -159,10 +166,11 @@ class _Rewriting:
 
 @lru_cache(50_000)
 def _uid_in_lap(uid: bytes, lap: int) -> bytes:
-    """Another UID, the same one whenever it is asked for."""
+    """Return the UID that replaces this one in a lap; it is the same at every call."""
     document = md5(uid + str(lap).encode(), usedforsecurity=False).hexdigest()
     return f"{document[:8]}-{document[8:12]}-4{document[13:16]}-8{document[17:20]}-{document[20:]}".encode()
 
 
 def _shift_time(text: bytes, shift: int) -> bytes:
+    """Return a timestamp shifted by so many seconds."""
     return moment(seconds(f"{text.decode()}Z") + shift * SECOND).strftime("%Y-%m-%dT%H:%M:%S").encode()

@@ -11,28 +11,28 @@ from collectors.replay.history import History
 from collectors.replay.loop import Loop, schedule_of
 from collectors.replay.resources import Resource
 
-_BATCH = 256  # commits that are played at once where only the reader sets the pace
-_SLOW_READER_SECONDS = 1.0  # seconds for which one slow reader holds back what others read
+_BATCH = 256  # commits that are played at once at the speed MAX
+_SLOW_READER_SECONDS = 1.0  # seconds for which one slow reader delays the others
 
 
 class Reader:
-    """One open watch, as the player knows it."""
+    """This class is one open watch from the player's point of view."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
-        self.wake = asyncio.Event()  # there is something to send
-        self.idle = asyncio.Event()  # all that was played is sent
-        self.bookmark = False  # it is to be told the latest revision
-        self.slow = False  # it does not take what it is sent
+        self.wake = asyncio.Event()  # set when there is something to send
+        self.idle = asyncio.Event()  # set when everything that was played is sent
+        self.bookmark = False  # whether a bookmark shall be sent to it
+        self.slow = False  # whether it did not keep up the last time
 
 
 class Player:
-    """The position in a tape, and how fast it moves."""
+    """This class holds the position in a tape, and moves it."""
 
     def __init__(
         self, tape: Tape, *, speed: float, playing: bool, at: int | None = None, now: int | None = None
     ) -> None:
-        """`at`: the state as of which it begins. `now`: it is played in a loop, as if it began then. Microseconds."""
+        """Begin with the state at the time `at`, or play in a loop as if the recording began at `now`; both in µs."""
         self.tape = tape
         self.lap = 0
         self._loop = None if now is None else Loop(tape)
@@ -42,27 +42,30 @@ class Player:
         self.clock = Clock(now or at or tape.begins, speed)
         self.playing = playing
         self.readers: set[Reader] = set()
-        self.position = 0  # of the next commit
+        self.position = 0  # the position of the next commit
         self._changed = asyncio.Event()
         if at is not None and now is None:
             self._play_until(bisect_right(self.times, at))
 
     @property
     def times(self) -> Sequence[int]:
+        """Return the times of the commits of this lap, in µs."""
         return self._schedule.times
 
     @property
     def ended(self) -> bool:
+        """Return whether all commits of this lap were played."""
         return self.position == len(self.times)
 
     def configure(self, *, playing: bool | None = None, speed: float | None = None) -> None:
+        """Start or stop playing, and change the speed; None keeps a setting."""
         if playing is not None:
             self.playing = playing
         self.clock.set(speed=speed)
         self._changed.set()
 
     def step(self, commits: int) -> None:
-        """Play so many at once, whatever the time."""
+        """Play so many commits immediately."""
         self._play_until(min(self.position + commits, len(self.times)))
         if self.position:
             self.clock.at(self.times[self.position - 1])
@@ -71,31 +74,36 @@ class Player:
         self._changed.set()
 
     def revisions_at(self, position: int) -> dict[str, int]:
-        """The latest of each space after so many commits. Raises ValueError where that cannot be gone back to."""
+        """Return the latest resourceVersion of each space after so many commits.
+
+        Raise ValueError if the replay cannot return to that state.
+        """
         if self._loop or position < 0 or position > self.position:
-            raise ValueError(f"only what was played can be gone back to, {self.position} changes, and no loop")
+            raise ValueError(
+                f"a replay can only return to one of the {self.position} commits that were played, and not in a loop"
+            )
         revisions = History(self.tape).revisions
         for commit in self.tape.commits[:position]:
             revisions[self.tape.spaces[commit.resource]] = commit.revision
         if any(revisions[space] < oldest for space, oldest in self.history.compacted.items()):
-            raise ValueError("what was compacted cannot be gone back to")
+            raise ValueError("a replay cannot return to a state that was compacted")
         return revisions
 
     def go_back(self, position: int) -> None:
-        """To what had been after so many commits; their revisions will be used again. Raises ValueError."""
+        """Return to the state after so many commits; their resourceVersions will be used again. Raise ValueError."""
         self.history.restore(self.revisions_at(position))
         position = self.position = self._schedule.whole(position)
         self.clock.at(self.times[position - 1] if position else self.tape.begins)
         self._changed.set()
 
     def send_bookmarks(self) -> None:
-        """Every watch gets a bookmark, now."""
+        """Let every watch send a bookmark now."""
         for reader in self.readers:
             reader.bookmark = True
             reader.wake.set()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Play until the task is cancelled."""
         while True:
             self._changed.clear()
             if self.ended and self._loop:
@@ -121,15 +129,17 @@ class Player:
             await asyncio.sleep(0)
 
     def enter(self, reader: Reader) -> None:
+        """Add a reader."""
         self.readers.add(reader)
         self._changed.set()
 
     def leave(self, reader: Reader) -> None:
+        """Remove a reader."""
         self.readers.discard(reader)
         reader.idle.set()
 
     def _play_until(self, until: int) -> list[Reader]:
-        """The readers that have something new to send."""
+        """Play up to a position, and return the readers that have something new to send."""
         until = self._schedule.whole(until)
         touched = self.history.add(self._schedule.take(self.position, until))
         self.position = until
@@ -140,14 +150,14 @@ class Player:
         return readers
 
     def _start_next_lap(self, loop: Loop) -> None:
-        """Begin the next lap; what was before the one that is over need not be known any more."""
+        """Begin the next lap, and forget what was before the lap that has ended."""
         self.lap += 1
         self._schedule, self.position = loop.lap(self.lap, self.clock.now()), 0
         self.history.compact(self._lap_began)
         self._lap_began = dict(self.history.revisions)
 
     async def _wait_for_readers(self, readers: list[Reader]) -> None:
-        """Wait until the readers have what was played; one that takes nothing is waited for but once."""
+        """Wait until the readers have sent what was played; wait only once for a reader that does not keep up."""
         for reader in readers:
             if reader.slow and not reader.idle.is_set():
                 continue
@@ -159,6 +169,7 @@ class Player:
                 reader.slow = True
 
     async def _pause(self, seconds: float) -> None:
+        """Wait so many seconds, or until something changes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

@@ -36,27 +36,28 @@ _ALL = {
 
 
 class Resource(NamedTuple):
-    """What is served under one path. `group` is "" for core; `plural` as kubectl takes it."""
+    """This tuple is a resource that is served under one path. `group` is "" for core; `plural` is as in paths."""
 
     group: str
     version: str
     kind: str
     plural: str
     namespaced: bool
-    short: tuple[str, ...] = ()  # names that kubectl takes, too
+    short: tuple[str, ...] = ()  # short names, such as "po"
 
     @property
     def api_version(self) -> str:
+        """Return the apiVersion, such as "v1" or "apps/v1"."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def name(self) -> str:
-        """As kubectl names it: pods, jobs.batch.volcano.sh."""
+        """Return the name that kubectl takes, such as pods or jobs.batch.volcano.sh."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
 class Names(NamedTuple):
-    """Of a kind, as paths have it."""
+    """This tuple holds the names of a kind as paths and kubectl have them."""
 
     plural: str
     namespaced: bool
@@ -64,7 +65,7 @@ class Names(NamedTuple):
 
 
 def names_in_definition(definition: dict[str, Any]) -> tuple[str, str, Names]:
-    """The group and the kind that a CustomResourceDefinition brings, and their names."""
+    """Return the group and the kind that a CustomResourceDefinition defines, and their names."""
     spec = definition["spec"]
     names = spec["names"]
     result = Names(names["plural"], spec["scope"] == "Namespaced", tuple(names.get("shortNames") or ()))
@@ -72,12 +73,13 @@ def names_in_definition(definition: dict[str, Any]) -> tuple[str, str, Names]:
 
 
 def guess_names(kind: str, namespaced: bool) -> Names:
+    """Return the probable names of a kind without a definition."""
     plural = _plural(kind)
     return Names(plural, namespaced, (_SHORT[plural],) if plural in _SHORT else ())
 
 
 def _plural(kind: str) -> str:
-    """As API machinery guesses it, and all kinds of Kubernetes itself follow."""
+    """Return the plural as Kubernetes' API machinery guesses it; all built-in kinds have this one."""
     name = kind.lower()
     if name == "endpoints":
         return name
@@ -87,7 +89,7 @@ def _plural(kind: str) -> str:
 
 
 def groups(resources: Iterable[Resource]) -> dict[str, list[str]]:
-    """The versions of each group but core, by name."""
+    """Return group -> its versions, without the core group."""
     found: dict[str, list[str]] = defaultdict(list)
     for each in sorted(resources):
         if each.group and each.version not in found[each.group]:
@@ -97,24 +99,25 @@ def groups(resources: Iterable[Resource]) -> dict[str, list[str]]:
 
 
 def api_versions(address: str) -> dict[str, Any]:
-    """The answer to /api."""
+    """Return the answer to /api."""
     at = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": at}
 
 
 def group_of(name: str, versions: list[str]) -> dict[str, Any]:
-    """The answer to /apis/GROUP."""
+    """Return the answer to /apis/GROUP."""
     result = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"kind": "APIGroup", "apiVersion": "v1", "name": name, "versions": result, "preferredVersion": result[-1]}
 
 
 def resource_list(api_version: str, resources: Iterable[Resource]) -> dict[str, Any]:
-    """The answer to /api/v1 and /apis/GROUP/VERSION."""
+    """Return the answer to /api/v1 or /apis/GROUP/VERSION."""
     listed = [_discovery_entry(each) for each in resources if each.api_version == api_version]
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": listed}
 
 
 def _discovery_entry(resource: Resource) -> dict[str, Any]:
+    """Return the APIResource of a resource."""
     result: dict[str, Any] = {
         "name": resource.plural,
         "singularName": resource.kind.lower(),

@@ -28,11 +28,11 @@ _FIELDS = {
     ("apps", "ReplicaSet"): "status.replicas",
     ("batch", "Job"): "status.successful",
     ("events.k8s.io", "Event"): "regarding.kind regarding.namespace regarding.name regarding.uid reason type",
-}  # that a server of Kubernetes selects by, besides the name and the namespace
+}  # field selectors that an API server supports, besides name and namespace
 
 
 class Selection:
-    """Which objects of a kind are asked for. Raises ValueError for a selector that cannot be understood."""
+    """This class selects objects of a kind. Raise ValueError for a selector that cannot be parsed."""
 
     def __init__(self, group: str, kind: str, labels: str, fields: str) -> None:
         self._labels = _label_tests(labels)
@@ -42,6 +42,7 @@ class Selection:
         return bool(self._labels or self._fields)
 
     def selects(self, commit: Commit) -> bool:
+        """Return whether the object of a commit is selected."""
         if not self:
             return True
         document = orjson.loads(commit.body)
@@ -86,7 +87,7 @@ def _field_tests(group: str, kind: str, text: str) -> tuple[Test, ...]:
     while at < len(text):
         found = _FIELD.match(text, at)
         if not found:
-            raise ValueError(f"invalid field selector {text!r}: nothing is selected by {text[at:]!r}")
+            raise ValueError(f"invalid field selector {text!r}: cannot parse {text[at:]!r}")
         path = found["path"]
         if path not in ("metadata.name", "metadata.namespace", *_FIELDS.get((group, kind), "").split()):
             raise ValueError(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
@@ -100,7 +101,7 @@ def _field_test(path: list[str], value: str, equal: bool) -> Test:
 
 
 def _field(document: dict[str, Any], path: list[str]) -> str:
-    """As text; "" for what is not set."""
+    """Return the value of a field as text; "" or its default if it is not set."""
     found: Any = document
     if path == ["status", "successful"]:
         path = ["status", "succeeded"]

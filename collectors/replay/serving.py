@@ -19,12 +19,12 @@ from collectors.replay.faults import Faults
 from collectors.replay.http import Server
 from collectors.replay.player import Player
 
-NAME = "causeline-replay"  # of the cluster, the user and the context in a kubeconfig
+NAME = "causeline-replay"  # name of the cluster, the user and the context in a kubeconfig
 _REQUEST_SECONDS = 30
 
 
 class Replay:
-    """A replay that runs, from outside of it."""
+    """This class is a client of a running replay."""
 
     def __init__(self, url: str, token: str = "") -> None:
         self.url = url
@@ -32,15 +32,17 @@ class Replay:
 
     @property
     def kubeconfig(self) -> dict[str, Any]:
+        """Return a kubeconfig for the replay."""
         return kubeconfig(self.url, self.token)
 
     def control(self, **order: Any) -> dict[str, Any]:
-        """Tell it something (`collectors.replay.control.Order`); its status afterwards. Raises urllib's HTTPError."""
+        """Send a ControlRequest (`collectors.replay.control`), and return the status. Raise urllib's HTTPError."""
         status = self._request("/replay/control", json.dumps(order).encode())
         self.token = order.get("token") or self.token
         return status
 
     def status(self) -> dict[str, Any]:
+        """Return its status. Raise urllib's HTTPError."""
         return self._request("/replay/status")
 
     def _request(self, path: str, body: bytes | None = None) -> dict[str, Any]:
@@ -52,7 +54,7 @@ class Replay:
 
 
 def kubeconfig(url: str, token: str = "", token_file: Path | None = None) -> dict[str, Any]:
-    """For kubectl and client libraries."""
+    """Return a kubeconfig for kubectl and client libraries."""
     user = {"tokenFile": str(token_file)} if token_file else {"token": token} if token else {}
     context = {"cluster": NAME, "user": NAME}
     return {
@@ -79,9 +81,9 @@ async def replaying(
     token_file: Path | None = None,
     bookmark_seconds: float = 60,
 ) -> AsyncIterator[str]:
-    """A replay in the running event loop; its address. `at`: microseconds.
+    """Run a replay in the running event loop, and yield its address. `at` is the time at which it begins, in µs.
 
-    Raises OSError where the port is taken, and ValueError where others can reach the address and there is no token.
+    Raise OSError if the port is taken, and ValueError if other machines can reach the address and there is no token.
     """
     if not token and not is_loopback(host):
         raise ValueError(f"{host} can be reached from other machines, so it needs a token.")
@@ -107,9 +109,9 @@ async def replaying(
 def serve(
     inputs: Sequence[Path] | Tape, *, speed: float | str = 1, token: str = "", **options: Any
 ) -> Iterator[Replay]:
-    """A replay in a thread of its own, on a free port of this machine; `options` as `replaying` takes them.
+    """Run a replay in a thread of its own, on a free port of this machine; `options` are those of `replaying`.
 
-    Raises NotARecording for recordings that cannot be replayed.
+    Raise NotARecording for recordings that cannot be replayed.
     """
     played = inputs if isinstance(inputs, Tape) else tape([(path, path.name) for path in inputs])
     pace = MAX if speed == "max" else float(speed)

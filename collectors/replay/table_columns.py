@@ -9,12 +9,15 @@ Document = dict[str, Any]
 
 
 class Column(NamedTuple):
+    """This tuple is one column of a Table."""
+
     name: str
-    cell: Callable[[Document, int], Any]  # of an object, at a time
-    wide: bool = False  # shown with -o wide alone
+    cell: Callable[[Document, int], Any]  # the value for an object at a time in µs
+    wide: bool = False  # shown only with -o wide
 
 
 def columns_of(kind: tuple[str, str]) -> Sequence[Column]:
+    """Return the columns for a kind, which is given as (group, kind)."""
     name, age = Column("Name", lambda document, now: document["metadata"].get("name", "")), Column("Age", _age)
     own = _KINDS.get(kind, ())
     ages = () if kind[1] == "Event" else (age,)
@@ -27,7 +30,7 @@ def _age(document: Document, now: int) -> str:
 
 
 def _age_text(time: Any, now: int) -> str:
-    """As kubectl says it: 42s, 3m7s, 25h, 12d."""
+    """Return the time since a timestamp as kubectl writes it: 42s, 3m7s, 25h, 12d."""
     if not time:
         return "<unknown>"
     past = max(0, (now - seconds(time)) // 1_000_000)
@@ -45,22 +48,24 @@ def _age_text(time: Any, now: int) -> str:
 
 
 def _at(document: Any, path: str, otherwise: Any = "") -> Any:
-    """What stands there, or the other where nothing does."""
+    """Return the value at a path such as "status.phase"; `otherwise` if there is none."""
     for name in path.split("."):
         document = document.get(name) if isinstance(document, dict) else None
     return otherwise if document is None else document
 
 
 def _field(name: str, path: str, otherwise: Any = "", *, wide: bool = False) -> Column:
+    """Return a column with the value at a path."""
     return Column(name, lambda document, now: _at(document, path, otherwise), wide)
 
 
 def _of(name: str, part: str, whole: str) -> Column:
+    """Return a column such as "2/3": the value at one path of that at another."""
     return Column(name, lambda document, now: f"{_at(document, part, 0)}/{_at(document, whole, 0)}")
 
 
 def _pod_status(pod: Document, now: int) -> str:
-    """The reason why a container waits or ended, where there is one; else the phase."""
+    """Return the reason why a container waits or has ended, else the phase."""
     text = _at(pod, "status.reason") or _at(pod, "status.phase", "Unknown")
     for container in _at(pod, "status.containerStatuses", []):
         state = container.get("state") or {}

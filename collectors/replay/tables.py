@@ -14,13 +14,13 @@ _AS = re.compile(r"; *as=(\w+)")
 
 
 def requested_representation(accept: str) -> str:
-    """As what a client wants objects, by the first media type that it accepts: Table, PartialObjectMetadata, or ""."""
+    """Return which form of objects a client accepts first: Table, PartialObjectMetadata, or "" for whole objects."""
     found = _AS.search(accept.partition(",")[0])
     return found[1].removesuffix("List") if found else ""
 
 
 def metadata_of(commit: Commit) -> Commit:
-    """The same with its metadata alone."""
+    """Return the commit with only the metadata of its object."""
     return replace(commit, body=orjson.dumps(_partial(orjson.loads(commit.body))))
 
 
@@ -29,7 +29,7 @@ def _partial(document: Document) -> Document:
 
 
 def table(commits: Iterable[Commit], kind: tuple[str, str], now: int, metadata: Document, *, include: str) -> bytes:
-    """A Table of objects of one kind. `include`: Object, Metadata or None, of each behind its row."""
+    """Return a Table of objects of one kind. `include` is what each row has of its object: Object, Metadata or None."""
     columns = columns_of(kind)
     return orjson.dumps(
         {

@@ -5,13 +5,13 @@ import re
 import secrets
 from pathlib import Path
 
-PATTERN = r"^[!-~]+$"  # what a header can carry; never nothing
+PATTERN = r"^[!-~]+$"  # what a header can hold; not empty
 
 
 def token_in(path: Path) -> str:
-    """Return the token of a file, which is written with a new one where it does not exist.
+    """Return the token in a file; if the file does not exist, write a new token to it.
 
-    Raises ValueError where the file holds no token, and OSError.
+    Raise ValueError if the file holds no token, and OSError.
     """
     try:
         token = path.read_text(encoding="utf-8").strip()
@@ -24,7 +24,7 @@ def token_in(path: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else may read. Raises OSError."""
+    """Write a file that only its owner may read. Raise OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         os.fchmod(handle, 0o600)

@@ -1,4 +1,4 @@
-"""This module serves one watch: what changed since a revision, and what changes while the tape is played."""
+"""This module serves one watch: the changes since a resourceVersion, and those that follow while the tape is played."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ Write = Callable[[Sequence[Commit]], bytes]
 
 
 class Watch:
-    """What one client asked for. Serve it once."""
+    """This class serves the watch of one client, once."""
 
     def __init__(
         self,
@@ -38,9 +38,10 @@ class Watch:
         every: Callable[[], float],
         write: Write = events,
     ) -> None:
-        """`since`: the revision after which it begins; None for what stands. `initial`: first what stands.
+        """Prepare the watch.
 
-        `seconds`: after which it ends by itself; `every`: seconds between bookmarks.
+        `since` is the resourceVersion after which it begins; None: with the current objects. `initial` sends these
+        objects first. `seconds` are how long it lasts; `every` gives the seconds between bookmarks.
         """
         self._player, self._faults, self._log = player, faults, log
         self._namespace, self._selection = namespace, selection
@@ -49,11 +50,12 @@ class Watch:
         self._seconds, self._every = seconds, every
         self._write = write
         self._reader = Reader(log.resource)
-        self._sent = 0  # events
-        self._known_keys: set[Key] = set()  # what the client knows, where it selects
+        self._sent = 0  # number of events
+        self._known_keys: set[Key] = set()  # objects that the client knows, if it uses selectors
         self.position = 0
 
     async def serve(self, response: ResponseStream) -> None:
+        """Send the watch to its end."""
         reader, player = self._reader, self._player
         player.enter(reader)
         try:
@@ -93,6 +95,7 @@ class Watch:
                     await reader.wake.wait()
 
     async def _begin(self, response: ResponseStream) -> None:
+        """Find the position, and send the initial events if they are requested."""
         log = self._log
         revision = self._player.history.revision(log.resource)
         state = log.state if self._since is None else log.at(self._since)
@@ -111,7 +114,10 @@ class Watch:
         return (not self._namespace or commit.namespace == self._namespace) and self._selection.selects(commit)
 
     def _selected(self, commits: Sequence[Commit]) -> list[Commit]:
-        """Those that the client asked for; what begins to be selected is added to it, what ceases to be is deleted."""
+        """Return the commits that the client's selection includes.
+
+        An object that begins to match is sent as ADDED, and one that ceases to match as DELETED, as an API server does.
+        """
         if self._namespace:
             commits = [commit for commit in commits if commit.namespace == self._namespace]
         if not self._selection:
@@ -129,7 +135,7 @@ class Watch:
         return selected
 
     async def _send(self, response: ResponseStream, commits: Sequence[Commit]) -> bool:
-        """Whether the watch goes on."""
+        """Send commits with the faults that apply; return whether the watch continues."""
         selected = self._selected(commits)
         if not self._faults.may_affect(self._log.resource):
             if selected:
@@ -145,7 +151,7 @@ class Watch:
         return True
 
     async def _misbehave(self, response: ResponseStream, line: bytes) -> bool:
-        """Whether the watch goes on after what it was told to do wrong before this line, or while it waits."""
+        """Apply the fault before this line, or while the watch waits; return whether the watch continues."""
         fault = self._faults.take_in_stream(self._log.resource, self._sent)
         return fault is None or await self._apply_fault(fault, response, line)
 
@@ -168,7 +174,7 @@ class Watch:
             return False
         await response.send(half_line)
         if fault.kind == "reset":
-            await asyncio.sleep(0.05)  # what was sent before arrives; a reset takes along what has not been read
+            await asyncio.sleep(0.05)  # let what was sent before arrive, since a reset discards unread data
             response.reset()
         else:
             await response.end()

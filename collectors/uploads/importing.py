@@ -138,6 +138,7 @@ class Progress:
 
     @property
     def examples(self) -> list[str]:
+        """Return the first skips, with their reasons, as they are shown."""
         return [str(each) for each in self.count.skips.kept[:EXAMPLES]]
 
     def _report_often(self) -> None:

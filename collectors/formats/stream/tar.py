@@ -70,8 +70,8 @@ def _why(error: Exception) -> str:
 class _Source:
     """This class is the file that tarfile reads from, with a limit on headers.
 
-    tarfile takes a header that it cannot read for the end of the archive, and reads a header of any length; `last` and
-    `allowed` make up for both.
+    tarfile takes a damaged header for the end of the archive, and reads a header of any length into memory. `last`
+    shows how the archive really ended, and `allowed` limits what tarfile may read.
     """
 
     def __init__(self, content: ByteStream) -> None:

@@ -42,17 +42,21 @@ class _Header(NamedTuple):
 
 
 def is_zip(head: bytes) -> bool:
+    """Return whether a head begins a zip archive."""
     return head.startswith((_FILE, _END))
 
 
 def zip_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str]]:
-    """The name of each file with what it holds, or what it is instead. Raises Lost where the archive breaks off."""
+    """Yield the name of each file, with its content or with a reason why it has none.
+
+    Raise Unreadable where the archive is damaged or truncated.
+    """
     while (signature := content.head(4)) == _FILE:
         usage.add_member()
         header = _header(content)
         if header.compressed is not None:
             compressed = ByteStream(content.take(header.compressed))
-        else:  # compressed data tells its end itself
+        else:  # compressed data marks its own end
             compressed = content if header.decompress else ByteStream(_until_descriptor(content))
         file = ByteStream(_pieces(content, header, compressed, usage))
         if not header.name.endswith("/"):
@@ -85,7 +89,7 @@ def _header(content: ByteStream) -> _Header:
 
 
 def _zip64_size(extra: bytes, at: int) -> int:
-    """The packed size out of the extra field of zip64."""
+    """Return the compressed size from the zip64 extra field."""
     while len(extra) >= 4:
         kind, length = struct.unpack_from("<HH", extra)
         if kind == 1:
@@ -106,7 +110,7 @@ def _pieces(content: ByteStream, header: _Header, compressed: ByteStream, usage:
 
 
 def _until_descriptor(content: ByteStream) -> Iterator[bytes]:
-    """Everything before a descriptor that tells as many bytes as there were."""
+    """Yield the bytes before the data descriptor that states their number. Raise Unreadable if there is none."""
     passed = 0
     while len(window := content.head(PIECE)) > _DESCRIPTOR_BYTES:
         at = window.find(_DESCRIPTOR)
@@ -121,7 +125,7 @@ def _until_descriptor(content: ByteStream) -> Iterator[bytes]:
 
 
 def _descriptor(content: ByteStream) -> tuple[int, int]:
-    """How long the descriptor is that comes next, and the checksum it tells."""
+    """Return the length of the data descriptor that comes next, and its checksum. Raise Unreadable without one."""
     head = content.head(_DESCRIPTOR_BYTES + 4)
     start = 4 if head.startswith(_DESCRIPTOR) else 0
     for length in (start + 12, start + 20):

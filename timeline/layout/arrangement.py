@@ -1,9 +1,9 @@
-"""This module orders lanes: under which root owner each stands, with which number, and which stand together as a strip.
-
-`Arrangement.of` arranges a recording at once. A live source begins with the ranks that are stored of it, and `arrange`
-keeps its order up change by change. Both compare lives with `places.member_key`, so they give the same order. The
-places of a live source leave room between groups, so that a group that is found late moves no other. This module is
+"""This module orders lanes: it finds the root owner and the number of each, and the lanes that form a strip. It is
 pure.
+
+`Arrangement.of` arranges all of a recording at once. A live source begins with the ranks that the database has, and
+`arrange` then updates the order change by change. Both compare tracks by `places.member_key`, so they give the same
+order. The ranks of a live source leave room between groups, so that a group that is found late moves no other.
 """
 
 from bisect import bisect_left, insort
@@ -17,42 +17,42 @@ from timeline.layout.strips import LaneKey, OwnedKind, Strips
 
 
 class StoredGroups(NamedTuple):
-    """What the database holds of a live source's groups, by the number of their root in the source."""
+    """These are the groups of a live source that the database has, by the track number of their root."""
 
     ranks: Mapping[int, int]
     forgotten: Mapping[int, int]  # how many members the worker no longer holds in memory
 
 
 class Moved(NamedTuple):
-    """The rows that a change of some tracks has moved or changed."""
+    """These are the rows that a change of some tracks has moved or changed."""
 
     lanes: list[Lane]
     strips: list[Strip]
-    dissolved: list[int]  # places of strips that are gone
+    dissolved: list[int]  # the places of strips that no longer exist
 
 
 class Arrangement:
-    """These are the lanes of one world in the order of creation."""
+    """This class keeps the lanes of one world in the order of creation, in groups by root owner."""
 
     def __init__(self, world: World, stored: StoredGroups | None = None) -> None:
         self._world = world
         self._stored = stored or StoredGroups({}, {})
-        self._groups: dict[Name, Group] = {}  # by the name of their root: a re-created owner goes on with its group
+        self._groups: dict[Name, Group] = {}  # by the name of their root: a re-created owner keeps its group
         self._ranks = Ranks()
-        self._positions: dict[Key, tuple[Name, MemberKey]] = {}  # the root of every track, and where it stands there
-        self._lanes: dict[LaneKey, list[tuple[MemberKey, Key]]] = {}  # in the order in which the lives began
+        self._positions: dict[Key, tuple[Name, MemberKey]] = {}  # the root of each track, and its key in that group
+        self._lanes: dict[LaneKey, list[tuple[MemberKey, Key]]] = {}  # the tracks of each lane, in order of beginning
         self._strips = Strips()
-        self._orphaned: dict[Key, None] = {}  # tracks whose root may be another one since some were forgotten
+        self._orphaned: dict[Key, None] = {}  # tracks whose root may have changed because others were forgotten
 
     @classmethod
     def of(cls, world: World) -> "Arrangement":
-        """Arrange all lives of a recording."""
+        """Return the arrangement of all tracks of a recording."""
         whole = cls(world)
         whole._arrange_all()
         return whole
 
     def root(self, track: Track) -> Track:
-        """Return the first life of the name at the end of a track's chain of owners."""
+        """Return the first incarnation of the name at the end of a track's chain of owners."""
         return self._world.incarnations(self._positions[track.key][0])[0]
 
     def rank(self, track: Track) -> int:
@@ -73,12 +73,12 @@ class Arrangement:
         return sorted(self._strips_of(self._strips.standing()), key=lambda strip: strip.place)
 
     def arrange(self, changed: Iterable[Track]) -> Moved:
-        """Put tracks that are new or changed into their places; return all rows that this moves or changes."""
+        """Arrange tracks that are new or have changed; return all rows that this moves or changes."""
         moved: dict[LaneKey, None] = {}
         orphaned = filter(None, map(self._world.track, self._orphaned))
         waiting = [*changed, *orphaned]
         self._orphaned = {}
-        for track in waiting:  # it grows by those whose root may be another one now
+        for track in waiting:  # the list grows by tracks whose root may have changed
             root = self._world.root(track).name
             before, now = self._positions.get(track.key), (root, member_key(track))
             moved[root, track.name] = None
@@ -96,7 +96,7 @@ class Arrangement:
         return Moved([*map(self._lane, moved)], list(self._strips_of(strips)), dissolved)
 
     def forget(self, track: Track) -> None:
-        """Remove a track from memory, which the world is about to forget. Its stored rows stay as they are."""
+        """Forget a track that the world is about to forget. Its rows in the database stay as they are."""
         self._orphaned.update((each.key, None) for each in self._dependent(track))
         root, member = self._positions.pop(track.key)
         group = self._groups[root]
@@ -106,7 +106,7 @@ class Arrangement:
         self._close_if_empty(root, group)
 
     def _arrange_all(self) -> None:
-        """Arrange every track at once, which costs one sort instead of a search for each track."""
+        """Arrange all tracks with one sort, which is faster than `arrange`."""
         for track in self._world.tracks():
             root, member = self._world.root(track).name, member_key(track)
             self._positions[track.key] = root, member
@@ -123,7 +123,7 @@ class Arrangement:
         self._strips.settle(self._place)
 
     def _dependent(self, track: Track) -> Iterator[Track]:
-        """Yield the tracks whose root may be another one when this track's is."""
+        """Yield the tracks whose root may change when the root of this track does."""
         yield from self._world.children(track)
         for name in track.references():
             yield from (each for each in self._world.incarnations(name) if not each.owner)
@@ -131,7 +131,7 @@ class Arrangement:
             yield from self._world.incarnations(track.name._replace(kind="Endpoints"))
 
     def _drop_vanished(self, lane: LaneKey, moved: dict[LaneKey, None]) -> None:
-        """Remove the lives of a lane that the world no longer tells apart from others."""
+        """Remove the tracks of a lane that no longer exist in the world, because it merged them with others."""
         for member, key in [each for each in self._lanes[lane] if self._world.track(each[1]) is None]:
             self._remove(key, lane[0], member, moved)
 
@@ -155,12 +155,12 @@ class Arrangement:
         self._close_if_empty(root, group)
 
     def _leave_lane(self, lane: LaneKey, member: MemberKey, key: Key) -> bool:
-        """Take a life out of its lane; return whether it was the last one, so that the lane is gone."""
-        lives = self._lanes[lane]
-        del lives[bisect_left(lives, (member, key))]
-        if not lives:
+        """Remove a track from its lane; return whether it was the last one, so that the lane was removed, too."""
+        members = self._lanes[lane]
+        del members[bisect_left(members, (member, key))]
+        if not members:
             del self._lanes[lane]
-        return not lives
+        return not members
 
     def _open(self, root: Name, moved: dict[LaneKey, None]) -> Group:
         number = self._world.number(self._world.incarnations(root)[0])
@@ -170,7 +170,7 @@ class Arrangement:
 
     @staticmethod
     def _move(groups: Iterable[Group], moved: dict[LaneKey, None]) -> None:
-        """Note that all lanes of some groups have another place now."""
+        """Add all lanes of these groups to `moved`."""
         moved.update(((group.root, key[0]), None) for group in groups for _, key in group.members)
 
     def _close_if_empty(self, root: Name, group: Group) -> None:

@@ -1,7 +1,7 @@
-"""This pure module makes a window from its rows and from what is drawn on them.
+"""This pure module assembles a window from its rows and from what is drawn on them.
 
-The dashboard (`timeline.queries.windows`) and the report (`excerpt`) choose rows and read lives in their own ways.
-Both put their windows together here, so they show the same.
+The dashboard (`timeline.queries.windows`) and the report (`excerpt`) choose rows and read tracks in different ways, but
+both assemble their windows here, so they show the same.
 """
 
 from collections.abc import Mapping
@@ -11,37 +11,37 @@ from timeline.layout.drawing import Drawing
 from timeline.layout.lanes import LaneRow, RootOwner, group_payloads
 from timeline.payloads.windows import Gaps, WindowPayload
 
-MARKS = 2500  # bars and marks that a browser redraws within 100 ms
+MARKS = 2500  # the number of bars and marks that a browser redraws within 100 ms
 
 
 class Page(NamedTuple):
-    """These are the rows of a window, and their place among all rows that match."""
+    """These are the rows of a window, and where they are among all rows that match its filter."""
 
-    rows: list[LaneRow]  # the pinned ones come first
+    rows: list[LaneRow]  # the pinned rows come first
     pins: int  # how many rows are pinned
     offset: int  # index of the first row that is not pinned, among all that match
-    total: int  # rows that match, as far as they were counted
+    total: int  # how many rows match, as far as they were counted
     more: bool  # whether more rows match than were counted
-    counts: Mapping[str, int]  # lanes under each heading, shown or not
+    counts: Mapping[str, int]  # how many lanes are under each heading, shown or not
     roots: Mapping[int, RootOwner]  # the root owners of the rows, by `LaneRow.root`
 
     @property
     def drawn(self) -> list[LaneRow]:
-        """Return the rows that have lanes; of a closed group only the heading is shown."""
+        """Return the rows on which something is drawn: all but closed groups, of which only the heading is shown."""
         return [row for row in self.rows if row.members]
 
 
 class Range(NamedTuple):
-    """The part of a source that a window shows. Times are microseconds since 1970, UTC."""
+    """This is the part of a source that a window shows. Times are microseconds since 1970, UTC."""
 
-    source: int
-    sequence: int  # of the last commit, where the source is live
-    span: tuple[int, int]  # what is drawn
-    extent: tuple[int, int]  # what the whole source covers
+    source: int  # the id of the source
+    sequence: int  # the number of the last batch that is shown of a live source; else 0
+    span: tuple[int, int]  # the range of time that is drawn
+    extent: tuple[int, int]  # the range of time that the whole source covers
 
 
 def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, findings_in_view: int) -> WindowPayload:
-    """Return the window in which these rows were drawn."""
+    """Return the window that shows these rows with what was drawn on them."""
     return {
         "source": shown.source,
         "sequence": shown.sequence,

@@ -1,4 +1,4 @@
-"""This pure module writes objects as YAML with sorted keys, and the difference that a revision made."""
+"""This pure module formats objects as YAML with sorted keys, and the difference between two revisions."""
 
 import difflib
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import yaml
 
-_CONTEXT = 2  # lines around a change
-_WIDE = 100_000  # no line is broken: a broken one would differ in more than it changed
+_CONTEXT = 2  # the number of unchanged lines that are shown around a change
+_WIDE = 100_000  # so wide that no line is wrapped: a change could otherwise move the wrapping of unchanged text
 
 
 class _Dumper(yaml.CSafeDumper):
-    """This dumper writes texts of several lines as blocks, and no aliases."""
+    """This dumper writes texts of several lines as blocks, and never uses YAML aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -26,14 +26,16 @@ _Dumper.add_representer(str, _text)
 
 
 class Line(NamedTuple):
-    """This is a line of a difference: added, removed, unchanged, or the path of the lines that follow ("@")."""
+    """This is a line of a difference. Its kind says whether it was added (+), removed (-) or is unchanged, or whether
+    it is the path of the lines that follow (@)."""
 
     kind: Literal["+", "-", " ", "@"]
     text: str
 
 
 def as_yaml(body: bytes, *, managed_fields: bool = False, revision: bool = True) -> str:
-    """Return an object as YAML; `managed_fields` and `revision` say whether these parts of its metadata stay."""
+    """Return an object, given as JSON, as YAML. `managed_fields` and `revision` say whether metadata.managedFields and
+    metadata.resourceVersion are included."""
     decoded = msgspec.json.decode(body)
     if isinstance(decoded, dict) and isinstance(metadata := decoded.get("metadata"), dict):
         left_out = [*([] if managed_fields else ["managedFields"]), *([] if revision else ["resourceVersion"])]
@@ -42,13 +44,14 @@ def as_yaml(body: bytes, *, managed_fields: bool = False, revision: bool = True)
 
 
 def change(before: bytes, after: bytes, *, managed_fields: bool = False) -> list[Line]:
-    """Return the lines that a revision changed, without its own number."""
+    """Return the difference between two revisions of an object, both JSON, without that of the resourceVersion."""
     old, new = (as_yaml(body, managed_fields=managed_fields, revision=False) for body in (before, after))
     return difference(old, new)
 
 
 def difference(before: str, after: str) -> list[Line]:
-    """Return the difference of two YAML texts, with some context; each part begins with its path in the object."""
+    """Return the difference between two YAML texts, with some unchanged lines around each change. Each part begins with
+    its path in the object."""
     old, new = before.splitlines(), after.splitlines()
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     return [line for group in matcher.get_grouped_opcodes(_CONTEXT) for line in _part(group, old, new)]
@@ -75,7 +78,7 @@ def _path(lines: list[str], at: int) -> str:
             keys.append(line.strip().removeprefix("- ").rstrip(":"))
             column = own
         if own == column != item:
-            column = item + 1  # the entry of a list begins here; the list's key may stand no further in
+            column = item + 1  # a list item begins here; the key of the list may be in the same column
     return ".".join(reversed(keys))
 
 

@@ -1,6 +1,6 @@
-"""This module turns lives into bars and marks, and findings into holes, shades and arrows: a window's columns.
+"""This module turns tracks into bars and marks, and findings into holes, shades and arrows.
 
-This module is pure. Times are microseconds since 1970, UTC.
+The results are lists of values ("columns") of one window. The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from timeline.layout.lanes import LaneRow, lane_payloads
 from timeline.layout.phases import Event, Reading, Span, spans_and_events
 from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, Marks, Shades, Strips
 
-_WEIGHTY = ("restarted", "finished", "taken")  # marks whose shape stands for those that are merged with them
+_WEIGHTY = ("restarted", "finished", "taken")  # merged marks get the shape of one of these, if there is one among them
 
 
 class Cell(NamedTuple):
-    """This is a slice of a strip, and the number of its objects that lived in it at most."""
+    """This is a slice of time of a strip, with the greatest number of its objects that existed at once in it."""
 
     strip: int
     start: int
@@ -25,10 +25,10 @@ class Cell(NamedTuple):
 
 
 class Drawing:
-    """The columns of a window, to which lives, strips and findings are added one by one.
+    """This class collects the columns of a window: tracks, strips and findings are added one by one.
 
-    What is smaller than a pixel merges into its neighbour; deletions never do. `pixel` is in microseconds, and may be
-    set anew before each life. `readings` keeps what lifelines say for a second drawing of the same lives.
+    Bars and marks that are closer than a pixel are merged, except for deletions. `pixel` is in microseconds, and may be
+    changed before each track. `readings` is a cache by track, which a second drawing of the same tracks can share.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Drawing:
         pixel: int,
         readings: dict[int, Reading] | None = None,
     ) -> None:
-        """Begin with empty columns. `span` is drawn; `last` is where the source ends."""
+        """Begin with empty columns. `span` is the range of time to draw, and `last` the end of the source."""
         self._span = span
         self._last = last
         self._readings = {} if readings is None else readings
@@ -75,7 +75,11 @@ class Drawing:
     def add_track(
         self, track: int, lane_key: int, root: int, number: int, until: int | None, lifeline: list[list[Any]]
     ) -> None:
-        """Draw one life, if its lane is a row of the window. `lifeline` is `outline.lifeline`."""
+        """Draw one track, if its lane is a row of the window.
+
+        The arguments are the numbers of the track, of its lane and of its root owner, its creation number within its
+        group, its end or None, and its lifeline as `outline.lifeline` returns it.
+        """
         lane = self._index.get((lane_key, root))
         if lane is None:
             return
@@ -103,7 +107,7 @@ class Drawing:
         self._add_marks(lane, track, events)
 
     def add_cells(self, cells: Iterable[Cell]) -> None:
-        """Draw the cells of strips. Those of one strip come in order; neighbours with one count merge."""
+        """Draw the cells of strips. Cells of one strip must come in order; neighbours with equal counts are merged."""
         columns = self._strips
         for cell in cells:
             lane = self._strips_at[cell.strip]
@@ -117,14 +121,14 @@ class Drawing:
                 columns["count"].append(cell.living)
 
     def fold(self, members: Iterable[tuple[int, int]]) -> None:
-        """Let arrows that point at lives that are not drawn point at their strips; takes (track, strip)."""
+        """Make arrows to tracks that are not drawn point at their strips. `members` are (track, place of its strip)."""
         for track, strip in members:
             if strip in self._strips_at:
                 self._lane_of_track[track] = self._strips_at[strip]
 
     @property
     def tracks(self) -> set[int]:
-        """Return the numbers of the lives that are drawn."""
+        """Return the numbers of the tracks that are drawn."""
         return set(self._lane_of_track)
 
     def _inside(self, time: int) -> bool:
@@ -182,8 +186,9 @@ class Drawing:
     def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:
         """Draw the holes, shades and arrows of findings.
 
-        Takes the track of each subject and its occurrences, as `occurrences.occurrence` gives them. A hole that several
-        findings share is drawn once. The occurrence with the key `selected` is drawn even outside of the span.
+        `findings` are pairs of the track of a subject and its occurrences, as `occurrences.occurrence` returns them. A
+        hole that several findings share is drawn once. The occurrence with the key `selected` is drawn even if it is
+        outside of the span.
         """
         seen = set()
         for subject, occurrences in findings:
@@ -221,7 +226,7 @@ class Drawing:
         start, end = each["proof"][0], each["proof"][-1]
         (from_least, from_most), (to_least, to_most) = committed(start), committed(end)
         from_time, to_time = start["at"], end["at"]
-        if to_time <= from_time:  # an arrow without a length is drawn from bound to bound
+        if to_time <= from_time:  # an arrow would have no length, so it is drawn between the outer bounds
             from_time, to_time = from_least, max(to_most, from_least + 1)
         self._arrows["from_lane"].append(self._lane_of_track.get(start["track"], -1))
         self._arrows["from_time"].append(from_time)
@@ -233,7 +238,7 @@ class Drawing:
         self._arrows["finding"].append(each["group"])
 
     def columns(self) -> Columns:
-        """Return what was drawn. Call it once."""
+        """Return all columns. Call this only once, at the end."""
         for lane, lives in zip(self._lanes, self._lives, strict=True):
             if lives > 1:
                 lane["subtitle"] += f" · {lives} incarnations shown"

@@ -1,6 +1,7 @@
-"""This module chooses what of a world fits on one page without a server. The lanes of findings come first.
+"""This module chooses the lanes that a report shows, which has no server to load more. The lanes of findings come
+first.
 
-This module is pure. Times are microseconds since 1970, UTC.
+The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections import Counter
@@ -24,8 +25,8 @@ from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 
-LANES = 400
-LANE_MARKS = 250  # more of one lane are merged, so that it cannot push the others out
+LANES = 400  # the most lanes of a report
+LANE_MARKS = 250  # the most bars and marks of one lane; more are merged, so that one lane cannot crowd out the others
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
@@ -35,14 +36,14 @@ class Excerpt(NamedTuple):
     window: WindowPayload
     findings: list[FindingGroupPayload]
     overview: OverviewPayload
-    lanes: int  # that there are, drawn or not; without the noise that no finding concerns
+    lanes: int  # how many lanes there are, drawn or not; without Events and other noise that no finding concerns
 
 
 def excerpt(world: World, findings: Iterable[Finding], namespaces: Collection[str] = ()) -> Excerpt:
     """Return all findings, and as many lanes as there is room for.
 
-    The lanes that findings concern come first, then their owners and relatives, then the others. Where namespaces are
-    named, the others are of these alone.
+    The lanes that findings concern come first, then their owners and relatives, then the others. If `namespaces` are
+    given, the others are only lanes of these.
     """
     return _Excerpt(world, findings, namespaces).draw()
 
@@ -100,7 +101,8 @@ class _Excerpt:
         )
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:
-        """Return the places of the lanes to draw, with the microseconds below which each merges its marks."""
+        """Return the places of the lanes to draw, each with its `pixel`: the microseconds below which bars and marks
+        are merged."""
         chosen: dict[int, int] = {}
         room = MARKS
         for at in self._order[:LANES]:
@@ -137,7 +139,8 @@ class _Excerpt:
         return {number: (*root.name, number) for number, root in roots.items()}
 
     def _concerned(self) -> Iterator[int]:
-        """Yield the lanes that prove the findings, gravest first; then their owners; then those that they affect."""
+        """Yield the lanes that prove the findings, most severe first; then the lanes of their owners; then the lanes
+        that the findings affect."""
         first = [at for found in self._findings for ref in _named(found) for at in self._lanes_of(ref)]
         yield from first
         for at in first:
@@ -155,7 +158,8 @@ class _Excerpt:
             track = owner
 
     def _relatives(self, concerned: list[int], others: list[int]) -> Iterator[int]:
-        """Yield lanes under the same root owners, in turn, so that a large family leaves room for the next one."""
+        """Yield the other lanes of the same root owners, one of each group in turn, so that a large group leaves room
+        for the others."""
         families: dict[int, list[int]] = {self._rank(self._lanes[at]): [] for at in concerned}
         for at in others:
             if (rank := self._rank(self._lanes[at])) in families:
@@ -180,7 +184,8 @@ class _Excerpt:
         }
 
     def _subject(self, found: Finding) -> Track:
-        """Return the life with which a finding is shown: its subject, or its first proof where no subject stands."""
+        """Return the track with which a finding is shown: its subject, or, if that was not observed, the first object
+        of its proof."""
         tracks = (self._world.track((name_of(ref), ref.uid)) for ref in _named(found))
         return next(track for track in tracks if track)
 
@@ -192,7 +197,7 @@ class _Excerpt:
         return self._arrangement.rank(lane.tracks[0])
 
     def _id(self, track: Track) -> int:
-        """Return the number of a life, which does not depend on the order in which entries were read."""
+        """Return the number of a track, which does not depend on the order in which entries were read."""
         return self._ids[track.key]
 
     def _number_of(self, ref: ObjectRef) -> int | None:

@@ -1,6 +1,6 @@
-"""This is about drawn intervals: gaps in the observation, and the bounds of what lies between two events of a proof.
+"""This module computes intervals to draw: gaps in the observation, and the bounds of the time between two events.
 
-This module is pure. Times are microseconds since 1970, UTC.
+The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from timeline.payloads.windows import Gaps
 def gaps(intervals: Iterable[tuple[str, int, int, str]], pixel: int) -> Gaps:
     """Return the columns of gaps, from (kind with its API group, start, end, reason).
 
-    Gaps of one kind that lie no further apart than `pixel` become one.
+    Gaps of one kind that are at most `pixel` microseconds apart are merged.
     """
     columns = Gaps(kind=[], start=[], end=[], text=[])
     for kind, start, end, reason in sorted(intervals):
@@ -29,10 +29,10 @@ def gaps(intervals: Iterable[tuple[str, int, int, str]], pixel: int) -> Gaps:
 
 
 def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, int]:
-    """Return the bounds of what is drawn between the times of two events of a proof.
+    """Return the bounds of an interval that begins and ends with events of a proof, drawn at `first` and `last`.
 
-    They are its earliest and latest beginning, and its earliest and latest end. Where beginning and end may overlap,
-    the two inner bounds are both the middle. `proof` are proofs as `ProofPayload` has them.
+    They are its earliest and latest beginning, and its earliest and latest end. If beginning and end may overlap, the
+    two inner bounds are both the middle. The items of `proof` have the fields of `ProofPayload`.
     """
     known = {_since_1970(each["time"]): committed(each) for each in proof}
     start, begun = known.get(first, (first, first))
@@ -44,7 +44,8 @@ def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, 
 
 
 def committed(proof: Any) -> tuple[int, int]:
-    """Return the interval in which an event was committed; its drawn time stands for a bound that is not known."""
+    """Return the earliest and the latest time at which an event can have been committed. Its drawn time takes the place
+    of a bound that is not known."""
     earliest, latest, at = proof["earliest"], proof["latest"], _since_1970(proof["time"])
     return min(at, _since_1970(earliest)) if earliest else at, max(at, _since_1970(latest)) if latest else at
 

@@ -1,4 +1,4 @@
-"""This pure module makes the rows of a window: lanes and strips, their keys, and the headings above them."""
+"""This pure module builds the rows of a window: lanes and strips, their keys, and the headings above them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,16 +6,17 @@ from typing import NamedTuple
 from timeline.kinds import kind_of, qualified
 from timeline.payloads.windows import GroupPayload, LanePayload
 
-RootOwner = tuple[str, str, str, str, int]  # group, kind, namespace, name and track number of a group's root owner
+RootOwner = tuple[str, str, str, str, int]  # a root owner: API group, kind, namespace, name and track number
 
 
 def lane_key(group: str, kind: str, namespace: str, name: str) -> str:
-    """Return the key of a lane, as `LanePayload` has it: "Pod/shop/web-0"."""
+    """Return the key of a lane, which is that of `LanePayload`, such as "Pod/shop/web-0"."""
     return f"{full(group, kind)}/{namespace}/{name}"
 
 
 def full(group: str, kind: str) -> str:
-    """Return a kind with its API group, where it has one, as the keys of lanes begin: "Pod", "Job.batch"."""
+    """Return a kind with its API group, if that is not the core group: "Pod", "Job.batch". The keys of lanes begin with
+    it."""
     return f"{kind}.{group}" if group else kind
 
 
@@ -23,17 +24,17 @@ class LaneRow(NamedTuple):
     """This is a row of a window: a lane, a strip that stands for many lanes, or the heading of a closed group."""
 
     lane: int  # the number of the lane; 0 for a strip and for a closed group
-    root: int  # the number of the first life of its root owner
-    heading: str  # the key of the heading under which it stands
+    root: int  # the track number of the first incarnation of its root owner
+    heading: str  # the key of the heading above it
     number: int  # creation number within the root owner's group
     group: str
     kind: str
     namespace: str
-    name: str  # of a strip: the name of the owner
+    name: str  # for a strip: the name of the owner
     family: str
-    strip: int = 0  # the place of the strip that it is, or that it belongs to
-    members: int = 1  # lanes that it stands for; 0 for a closed group
-    opened: bool = False
+    strip: int = 0  # the place of the strip that this row is or belongs to; 0 for none
+    members: int = 1  # how many lanes this row stands for; 0 for a closed group
+    opened: bool = False  # whether this is a strip whose lanes are shown after it
     pinned: bool = False
 
     @property
@@ -44,7 +45,7 @@ class LaneRow(NamedTuple):
 
 
 def lane_payloads(rows: list[LaneRow]) -> list[LanePayload]:
-    """Return the rows as they leave Causeline; `Drawing` fills in what their lives tell."""
+    """Return the payloads of the rows, in which `Drawing` later fills in what it knows from their tracks."""
     strips = {row.strip: row.key for row in rows if not row.lane}
     return [_lane_payload(row, strips.get(row.strip, "") if row.lane else "") for row in rows]
 
@@ -72,10 +73,10 @@ def _lane_payload(row: LaneRow, strip: str) -> LanePayload:
 def group_payloads(
     page: list[LaneRow], pins: int, counts: Mapping[str, int], roots: Mapping[int, RootOwner]
 ) -> list[GroupPayload]:
-    """Return the headings over the rows of a page, which begins behind `pins` pinned rows.
+    """Return the headings above the rows of a page, which begins after `pins` pinned rows.
 
-    `counts` has the number of lanes under each heading, shown or not; `roots` the owners by `LaneRow.root`, where the
-    lanes are grouped by owner.
+    `counts` has the number of lanes under each heading, shown or not. `roots` has the root owners by `LaneRow.root`; it
+    is empty unless lanes are grouped by owner.
     """
     groups: list[GroupPayload] = []
     index = pins

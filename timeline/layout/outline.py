@@ -1,6 +1,6 @@
-"""This module sums up a settled world for drawing: lifelines, and numbers of changes and lanes over time.
+"""This module summarises a settled world for drawing: lifelines, and the numbers of changes and lanes over time.
 
-This module is pure. Times are microseconds since 1970, UTC.
+The module is pure. Times are microseconds since 1970, UTC.
 """
 
 import itertools
@@ -16,27 +16,28 @@ from timeline.kinds import NOISE
 from timeline.layout.places import Lane
 from timeline.payloads.measuring import StepsPayload
 
-SLICES = 240  # of a source's histogram
-STEPS = 20_000  # changes; a report of more holds no revisions, and cannot measure by them
+SLICES = 240  # the number of equal slices of time in the histogram of a source
+STEPS = 20_000  # the most steps of revisions in a report; with more, it has none, and cannot measure by revisions
 
 
 def census(lanes: list[Lane]) -> list[tuple[str, str, int]]:
-    """Count the lanes of each namespace and family; return (namespace, family, lanes), sorted."""
+    """Return (namespace, family, number of lanes) for each namespace and family, sorted."""
     counts = Counter((lane.tracks[0].ref.namespace, lane.tracks[0].family) for lane in lanes)
     return [(*key, count) for key, count in sorted(counts.items())]
 
 
 def span(tracks: list[Track]) -> tuple[int, int | None]:
-    """Return when the first of some lives began and when the last one ended; None while one of them lasts."""
+    """Return when the first of these tracks began and when the last one ended; the end is None while an object of them
+    exists."""
     ends = [track.until for track in tracks]
     return min(track.first.time for track in tracks), None if None in ends else max(end for end in ends if end)
 
 
 def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) -> list[list[Any]]:
-    """Return a life as a list of [time, revision, change, action, within, facts], one for each moment.
+    """Return a track as a list of [time, revision, change, action, within, facts], one for each moment, for JSON.
 
-    All are of JSON's types, which `plain` makes of facts. The revision is text or null. `within` is `Moment.within`;
-    rows that older versions stored lack it. Facts are null where they are those of the moment before.
+    The revision is text or None. `within` is `Moment.within`; rows that older versions of Causeline stored lack it.
+    `plain` converts facts to what JSON can hold. Facts are None if they are the same as in the moment before.
     """
     rows = []
     held: object = None
@@ -50,17 +51,20 @@ def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) ->
 
 
 class Tide(NamedTuple):
-    """How many lanes there were in each slice of the histogram, so that a window finds its lanes without a search."""
+    """This says how many lanes there were in each slice of time of the histogram, by which queries choose and count the
+    lanes of a window quickly."""
 
-    reach: list[int]  # the highest place of the lanes that had begun by the slice's end
-    begun: list[int]  # lanes that had begun by then
-    living: list[int]  # lanes of which something lived in the slice
-    since: int = 0  # the range that the slices cover, microseconds; 0 in rows of older versions: the whole source
-    until: int = 0
+    reach: list[int]  # the highest place of the lanes that had begun by the end of the slice
+    begun: list[int]  # how many lanes had begun by the end of the slice
+    living: list[int]  # how many lanes had an object that existed in the slice
+    since: int = (
+        0  # the beginning of the range that the slices cover; 0 in rows of older versions, for the whole source
+    )
+    until: int = 0  # the end of that range
 
 
 def tide(world: World, lanes: list[Lane]) -> Tide:
-    """Count the lanes slice by slice."""
+    """Return the numbers of lanes for each of the `SLICES` slices of time of a world."""
     width = max(1, (world.last - world.first) / SLICES)
     highest, begun, ended = [0] * SLICES, [0] * SLICES, [0] * (SLICES + 1)
     for lane in lanes:
@@ -76,7 +80,10 @@ def tide(world: World, lanes: list[Lane]) -> Tide:
 
 
 def steps(commits: Iterable[tuple[int, int]]) -> StepsPayload:
-    """Return every time at which the latest revision rose, from the (drawn time, revision) of each change."""
+    """Return the times at which the latest revision increased, and to which revision.
+
+    `commits` are (drawn time, revision) of each change, in any order.
+    """
     times: list[int] = []
     revisions: list[str] = []
     latest = 0
@@ -93,7 +100,7 @@ def steps(commits: Iterable[tuple[int, int]]) -> StepsPayload:
 
 
 def histogram(world: World) -> list[int]:
-    """Count the changes in equal slices of the range that the source covers. Noise such as Events is left out."""
+    """Return the number of changes in each of the `SLICES` slices of time of a world, without noise such as Events."""
     width = max(1, (world.last - world.first) / SLICES)
     counts = [0] * SLICES
     for track in world.tracks():

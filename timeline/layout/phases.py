@@ -1,6 +1,6 @@
-"""This module reads a stored lifeline: phases, which are drawn as bars, and events, which are drawn as marks.
+"""This module derives the bars and marks of a track from its lifeline: phases become bars, and events become marks.
 
-This module is pure. Times are microseconds since 1970, UTC.
+The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Iterable
@@ -13,18 +13,18 @@ from timeline.payloads.windows import Within
 
 
 class Span(NamedTuple):
-    """This is a stretch of a life in one phase."""
+    """This is a time in which a track was in one phase."""
 
     start: int
     end: int
     phase: Phase
-    open_end: bool  # nothing tells that it is over
-    start_within: Within | None  # None where an older version stored the lifeline
+    open_end: bool  # whether the phase is not known to be over
+    start_within: Within | None  # None if an older version of Causeline stored the lifeline
     end_within: Within | None
 
 
 class Event(NamedTuple):
-    """A change of a life that is drawn as a mark."""
+    """This is a change of a track that is drawn as a mark."""
 
     time: int
     mark: str
@@ -33,13 +33,14 @@ class Event(NamedTuple):
     within: Within | None
 
 
-Reading = tuple[list[Span], list[Event], Any]
+Reading = tuple[list[Span], list[Event], Any]  # what `spans_and_events` returns
 
 
 def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, last: int) -> Reading:
-    """Return the phases of one life, its events, and the facts with which it ended.
+    """Return the phases of a track, its events, and its last facts.
 
-    `lifeline` is `outline.lifeline`. A life that has no end (`until` is None) is drawn open until `last`.
+    `lifeline` is what `outline.lifeline` returns. A track without an end (`until` is None) is drawn until `last`, with
+    an open end.
     """
     spans: list[Span] = []
     events: list[Event] = []

@@ -1,7 +1,8 @@
-"""This pure module compares lanes to order them, and gives them places in that order.
+"""This pure module defines the order of lanes, and numbers them in that order.
 
-Lanes stand in groups, one for each root owner. Groups are ordered by the beginning of their root, and lanes within a
-group by the beginning of their first life. A place joins both in one number, so that a database index can walk it.
+Lanes are in groups, one for each root owner. Groups are ordered by the beginning of their root, and lanes within a
+group by the beginning of their first track. A place joins both in one number, so that a database index can follow the
+order.
 """
 
 from bisect import bisect_left, insort
@@ -11,63 +12,63 @@ from timeline.history.lifelines import Key, Name, Track
 from timeline.history.world import World
 from timeline.kinds import NOISE
 
-CROWD = 20  # lanes of one owner and kind; when there are more, a strip stands for them until it is opened
-RANK_SHIFT = 24  # bits of a place below the group's rank: each group has room for eight million lives
-ROOM = 1024  # between the ranks of two neighbouring groups of a live source, for groups that are found later
+CROWD = 20  # if one owner has more lanes of one kind, they are drawn as one strip until it is opened
+RANK_SHIFT = 24  # the bits of a place below the rank of the group: each group has room for eight million tracks
+ROOM = 1024  # the distance between the ranks of two neighbouring groups of a live source, for groups found later
 
 Beginning = tuple[int, int, Name, str]  # drawn time in microseconds, revision, name, UID
-MemberKey = tuple[bool, Beginning]  # orders the lives of a group: noise such as Events comes last
+MemberKey = tuple[bool, Beginning]  # the sort key of tracks in a group; it is True for noise such as Events, put last
 
 
 class Lane(NamedTuple):
-    """These are the lives of one name under one root owner, in the order in which they began."""
+    """These are the tracks of one name under one root owner, in the order in which they began."""
 
-    place: int  # among all lanes of the source, in the order of creation
-    strip: int  # the place of the strip that stands for it; 0 where no strip does
+    place: int  # its position among all lanes of the source, in the order of creation (see `place`)
+    strip: int  # the place of the strip that it belongs to; 0 for none
     tracks: list[Track]
 
 
 class Strip(NamedTuple):
-    """The lanes of one owner and kind, drawn as one row until it is opened."""
+    """These are the lanes of one owner and kind, drawn as one row until it is opened."""
 
-    place: int  # right before its first lane
+    place: int  # the number right before the place of its first lane
     owner: Track
     lanes: list[Lane]
 
 
 def beginning(track: Track) -> Beginning:
-    """Return the key by which lives are put into the order of creation."""
+    """Return the key by which tracks are sorted in the order of creation."""
     return track.first.time, track.first.entry.resource_version or 0, *track.key
 
 
 def member_key(track: Track) -> MemberKey:
-    """Return the key by which lives are ordered within their group."""
+    """Return the key by which tracks are sorted within their group."""
     return track.family in NOISE, beginning(track)
 
 
 def root_of(world: World, track: Track) -> Track:
-    """Return the first life of the name at the end of a track's chain of owners."""
+    """Return the first incarnation of the name at the end of a track's chain of owners."""
     return world.incarnations(world.root(track).name)[0]
 
 
 def place(rank: int, number: int) -> int:
-    """Return the place of the lane whose first life has this creation number in the group of this rank."""
+    """Return the place of the lane whose first track has this creation number in the group of this rank."""
     return (rank << RANK_SHIFT) + 2 * number + 1
 
 
 def rank_of(place: int) -> int:
-    """Return the rank of the group in which a place lies."""
+    """Return the rank of the group to which a place belongs."""
     return place >> RANK_SHIFT
 
 
 class Group:
-    """These are the lives under one root owner, in the order of creation. Their numbers begin with 1."""
+    """These are the tracks under one root owner, in the order of creation. Their numbers begin with 1."""
 
     def __init__(self, root: Name, head: Beginning, forgotten: int) -> None:
         self.root = root
-        self.head = head  # the beginning of its root
+        self.head = head  # the beginning of its root, by which groups are ordered
         self.rank = 0
-        self.forgotten = forgotten  # members that the worker no longer holds in memory; their numbers stay taken
+        self.forgotten = forgotten  # how many members the worker has forgotten; their numbers are not used again
         self.members: list[tuple[MemberKey, Key]] = []
 
     def number(self, member: MemberKey, key: Key) -> int:
@@ -75,18 +76,18 @@ class Group:
         return self.forgotten + bisect_left(self.members, (member, key)) + 1
 
     def insert(self, member: MemberKey, key: Key) -> list[Key]:
-        """Add a life; return it and all that it moves by one number."""
+        """Add a track; return its key and those of all tracks whose number this increases by one."""
         insort(self.members, (member, key))
         return self._from(member, key)
 
     def remove(self, member: MemberKey, key: Key) -> list[Key]:
-        """Remove a life; return those that this moves by one number."""
+        """Remove a track; return the keys of the tracks whose number this decreases by one."""
         moved = self._from(member, key)[1:]
         del self.members[bisect_left(self.members, (member, key))]
         return moved
 
     def forget(self, member: MemberKey, key: Key) -> None:
-        """Remove a life from memory. Whoever knew the group's numbers before need not change them."""
+        """Forget a track of which no later one than those that remain is known. All numbers stay the same."""
         self.remove(member, key)
         self.forgotten += 1
 
@@ -95,7 +96,8 @@ class Group:
 
 
 class Ranks:
-    """The groups in the order of their heads. A group that is found later is ranked between its neighbours."""
+    """This class keeps the groups in the order of their heads, and gives them ranks. A group that is found later gets a
+    rank between its neighbours."""
 
     def __init__(self) -> None:
         self._heads: list[Beginning] = []
@@ -109,9 +111,9 @@ class Ranks:
             group.rank = rank
 
     def enter(self, group: Group, known: int | None = None) -> list[Group]:
-        """Give a group the rank that was stored for it, or a new one by its head.
+        """Add a group with the rank that was stored for it (`known`), or with a new one according to its head.
 
-        Return the groups whose rank this changes: all of them, where there was no room between two neighbours.
+        Return the other groups whose rank this changes: none, or all groups if there was no room between two of them.
         """
         at = bisect_left(self._heads, group.head)
         self._heads.insert(at, group.head)
@@ -129,6 +131,6 @@ class Ranks:
         return self._groups
 
     def remove(self, group: Group) -> None:
-        """Take out a group, before its head changes or when its last member is gone."""
+        """Remove a group, because its head is about to change or its last member was removed."""
         at = bisect_left(self._heads, group.head)
         del self._heads[at], self._groups[at]

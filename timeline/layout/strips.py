@@ -1,4 +1,4 @@
-"""This pure module combines the lanes of one owner and kind into a strip, if there are many."""
+"""This pure module decides which lanes of one owner and kind are combined into a strip, because there are many."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,22 +6,22 @@ from collections.abc import Callable
 from timeline.history.lifelines import Key, Name
 from timeline.layout.places import CROWD
 
-LaneKey = tuple[Name, Name]  # names of the root owner and of the lane itself
-OwnedKind = tuple[Key, str, str]  # key of the owner; group and kind of the lanes
+LaneKey = tuple[Name, Name]  # the name of the root owner, and that of the lane itself
+OwnedKind = tuple[Key, str, str]  # the key of the owner, and API group and kind of the lanes
 
 
 class Strips:
-    """These are the lanes of each owner and kind, and the places of the strips that stand for them."""
+    """This class keeps the lanes of each owner and kind, and the places of the strips that combine them."""
 
     def __init__(self) -> None:
         self._lanes: dict[OwnedKind, dict[LaneKey, None]] = defaultdict(dict)
         self._owned: dict[LaneKey, OwnedKind] = {}
         self._places: dict[OwnedKind, int] = {}
-        self._changed: dict[OwnedKind, None] = {}  # whose lanes are not what they were at the last `settle`
-        self._dissolved: list[int] = []  # places of strips that are gone since the last `settle`
+        self._changed: dict[OwnedKind, None] = {}  # those whose lanes have changed since the last `settle`
+        self._dissolved: list[int] = []  # the places of strips that have lost their last lane since the last `settle`
 
     def place_of(self, lane: LaneKey) -> int:
-        """Return the place of the strip that stands for a lane, or 0."""
+        """Return the place of the strip that a lane belongs to; 0 for none."""
         owned = self._owned.get(lane)
         return self._places.get(owned, 0) if owned else 0
 
@@ -34,7 +34,7 @@ class Strips:
         return list(self._lanes.get(owned, ()))
 
     def enter(self, lane: LaneKey, owned: OwnedKind | None) -> None:
-        """Note the owner and kind of a lane; None where nothing owns it."""
+        """Set the owner and kind of a lane; None if it has no owner."""
         if self._owned.get(lane) != owned:
             self.leave(lane)
             if owned:
@@ -44,18 +44,18 @@ class Strips:
             self._changed[owned] = None
 
     def leave(self, lane: LaneKey) -> None:
-        """Take out a lane that there is no more, or that has another owner now."""
+        """Remove a lane that no longer exists, or that has another owner now."""
         if owned := self._owned.get(lane):
             self._changed[owned] = None
             if (strip := self._take_out(lane)) is not None:
                 self._dissolved.append(strip)
 
     def forget(self, lane: LaneKey) -> None:
-        """Remove a lane from memory. What is stored of it and of its strip stays as it is."""
+        """Forget a lane. Its rows in the database, and those of its strip, stay as they are."""
         self._take_out(lane)
 
     def _take_out(self, lane: LaneKey) -> int | None:
-        """Return the place of the strip that is gone with its last lane, if there was one."""
+        """Remove a lane; return the place of its strip if that has no lanes left, else None."""
         if (owned := self._owned.pop(lane, None)) is None:
             return None
         del self._lanes[owned][lane]
@@ -66,9 +66,9 @@ class Strips:
         return self._places.pop(owned, None)
 
     def settle(self, place: Callable[[LaneKey], int]) -> tuple[list[OwnedKind], list[LaneKey], list[int]]:
-        """Decide anew which of the changed lanes stand as strips; `place` gives that of a lane.
+        """Decide which of the owners and kinds that have changed form strips. `place` returns the place of a lane.
 
-        Return the strips to write, the lanes whose strip is another one now, and the places of strips that are gone.
+        Return the strips to write, the lanes whose strip has changed, and the places of strips that no longer exist.
         """
         strips: list[OwnedKind] = []
         moved: list[LaneKey] = []

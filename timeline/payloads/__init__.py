@@ -1,4 +1,5 @@
-"""This package declares the data that leaves Causeline: typed dictionaries, and the JSON Schema of findings documents.
+"""This package declares the data that the API, the reports and the commands give out, and fills some of it.
 
-Everything here is pure. The field names are a public interface: programs of other people read them.
+It has typed dictionaries and the JSON Schema of findings documents. Everything here is pure. The field names are a
+public interface that programs of other people read.
 """

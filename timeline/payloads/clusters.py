@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 ClusterState = Literal["waiting", "connecting", "live", "failing", "paused"]
 SourceState = Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
@@ -10,23 +10,23 @@ StreamState = Literal["waiting", "listing", "watching", "failing", "forbidden", 
 
 
 class StreamPayload(TypedDict):
-    """The watch of one resource."""
+    """This is the state of the watch of one resource."""
 
     group: str
     kind: str
     resource: str
     state: StreamState
-    error: str  # of its last failure, which may be over
+    error: str  # the message of its last failure, which may be over
     error_at: int | None
     listed_at: int | None
-    watermark: str | None  # the revision up to which it is complete
+    watermark: str | None  # the revision up to which the watch is complete
     watermark_at: int | None
     entries: int
     gaps: int
 
 
 class GapPayload(TypedDict):
-    """A gap: a kind was not observed between two times."""
+    """This is a gap: a time in which a kind was not observed."""
 
     group: str
     kind: str
@@ -38,7 +38,7 @@ class GapPayload(TypedDict):
 
 
 class EpochPayload(TypedDict):
-    """The source of the same cluster before or after its revisions went back."""
+    """This is another source of the same cluster, from before or after its revisions went back."""
 
     source: int
     name: str
@@ -46,38 +46,38 @@ class EpochPayload(TypedDict):
 
 
 class SourceHealthPayload(TypedDict):
-    """The health of a source that a cluster feeds."""
+    """This is the health of a source that a cluster feeds."""
 
     source: int
     name: str
-    cluster: int | None  # None once it is disconnected
+    cluster: int | None  # None once the cluster is disconnected
     state: SourceState
-    ended: str  # why nothing more comes
+    ended: str  # why the source has ended; "" while it has not
     previous: EpochPayload | None
     next: EpochPayload | None
-    holder: str  # the worker that watches it now
+    holder: str  # the worker that watches the cluster now
     error: str
     error_at: int | None
     entries: int
     rate: float  # changes a second, over the last half minute
-    lag: float | None  # seconds that a change waited here, the longest one of the last half minute
-    silent: float | None  # seconds since anything was heard of the cluster; bookmarks come about once a minute
-    reached: int | None  # all streams are complete up to here
+    lag: float | None  # the longest time in seconds that a change of the last half minute waited here
+    silent: float | None  # seconds since anything arrived from the cluster; bookmarks come about once a minute
+    reached: int | None  # the time up to which all streams are complete
     streams: list[StreamPayload]
-    gaps: list[GapPayload]  # the newest ones
+    gaps: list[GapPayload]  # the newest gaps
     gaps_total: int
-    outages: int  # intervals in which something was not observed, whatever it was
+    outages: int  # the number of separate intervals in which any kind was not observed
 
 
 class ClusterPayload(TypedDict):
-    """A connected cluster, without its credentials."""
+    """This is a connected cluster, without its credentials."""
 
     id: int
     name: str
     how: Literal["stored", "path", "in-cluster"]
     server: str
     context: str
-    path: str  # of the kubeconfig, where that is only referred to
+    path: str  # the path of the kubeconfig, if `how` is "path"
     include: list[str]
     exclude: list[str]
     keep_days: int | None
@@ -87,8 +87,8 @@ class ClusterPayload(TypedDict):
     holder: str
     error: str
     error_at: int | None
-    source: int | None  # the one that it feeds now
-    url: str  # of that one's timeline
+    source: int | None  # the source that it feeds now
+    url: str  # the address of the timeline of that source
     health: SourceHealthPayload | None
 
 

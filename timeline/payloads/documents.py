@@ -1,4 +1,4 @@
-"""The findings document, and what is said in it of the source. This module is pure."""
+"""This pure module builds the findings document, and the parts of it that describe the source."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ from timeline.payloads.findings import (
 
 
 def timestamp(microseconds: int) -> str:
-    """Return a time as ISO 8601, UTC, with all six digits of microseconds."""
+    """Return a time, given in microseconds since 1970, as ISO 8601, UTC, with all six digits of microseconds."""
     return moment(microseconds).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -36,10 +36,11 @@ def object_payload(ref: ObjectRef) -> ObjectPayload:
 
 
 def proofs(each: Occurrence) -> list[tuple[Proof, int]]:
-    """Return the events that prove an occurrence, in commit order, each with the time to show, in microseconds.
+    """Return the events that prove an occurrence, in commit order, each with the time to show, in microseconds since
+    1970.
 
-    No time is after that of a later event, as it could be where a deletion has no date and the creation that followed
-    has one in whole seconds.
+    The times never decrease. The drawn times could, if a deletion has no time of its own and the creation that followed
+    it has one in whole seconds.
     """
     found: list[tuple[Proof, int]] = []
     for proof in reversed(each.proof):
@@ -95,7 +96,7 @@ def finding(found: Finding) -> FindingPayload:
 
 
 def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
-    """Return what was observed of each kind, and so what each rule can say."""
+    """Return what was observed of each kind, and what each rule can therefore judge."""
     rows = coverage(world)
     return {
         "coverage": [
@@ -116,7 +117,10 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
 
 
 def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
-    """Return the same for a recording of which these pieces were skipped, so that no rule judges it in full."""
+    """Return `parts` for a recording of which pieces were skipped, so that no rule judges it in full.
+
+    `skipped` are (file, line, reason). If none of them was part of the recording, `parts` are returned unchanged.
+    """
     if not partly_read(skipped):
         return parts
     rules = judged_in_part(RuleCoverage(**rule) for rule in parts["rules"])
@@ -133,7 +137,7 @@ def _rule(each: RuleCoverage) -> RulePayload:
 
 
 def clocks(world: World) -> list[str]:
-    """Return sentences on the corrections of the times of whole files."""
+    """Return a sentence for each file whose times were corrected because its clock differed."""
     return [
         f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
         "others', as neighbouring revisions tell; its times are corrected by that."
@@ -150,13 +154,15 @@ def document(
     skipped: Iterable[tuple[str, int, str]],
     rules: Iterable[Rule],
 ) -> DocumentPayload:
-    """Return the findings document; `skipped` are (file, line, reason)."""
+    """Return the findings document of a world. `skipped` are (file, line, reason), and `entries` is the number of
+    changes."""
     payloads = [finding(found) for found in findings]
     return assembled(payloads, source_document(world, rules), name, entries, skipped, world.first, world.last)
 
 
 def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return a sentence for each file of which most lines were skipped; `most` has (skipped lines, lines) by file."""
+    """Return a sentence for each file of which most lines were skipped. `most` has (skipped lines, all lines) by
+    file."""
     return [
         f"{file}: {count} of {lines} lines were skipped, so what was found says little of it"
         for file, (count, lines) in sorted(most.items())
@@ -177,7 +183,8 @@ def assembled(
     first: int,
     last: int,
 ) -> DocumentPayload:
-    """Return the findings document from its parts; `first` and `last` are microseconds, 0 where nothing was seen."""
+    """Return the findings document from its parts. `first` and `last` are microseconds since 1970; 0 if nothing was
+    observed."""
     skipped = sorted(skipped)
     parts = as_read(parts, skipped)
     return {

@@ -1,12 +1,15 @@
-"""This module declares findings, their list, and the findings document. Times in columns are in µs, UTC."""
+"""This module declares the payloads of findings, of their list, and of the findings document.
+
+Times are ISO 8601 where they are text, and microseconds since 1970, UTC, where they are integers.
+"""
 
 from typing import Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.judging.findings import Severity
 
-FindingOrder = Literal["newest", "time", "gravest"]  # what happened last first; as it began; errors first
+FindingOrder = Literal["newest", "time", "gravest"]  # latest first; earliest first; errors first
 
 
 class ObjectPayload(TypedDict):
@@ -15,15 +18,15 @@ class ObjectPayload(TypedDict):
     kind: str
     namespace: str  # "" for cluster-scoped objects
     name: str
-    uid: str  # "" where no observation has it
+    uid: str  # "" if no observation has it
 
 
 class ProofPayload(TypedDict):
-    role: str  # "Service deleted"
+    role: str  # the part that the event has in the proof: "Service deleted"
     resource_version: str | None
-    time: str  # ISO 8601 UTC, with the precision of its clock
-    earliest: str | None  # the interval in which it was surely committed, where the clock gives one
-    latest: str | None
+    time: str  # ISO 8601 UTC; the time at which it is drawn
+    earliest: str | None  # the earliest time at which it can have been committed
+    latest: str | None  # the latest such time; None if no clock bounds it
     actor: str | None
     user_agent: str | None
     audit_id: str | None
@@ -32,14 +35,14 @@ class ProofPayload(TypedDict):
 
 
 class FindingPayload(TypedDict):
-    """One violation, as in the findings document `causeline.findings/v1`."""
+    """This is one violation, as in the findings document `causeline.findings/v1`."""
 
     id: str
     rule: str
     severity: Severity
     verdict: Literal["exact", "bounded", "inconclusive"]
     status: Literal["suspected", "confirmed", "withdrawn"]
-    status_reason: str  # why it is not confirmed; "" where it is
+    status_reason: str  # why it is not confirmed; "" if it is
     subject: ObjectPayload
     other: ObjectPayload | None
     effect: Literal["none", "possible", "observed"]
@@ -47,37 +50,37 @@ class FindingPayload(TypedDict):
     affects: list[ObjectPayload]
     first_time: str
     last_time: str
-    delay_seconds: float | None  # as drawn: one place within the bounds, which alone say what is known
-    delay_bounds: list[float] | None  # [least, most] seconds, where only an interval is known
+    delay_seconds: float | None  # the delay as it is drawn: some value within the bounds, not a measurement
+    delay_bounds: list[float] | None  # [least, most] seconds within which the delay is known to be
     count: int
     summary: str
-    why: str  # why the verdict is that sure, in a sentence or two
+    why: str  # one or two sentences that explain the verdict
     proof: list[ProofPayload]
     advice: list[str]
 
 
 class SkippedPayload(TypedDict):
     file: str
-    line: int  # 0 where the loss is not of one line
+    line: int  # 0 if what was skipped is not one line
     reason: str
 
 
 class CoveragePayload(TypedDict):
-    """What was observed of one kind."""
+    """This says how completely one kind was observed."""
 
     group: str  # "" for core
     resource: str  # "pods"
     level: Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
-    complete: bool  # its changes were followed, and none is known to be missing
-    from_list: bool
-    holes: int  # writes that others prove to be missing
+    complete: bool  # whether its changes were observed and none is known to be missing
+    from_list: bool  # whether a list shows which objects existed at the beginning
+    holes: int  # the number of writes that are missing, as other writes prove
 
 
 class RulePayload(TypedDict):
-    """What one rule can say about the source."""
+    """This says what one rule can judge in the source."""
 
     rule: str
-    verdict: Literal["exact", "bounded", "inconclusive", "not"]  # at best
+    verdict: Literal["exact", "bounded", "inconclusive", "not"]  # the best one possible; "not" if it cannot judge
     why: str
     remedy: str
 
@@ -93,16 +96,16 @@ class SourcePayload(TypedDict):
 
 
 class SourceDocumentPayload(TypedDict):
-    """The parts of the document that describe the source as a whole, and what follows from them."""
+    """This describes the source as a whole. The findings document contains parts of it."""
 
     coverage: list[CoveragePayload]
     rules: list[RulePayload]
-    changes: list[int]  # how many were seen of each kind, in the order of `coverage`
-    clocks: list[str]  # what was corrected in the times of whole files, in sentences
+    changes: list[int]  # the number of observed changes of each kind, in the order of `coverage`
+    clocks: list[str]  # a sentence for each file whose times were corrected
 
 
 class DocumentPayload(TypedDict):
-    """The findings document; byte for byte the same for the same recording, in whatever order it was read."""
+    """This is the findings document. The same recording always gives the same bytes, in whatever order it is read."""
 
     schema: Literal["causeline.findings/v1"]
     source: SourcePayload
@@ -116,7 +119,7 @@ class AcknowledgementPayload(TypedDict):
 
 
 class FindingGroupPayload(TypedDict):
-    """One occurrence, for all subjects to which it happened alike: a row of the list of findings."""
+    """This is a row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
     key: str
     summary: str  # "Service ring was away for ≈ 50 ms under 3 running Pods"
@@ -132,16 +135,16 @@ class FindingGroupPayload(TypedDict):
     advice: list[str]
     start: int
     end: int
-    focus: int  # WindowPayload's `focus` parameter that brings the lanes of its first subject to the top
+    focus: int  # the window parameter `focus` that brings the lanes of its first subject to the top
     url: str  # the page of its first finding; "" in a report
-    acknowledged: AcknowledgementPayload | None  # where all of its findings are
+    acknowledged: AcknowledgementPayload | None  # None unless all of its findings are acknowledged
     findings: list[FindingPayload]
 
 
 class FindingsPayload(TypedDict):
-    """A page of findings."""
+    """This is one page of the list of findings."""
 
     findings: list[FindingGroupPayload]
     order: FindingOrder
-    next: str | None  # the cursor of the next page
-    total: int  # that match
+    next: str | None  # the cursor of the next page; None on the last page
+    total: int  # how many rows match the filter

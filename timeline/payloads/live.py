@@ -1,52 +1,55 @@
-"""This module declares the messages in which changes of a live source reach a page. Times are microseconds, UTC."""
+"""This module declares the messages by which changes of a live source reach a page.
+
+Times are microseconds since 1970, UTC.
+"""
 
 from typing import Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.windows import Within
 
 
 class TailPayload(TypedDict):
-    """What commits changed of one life: its bars from a moment on are these; its marks are further ones."""
+    """This is what new batches changed of one track: its bars from `since` on, which replace those that the page has,
+    and its additional marks."""
 
     track: int
     lane: str  # LanePayload.key
     family: str
     number: int  # as in Births
-    since: int | None  # the moment; null where its bars stay as they are
-    born: int | None  # its creation, where it lies there
+    since: int | None  # the time from which `bars` replace older ones; null if its bars did not change
+    born: int | None  # the time of its creation, if the new batches brought it
     # start, end, text, tone, start_within, end_within as in Bars; see `queries.deltas`
     bars: list[tuple[int | None, int | None, str, str, Within | None, Within | None]]
-    marks: list[
-        tuple[int, str, str, str | None, Within | None]
-    ]  # time, mark, text, resource version, within: see Marks
+    # time, mark, text, resource_version, within as in Marks
+    marks: list[tuple[int, str, str, str | None, Within | None]]
 
 
 class DeltaPayload(TypedDict):
-    """What the commits since another changed: enough to move the edge of a window that shows that one."""
+    """This is what the batches since a given one changed, so that a window that shows that one can be updated."""
 
     type: Literal["delta"]
-    sequence: int  # of the last of them
-    at: int  # when that was committed, by the database's clock
-    behind: int  # how long after the cluster's answer arrived this is sent, microseconds
-    first: int  # what the source covers
-    last: int
+    sequence: int  # the number of the last of these batches
+    at: int  # when that batch was committed, by the database's clock
+    behind: int  # microseconds from the arrival of the cluster's answer until this message is sent
+    first: int  # the beginning of the source
+    last: int  # the end of the source
     tracks: list[TailPayload]
     findings: list[FindingGroupPayload]
-    gone: list[str]  # keys of findings that hold no more
+    gone: list[str]  # the keys of findings that no longer hold
 
 
 class HealthPayload(TypedDict):
-    """How it stands with the collection of a source."""
+    """This is the state of the collection of a source."""
 
     type: Literal["health"]
     sequence: int
     state: Literal["waiting", "connecting", "live", "failing", "paused", "ended"]
-    error: str  # why it fails, or has ended
-    listing: list[str]  # resources whose first list is not complete yet
+    error: str  # why the collection fails, or has ended
+    listing: list[str]  # the resources whose first list is not complete yet
     entries: int
     gaps: int
-    silent: int | None  # since the last commit, microseconds
-    last: int | None  # what the source covered then
+    silent: int | None  # microseconds since the last batch was committed
+    last: int | None  # the end of the source as of that batch

@@ -1,18 +1,18 @@
-"""This module declares the payload of measuring between two times. Times are whole microseconds since 1970, UTC."""
+"""This module declares the payloads of measuring between two times. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.payloads.findings import ObjectPayload
 
 
 class MeasuredChangePayload(TypedDict):
-    """The latest change up to a moment."""
+    """This is the latest change at or before a time."""
 
-    time: int  # drawn
-    earliest: str  # ISO 8601 UTC: it was committed then or later
-    latest: str | None  # and no later than this, where a clock bounds it
+    time: int  # the drawn time
+    earliest: str  # ISO 8601 UTC; the earliest time at which it can have been committed
+    latest: str | None  # ISO 8601 UTC; the latest such time; null if no clock bounds it
     clock: Literal["audit", "object"]
     resource_version: str
     change: str
@@ -22,18 +22,18 @@ class MeasuredChangePayload(TypedDict):
 
 
 class MeasurePayload(TypedDict):
-    """What lies between two times in the whole of a source, whatever a screen filters, groups or has loaded."""
+    """This says what happened between two times in the whole source, independent of any filter of a screen."""
 
     source: int
-    start: MeasuredChangePayload | None  # None where nothing was observed up to then
-    end: MeasuredChangePayload | None
-    revisions: int | None  # by how much the counter rose between the two changes
-    order: Literal["exact", "bounded", "inconclusive"] | None  # how sure it is that the first was committed before
-    observations: int  # stored of the whole source between the two moments; a change may be observed more than once
+    start: MeasuredChangePayload | None  # the last change up to the first time; None if nothing was observed by then
+    end: MeasuredChangePayload | None  # the last change up to the second time
+    revisions: int | None  # by how much the counter of revisions increased between the two changes
+    order: Literal["exact", "bounded", "inconclusive"] | None  # how sure it is that `start` was committed before `end`
+    observations: int  # how many are stored between the two times; one change may be observed more than once
 
 
 class StepsPayload(TypedDict):
-    """Every time at which the latest revision of a source rose, and to what, in order."""
+    """These are the times at which the latest revision of a source increased, and those revisions, in order."""
 
     time: list[int]
     resource_version: list[str]

@@ -1,8 +1,11 @@
-"""This module declares payloads of objects, findings, coverage and rules. Whole numbers of time are microseconds."""
+"""This module declares the payloads of the pages of objects, findings, coverage and rules.
+
+Times are ISO 8601 where they are text, and microseconds since 1970, UTC, where they are integers.
+"""
 
 from typing import Any, Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import (
@@ -15,16 +18,16 @@ from timeline.payloads.findings import (
 
 
 class LifePayload(TypedDict):
-    """One life of an object, or a name of which no life was observed."""
+    """This is one incarnation of an object, or a name of which no object was observed."""
 
-    track: int | None
+    track: int | None  # None if no object was observed
     object: ObjectPayload
     short: str  # "pod"
     family: str
-    role: str  # what it is to the one that is asked for: "subdomain", "config", …; "" where that is plain
+    role: str  # the role in which the other object refers to it: "subdomain", "config", …; "" without a role
     start: int | None
-    end: int | None  # None while it lives
-    url: str  # of its page; "" where none was seen
+    end: int | None  # None while it exists
+    url: str  # the address of its page; "" if no object was observed
 
 
 class TrackFindingPayload(TypedDict):
@@ -39,62 +42,63 @@ class TrackFindingPayload(TypedDict):
 
 
 class TrackPayload(TypedDict):
-    """One life of an object, and its relations to others."""
+    """This is one incarnation of an object, and its relations to others."""
 
     source: int
     track: int
     object: ObjectPayload
     short: str
     family: str
-    phase: str  # the last one that was seen
-    number: int  # creation order within the root owner's group
-    root: int  # WindowPayload's `focus` parameter
-    created: bool  # its creation was seen
+    phase: str  # its last observed phase
+    number: int  # creation number within the root owner's group
+    root: int  # the window parameter `focus` that brings its group to the top
+    created: bool  # whether its creation was observed
     start: int
     end: int | None
     url: str
-    timeline: str  # the timeline around its life
-    incarnations: list[LifePayload]  # all lives of its name, in the order in which they began
+    timeline: str  # the address of the timeline from its beginning to its end
+    incarnations: list[LifePayload]  # all incarnations of its name, in the order in which they began
     owner: LifePayload | None
-    children: list[LifePayload]  # the first ones
+    children: list[LifePayload]  # the first of them
     children_total: int
     needs: list[LifePayload]
-    needed_by: list[LifePayload]  # the first ones
+    needed_by: list[LifePayload]  # the first of them
     needed_by_total: int
-    events: list[LifePayload]  # the first Events about it that a rule reads
+    events: list[LifePayload]  # the first of the Events about it that rules read
     events_total: int
     findings: list[TrackFindingPayload]
 
 
 class ChangePayload(TypedDict):
-    """One observed change of one object."""
+    """This is one observed change of one object."""
 
-    sequence: int  # in the order of reading
-    uid: str | None  # as the observation names it; an audit log of level Metadata names none
-    time: str  # drawn: ISO 8601 UTC
-    earliest: str
-    latest: str | None  # where a clock bounds it
-    clock: Literal["audit", "object"]  # the API server's around the commit; whole seconds in the object itself
+    sequence: int  # its number within the source, in the order of reading
+    uid: str | None  # null if the observation does not show it, as in an audit log of level Metadata
+    time: str  # ISO 8601 UTC; the drawn time
+    earliest: str  # the earliest time at which it can have been committed
+    latest: str | None  # the latest such time; null if no clock bounds it
+    clock: Literal["audit", "object"]  # "audit" times are around the commit; "object" times are whole seconds
     resource_version: str | None
     change: str
     action: str
     actor: str | None
     user_agent: str | None
-    controller: str | None  # the program's short name, where one of the two tells it
+    controller: str | None  # the short name of the program, if actor or user agent show it
     audit_id: str | None
     file: str | None
     line: int | None
-    body: dict[str, Any] | None  # the redacted object, where it was observed and asked for
+    body: dict[str, Any] | None  # the redacted object, if it was observed and requested
 
 
 Attribution = Literal["uid", "time", "possible"]
 
 
 class RevisionPayload(ChangePayload):
-    """One change of the object that was asked for.
+    """This is one change of the requested object.
 
-    `attribution` says how it is known to be of this object: "uid" by the UID, or because no observation of the object
-    has any; "time" because no other object bore the name then; "possible" where another one of that name may be meant.
+    `attribution` says how it is known to be a change of this object: "uid" by its UID, or because no observation of the
+    object has one; "time" because no other object had the name at that time; "possible" if it may be a change of
+    another object of the same name.
     """
 
     attribution: Attribution
@@ -107,8 +111,8 @@ class RevisionsPayload(TypedDict):
 
 
 class EntryPayload(ChangePayload):
-    track: int | None  # the life on whose bar the timeline draws it; null where that is not kept any more
-    object: ObjectPayload  # as the observation names it
+    track: int | None  # the track on whose bar the timeline draws it; null if that is no longer kept
+    object: ObjectPayload  # as the observation shows it
 
 
 class EntriesPayload(TypedDict):
@@ -128,38 +132,38 @@ class OccurrencePayload(TypedDict):
 
 
 class FindingPagePayload(FindingPayload):
-    """A finding with the details that the findings document leaves out."""
+    """This is a finding with details that the findings document omits."""
 
     source: int
     url: str
     timeline: str
     occurrences: list[OccurrencePayload]
-    objects: list[LifePayload]  # all that it names
+    objects: list[LifePayload]  # all objects that the finding names
     acknowledged: AcknowledgementPayload | None
 
 
 class RedactedPayload(TypedDict):
-    """The number of redacted credentials, by how they were recognised."""
+    """These are the numbers of redacted credentials, by how they were recognised."""
 
-    name: int  # the name of the field, variable or option
-    form: int  # their own form
-    copy: int  # copies of whole objects
-    pattern: int  # the operator's own patterns
-    object: int  # observations of which the object was not kept at all
+    name: int  # by the name of the field, variable or option
+    form: int  # by their own form
+    copy: int  # as a copy of a whole object
+    pattern: int  # by the operator's own patterns
+    object: int  # the number of observations whose object was not stored at all
 
 
 class SourceCoveragePayload(SourceDocumentPayload):
-    """What was observed in a recording, and so what can be judged in it."""
+    """This says what was observed in a recording, and what rules can therefore judge in it."""
 
     source: int
     name: str
     entries: int
     first: str | None
     last: str | None
-    skipped: list[SkippedPayload]  # the first ones
-    mostly_skipped: dict[str, list[int]]  # by file, where it is most: lines that were skipped, and all lines
+    skipped: list[SkippedPayload]  # the first of them
+    mostly_skipped: dict[str, list[int]]  # [skipped lines, all lines] by file, of files that were mostly skipped
     skipped_total: int
-    redacted: RedactedPayload | None  # None of what was taken in before it was counted
+    redacted: RedactedPayload | None  # None if an older version of Causeline, which did not count them, read it
 
 
 class SettingPayload(TypedDict):
@@ -171,7 +175,7 @@ class SettingPayload(TypedDict):
 
 
 class CataloguePayload(TypedDict):
-    """A rule's page."""
+    """This is the page of a rule in the catalogue."""
 
     rule: str
     title: str

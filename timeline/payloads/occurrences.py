@@ -1,7 +1,7 @@
-"""This module makes occurrences of findings, as they are stored and drawn, and as rows of the list of findings.
+"""This module builds the occurrences of findings as they are stored and drawn, and the rows of the list of findings.
 
-A finding is stored once, as its document and its occurrences (`StoredFinding`). What the list shows, and what a window
-draws, is derived from these when it is read. This module is pure.
+A finding is stored once, as its document and its occurrences (`StoredFinding`). The list of findings and the drawing of
+a window are derived from these. This module is pure.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -16,9 +16,10 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef], int | None]) -> dict[str, Any]:
-    """Return an occurrence as it is stored and drawn; `number` gives the number of an object's track.
+    """Return an occurrence as it is stored and drawn. `number` returns the track number of an object.
 
-    `group` is the same for all subjects to which it happened alike. Times are microseconds since 1970, UTC.
+    The field `group` is the same for all subjects that the occurrence concerned alike. Times are microseconds since
+    1970, UTC.
     """
     proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
     when = f"{each.first} {each.last} {finding.severity}"
@@ -39,26 +40,26 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
 
 
 class StoredFinding(NamedTuple):
-    """A finding as it is stored. `subject` and `root` are numbers of tracks, as `World.id_of` gives them."""
+    """This is a finding as it is stored. `subject` and `root` are track numbers, as `World.id_of` returns them."""
 
     subject: int
     root: int  # the root owner of the subject
     document: FindingPayload
-    occurrences: list[dict[str, Any]]  # `occurrence` of each
+    occurrences: list[dict[str, Any]]  # what `occurrence` returned for each
 
 
 class Row(NamedTuple):
-    """A row of the list of findings: one occurrence, for all subjects to which it happened alike."""
+    """This is a row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
     payload: FindingGroupPayload
-    drawn: list[tuple[int, dict[str, Any]]]  # the track of each subject, and its occurrence
+    drawn: list[tuple[int, dict[str, Any]]]  # the track number of each subject, and its occurrence
 
 
 def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str] | None = None) -> list[Row]:
     """Return the rows of these findings: errors first, then in order of time.
 
-    `page` is the address of a finding's page up to its id. With `keys`, only the rows with these keys are returned; all
-    findings of such a row have to be given.
+    `page` is the address of a finding's page without its id; "" for rows without addresses. With `keys`, only the rows
+    with these keys are returned; pass all findings of such a row.
     """
     members: dict[str, list[tuple[dict[str, Any], StoredFinding]]] = {}
     for finding in findings:
@@ -109,7 +110,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
 
 
 def listed(names: list[str]) -> str:
-    """Return names as a list in which a common prefix stands once: "ring-steady-0, -1, -2"; six names at most."""
+    """Return at most six names as text, in which a common prefix is written only once: "ring-steady-0, -1, -2"."""
     shared = ""
     for letters in zip(*names, strict=False):
         if len(set(letters)) > 1:

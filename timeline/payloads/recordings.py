@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from typing_extensions import TypedDict  # Pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
 
@@ -10,31 +10,31 @@ UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "ca
 class UploadPayload(TypedDict):
     id: int
     source: int | None
-    owner: int | None  # the number of who sends it; null where there are no accounts
+    owner: int | None  # the id of the user who sends it; null without accounts
     name: str
     state: UploadState
-    seen: int  # last sign of life of who works on it, microseconds since 1970
+    seen: int  # when the browser or worker that handles it last reported
     files: int
-    folder: bool  # they were chosen as one
+    folder: bool  # whether the files were chosen as one folder
     bytes_total: int
-    bytes_read: int  # that have arrived, and then that were imported
+    bytes_read: int  # the bytes that have arrived, and from the import on the bytes that were imported
     entries: int
     skipped: int
     skipped_examples: list[str]  # "audit.jsonl.zst line 17: not JSON (…)"
     findings: int
     error: str
-    url: str  # of the timeline, once there is one
+    url: str  # the address of the timeline; "" before there is one
 
 
 class UploadFilePayload(TypedDict):
     name: str
     size: int  # bytes
-    received: int  # of them; what comes next begins there
-    refused: str  # why it is left out, else empty
+    received: int  # how many bytes have arrived; the next piece begins there
+    refused: str  # why the file is not imported; "" if it is
 
 
 class ReceivingPayload(UploadPayload):
-    """An upload with what is still to come of it."""
+    """This is an upload with the state of each of its files."""
 
     parts: list[UploadFilePayload]
 
@@ -44,23 +44,23 @@ class UploadsPayload(TypedDict):
 
 
 class PiecePayload(TypedDict):
-    received: int  # bytes of the file
+    received: int  # how many bytes of the file have arrived
 
 
 class RecordingPayload(TypedDict):
     id: int
     name: str
-    created: int  # microseconds since 1970, as all times
+    created: int
     entries: int
     skipped: int
-    first: int | None  # what it covers
-    last: int | None
-    errors: int  # findings, as its list groups them
+    first: int | None  # the beginning of the time that it covers; null if it has no entries
+    last: int | None  # the end of that time
+    errors: int  # the number of rows in its list of findings, by severity
     warnings: int
     infos: int
-    url: str  # of its timeline
+    url: str  # the address of its timeline
 
 
 class RecordingsPayload(TypedDict):
     sources: list[RecordingPayload]
-    next: int | None  # the cursor that continues; null at the end
+    next: int | None  # the cursor of the next page; null on the last page

@@ -10,7 +10,7 @@ Within = tuple[int, int | None]  # µs before and after a drawn time, between wh
 
 
 class GroupPayload(TypedDict):
-    """A heading over lanes: a root owner, a kind or a namespace."""
+    """This is a heading above lanes: a root owner, a kind or a namespace."""
 
     key: str
     short: str  # "vcj"; "" unless lanes are grouped by owner
@@ -19,38 +19,38 @@ class GroupPayload(TypedDict):
     lanes: int  # all lanes of the group that match the filter, shown or not
     track: int | None  # the root owner's track, if there is one
     first: int  # index in WindowPayload.lanes of the lane that follows it
-    closed: bool  # its lanes are left out; it counts as one lane of `offset` and `lanes_total`
+    closed: bool  # whether its lanes are hidden; it then counts as one lane in `offset` and `lanes_total`
 
 
 class LanePayload(TypedDict):
-    """One name of one kind in one namespace; its incarnations are bars one after the other."""
+    """This is one name of one kind in one namespace. Its incarnations are drawn as bars one after the other."""
 
-    key: str  # "Pod/vol-restart/ring-weak-0", with ".group" behind the kind for custom resources
+    key: str  # "Pod/vol-restart/ring-weak-0"; after the kind comes ".group" if that is not the core group
     group: str  # GroupPayload.key
     number: int  # creation number, in the group, of the first incarnation in the window
     short: str  # "pod"
-    family: str  # colour: Jobs, Services, Pods, … as `timeline.kinds` gives them
+    family: str  # the family of `timeline.kinds` that decides the colour: Jobs, Services, Pods, …
     kind: str
     namespace: str
     name: str
     subtitle: str  # "Pod · node-003 · 2 incarnations shown"
-    track: int  # the last life shown; 0 for a strip
-    members: int  # 1 for a lane; more for a strip, which stands for so many lanes of one owner and kind
-    opened: bool  # a strip whose members follow it
+    track: int  # the last track shown; 0 for a strip
+    members: int  # 1 for a lane; for a strip, the number of lanes of one owner and kind that it stands for
+    opened: bool  # whether this is a strip whose lanes follow it
     strip: str  # the key of the strip it belongs to, or ""
     pinned: bool
 
 
 class Bars(TypedDict):
-    """These are phases in columns. `lane` is an index into WindowPayload.lanes."""
+    """These are the bars, one for each phase, as columns. `lane` is an index into WindowPayload.lanes."""
 
     lane: list[int]
     start: list[int]
     end: list[int]
     text: list[str]  # "Running"
-    tone: list[str]  # strong | pale | muted | ended (hatched): how far the phase is; a lane has one colour
-    open_start: list[bool]  # the life began before anything was observed, which is drawn as unknown
-    open_end: list[bool]  # still alive at the end of what was observed, which is drawn fading
+    tone: list[str]  # strong | pale | muted | ended (hatched): the shade of the lane's colour that shows the phase
+    open_start: list[bool]  # whether the object existed before it was first observed, which is drawn as unknown
+    open_end: list[bool]  # whether the object still existed at the end of the source, which is drawn fading
     start_within: list[Within | None]  # None if an older version stored the source
     end_within: list[Within | None]
     track: list[int]
@@ -98,7 +98,8 @@ class Shades(TypedDict):
 
 
 class Arrows(TypedDict):
-    """These are arrows from the event that came too early to the one that came too late; -1 is a lane not shown."""
+    """These are arrows from the event that came too early to the one that came too late. The lane is -1 if it is not
+    shown."""
 
     from_lane: list[int]
     from_time: list[int]  # before to_time
@@ -122,7 +123,7 @@ class Strips(TypedDict):
 class Gaps(TypedDict):
     """These are the intervals in which kinds were not observed."""
 
-    kind: list[str]  # as at the beginning of the keys of lanes: "Pod", "Job.batch"
+    kind: list[str]  # the part of the keys of lanes before the first "/": "Pod", "Job.batch"
     start: list[int]
     end: list[int]
     text: list[str]  # a sentence that says why
@@ -144,22 +145,23 @@ class Columns(TypedDict):
 
 class WindowPayload(Columns):
     source: int
-    sequence: int  # the last commit in it, for a live source
+    sequence: int  # the number of the last batch that it shows of a live source
     gaps: Gaps
-    start: int  # from here to `end` there are bars and marks: the asked range, and its width on both sides
+    start: int  # the beginning of what is drawn: the requested range, and its width on both sides
     end: int
-    first: int  # from here to `last` the source has observations
+    first: int  # the beginning of what the source covers
     last: int
     offset: int  # index, among all lanes that match, of the first lane after the pinned ones
     lanes_total: int  # lanes that match; counting stops at 2000
-    lanes_more: bool  # whether there are more
-    pins: int  # lanes that are pinned; they come first
+    lanes_more: bool  # whether more lanes match than were counted
+    pins: int  # how many lanes are pinned; these come first
     groups: list[GroupPayload]
-    findings_in_view: int  # findings in the asked range that match the filter
+    findings_in_view: int  # how many findings in the requested range match the filter
 
 
 class OverviewPayload(TypedDict):
-    """The minimap: counts of entries in equal slices of the source, ticks for findings."""
+    """These are the contents of the minimap and the filters: numbers of changes in equal slices of time, a tick for
+    each finding, and the numbers of lanes and findings by what they can be filtered."""
 
     first: int
     last: int
@@ -170,14 +172,14 @@ class OverviewPayload(TypedDict):
     namespaces: list[tuple[str, int]]
     rules: list[tuple[str, int]]  # rule, number of rows in the list of findings
     severity_counts: list[tuple[Severity, int]]
-    noise: int  # lanes that are hidden until they are asked for
+    noise: int  # the number of lanes, such as those of Events, that are hidden at first
 
 
 class FoundObjectPayload(TypedDict):
-    """An object that a search found."""
+    """This is an object that a search found."""
 
     track: int
-    root: int  # WindowPayload's `focus` parameter
+    root: int  # the window parameter `focus` that brings its group to the top
     key: str  # LanePayload.key
     short: str
     family: str
@@ -185,7 +187,7 @@ class FoundObjectPayload(TypedDict):
     namespace: str
     name: str
     start: int
-    end: int | None  # None while it lives
+    end: int | None  # None while it exists
     url: str
 
 

@@ -45,7 +45,7 @@ class Analysis(NamedTuple):
         """Return the findings document `causeline.findings/v1`."""
         skipped: list[tuple[str, int, str]] = list(self.skipped)
         if more := self.skips - len(skipped):
-            skipped.append(documents.untold(self.name, more))
+            skipped.append(documents.unlisted(self.name, more))
         return documents.document(
             self.world,
             self.findings,

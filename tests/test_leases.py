@@ -166,11 +166,11 @@ def test_a_worker_is_told_of_as_long_as_it_asks(settings: Settings) -> None:
     shown = threading.Event()
 
     def show(over: threading.Event) -> None:
-        leases.present("other")
+        leases.announce("other")
         shown.set()
         over.wait()
 
-    leases.present("this")
+    leases.announce("this")
     with elsewhere(show):
         assert shown.wait(10)
         assert leases.workers() == {"this", "other"}

@@ -36,7 +36,7 @@ def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool
     held = live.open_again(source)
     for batch in batches(observations(folder), size):
         if remembers:
-            held.remember_at_once()
+            held.snapshot_with_next_batch()
         follow(held, batch)
         if takeovers:
             held = live.open_again(Source.objects.get(pk=source.pk))
@@ -125,10 +125,10 @@ def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, se
     settings.LIVE_MEMORY = timedelta(seconds=2)
     held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
     for batch in batches(observations(ENGINE / name), 40):
-        held.remember_at_once()
+        held.snapshot_with_next_batch()
         follow(held, batch)
         for kind in held.world.seen:
-            assert all(held.world.of_uid(uid) for uid in held.standing(*kind))
+            assert all(held.world.of_uid(uid) for uid in held.existing_objects(*kind))
 
 
 def test_another_cluster_at_the_same_address_is_noticed() -> None:

@@ -1,1 +1,1 @@
-"""This package orders entries, builds the lives of objects, judges them by rules, and stores all of that."""
+"""This package orders observed changes, builds the tracks of objects, judges them by rules, and stores the results."""

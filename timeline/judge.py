@@ -1,6 +1,6 @@
-"""This module runs the rules: it finds the subjects that a change affects, and what the rules find of them.
+"""This module runs the rules: it finds the subjects that a change affects, and the findings of the rules about them.
 
-It is pure. It lies outside of the wing `judging`, because it loads every rule.
+It is pure. It is not in the wing `judging`, because it loads every rule.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,24 +35,24 @@ def _rules_for(group: str, kind: str) -> tuple[Rule, ...]:
 
 
 def matters(entry: Entry) -> bool:
-    """Return whether a rule may look at an entry.
+    """Return whether any rule may read an entry.
 
-    Often a third of a log are Events, and of these the rules look only at those with a reason that some rule knows.
+    Often a third of a log are Events, of which the rules read only those with certain reasons.
     """
     return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 
 
 def horizons(world: World) -> dict[str, int]:
-    """Return where a live source ends for each rule, by rule id: the drawn time up to which the watches that the rule
-    looks at are complete, in microseconds since 1970."""
+    """Return the horizon of each rule in a live source, by rule id: the drawn time up to which the watches that the
+    rule reads are complete, in microseconds since 1970."""
     return {rule.id: world.reached(_watched_kinds(rule, world)) for rule in rulebook()}
 
 
 def _horizons(world: World) -> dict[str, int]:
-    """Return where the source ends for each rule, by rule id, without the rules for which it ends at `world.last`.
+    """Return the horizon of each rule, by rule id, without the rules for which the source ends at `world.last`.
 
-    When an audit log without states goes on after the watches have ended, the end of the watches counts for rules
-    about kinds whose states only watches show.
+    If an audit log without states goes on after the watches have ended, then the horizon of rules that read only kinds
+    whose states the watches show is the end of the watches.
     """
     if world.live:
         return horizons(world)
@@ -67,10 +67,10 @@ def _horizons(world: World) -> dict[str, int]:
 
 
 def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[str, int] | None = None) -> list[Track]:
-    """Return the changed tracks and all tracks whose judgement looked at something that has changed.
+    """Return the changed tracks and all tracks whose judgement read something that has changed.
 
-    `horizons` is as `RecordingWorld.stale` takes it. A workload brings along the Lease on which it elects its leader,
-    and all workloads that use this Lease, because a finding about two of them belongs to the Lease.
+    `horizons` are those of `RecordingWorld.stale`. For each workload, the Lease on which it elects its leader and all
+    workloads that use this Lease are returned, too, because a finding about two of them has the Lease as its subject.
     """
     found = {track.key: track for track in (*changed, *world.stale(horizons))}
     leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
@@ -86,9 +86,9 @@ def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
 
 
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
-    """Judge these subjects; return the findings of each.
+    """Judge these subjects; return the findings of each, by the key of the subject.
 
-    A `RecordingWorld` records what each judgement looks at.
+    A `RecordingWorld` records what each judgement reads.
     """
     dependencies = world.dependencies if isinstance(world, RecordingWorld) else None
     found: dict[Key, list[Finding]] = {}
@@ -111,8 +111,8 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
 
 
 def settled(finding: Finding, world: World) -> Finding:
-    """Return the finding of a live source with its status: confirmed if every watch that its rule looks at is complete
-    up to the last event of its proof, else suspected, because changes that arrive late may explain it."""
+    """Return a finding of a live source with its status. It is confirmed if every watch that its rule reads is complete
+    up to the last event of its proof, and else suspected, because changes that arrive later may explain it."""
     (rule,) = (rule for rule in rulebook() if rule.id == finding.rule)
     moments = [proof.moment for each in finding.occurrences for proof in each.proof]
     revision = max((moment.entry.resource_version or 0 for moment in moments if not moment.space), default=0)
@@ -130,6 +130,6 @@ def settled(finding: Finding, world: World) -> Finding:
 
 
 def _watched_kinds(rule: Rule, world: World) -> list[GroupKind]:
-    """Return the kinds that a rule looks at and that are watched."""
+    """Return the watched kinds that a rule reads."""
     wanted = {*rule.judges, *rule.needs, *rule.any_of}
     return [kind for kind in world.streams if qualified(*kind) in wanted and world.streams[kind].since]

@@ -1,7 +1,7 @@
-"""This module declares what a process measures while it takes changes in and judges them.
+"""This module declares the metrics that a process measures while it ingests and judges changes.
 
-A worker has no port of its own: `dashboard.metrics.processes` writes these figures to PostgreSQL, and the web process
-adds up those of all processes. The pure core measures nothing; whoever calls it does.
+A worker has no port of its own: `dashboard.metrics.processes` writes its metrics to PostgreSQL, and the web process
+adds up those of all processes. Pure modules do not measure anything; their callers do.
 """
 
 from prometheus_client import CollectorRegistry, Counter, Histogram

@@ -28,7 +28,8 @@ def unpacked(value: bytes) -> Any:
 class Cluster(models.Model):
     """A cluster is watched by one worker. The row says how it is reached, and which resources are watched.
 
-    `holder`, `epoch` and `expires_at` are the lease. Who takes it increments the epoch, and only the latest one writes.
+    `holder`, `epoch` and `expires_at` are the lease (see `timeline.storage.leases`). A worker that takes it increments
+    the epoch, and only the worker with the latest epoch may write.
     """
 
     class State(models.TextChoices):
@@ -42,7 +43,7 @@ class Cluster(models.Model):
     created = models.DateTimeField(auto_now_add=True)
     reference = models.JSONField(default=dict)  # {"how", "path", "context", "server"}, without secrets
     secret = models.BinaryField(null=True)  # a kubeconfig, encrypted
-    include = models.JSONField(default=list)  # resources as kubectl takes them, "jobs.batch.volcano.sh"
+    include = models.JSONField(default=list)  # names of resources as kubectl accepts them, "jobs.batch.volcano.sh"
     exclude = models.JSONField(default=list)
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
@@ -70,35 +71,36 @@ class Cluster(models.Model):
 
 
 class Source(models.Model):
-    """A source of observations is a recording, or a cluster until its revisions go back."""
+    """A source is where observations come from: a recording, or a connected cluster. If the revisions of a cluster go
+    back, because its etcd was restored, its source ends and another one begins."""
 
     name = models.CharField(max_length=253)
     ready = models.BooleanField(default=False)  # False while its first import runs; it is not shown then
     created = models.DateTimeField(auto_now_add=True)
-    inputs = models.JSONField(default=list)  # names of what was read, as the user gave them
-    entries = models.BigIntegerField(default=0)  # changes that were observed
-    stored = models.BigIntegerField(default=0)  # observations that are kept of them, in chunks
-    table = models.BigIntegerField(default=0)  # where the next ones are written (see `timeline.storage.chunks`)
+    inputs = models.JSONField(default=list)  # the names of the files that were read, as the user gave them
+    entries = models.BigIntegerField(default=0)  # the number of changes that were observed
+    stored = models.BigIntegerField(default=0)  # the number of observations of these that were stored in chunks
+    table = models.BigIntegerField(default=0)  # the number of the open table (see `timeline.storage.tables`)
     redacted = models.JSONField(default=dict)  # redacted values, counted by reason (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
-    skips = models.JSONField(default=list)  # the first ones, as [file, line, reason]
-    told = models.JSONField(default=dict)  # `source` of the findings document (SourceDocumentPayload)
+    skips = models.JSONField(default=list)  # the first skipped pieces, as [file, line, reason]
+    told = models.JSONField(default=dict)  # the description of the source as a whole, a SourceDocumentPayload
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
-    histogram = models.JSONField(default=list)  # changes in equal slices from first to last
-    census = models.JSONField(default=list)  # [namespace, family, number of lanes]
-    own_counters = models.JSONField(default=list)  # [group, kind] of those whose revisions have a counter of their own
+    histogram = models.JSONField(default=list)  # the number of changes in each of equal slices of time
+    census = models.JSONField(default=list)  # [namespace, family, number of lanes] for each namespace and family
+    own_counters = models.JSONField(default=list)  # [group, kind] of the kinds with a counter of revisions of their own
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
-    ended = models.TextField(default="")  # a sentence that says why nothing of its cluster is added any more
-    sequence = models.BigIntegerField(default=0)  # of its last commit, if it is live
+    ended = models.TextField(default="")  # a sentence that says why a live source has ended; "" while it has not
+    sequence = models.BigIntegerField(default=0)  # the number of its last batch; 0 for a recording
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )  # the account that sent it
-    judged = models.IntegerField(default=0)  # the version of the judging that its findings are from (`judge.VERSION`)
+    judged = models.IntegerField(default=0)  # the version of the rules that its findings are from (`rulebook.VERSION`)
     judging = models.IntegerField(default=0)  # the version that last tried to judge it again
     attempts = models.IntegerField(default=0)  # how often that version has tried to judge it
-    mostly_skipped = models.JSONField(default=dict)  # {file: [lines that were skipped, lines]} if that is most
+    mostly_skipped = models.JSONField(default=dict)  # {file: [skipped lines, all lines]} of mostly skipped files
 
     def __str__(self) -> str:
         return self.name
@@ -158,7 +160,7 @@ class Gap(models.Model):
 
 
 class Delta(models.Model):
-    """A delta is what one commit of a live source changed. The last ones are kept for browsers that reconnect."""
+    """A delta says what one batch of a live source changed. The latest are kept for browsers that reconnect."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     sequence = models.BigIntegerField()
@@ -191,23 +193,25 @@ class SnapshotPart(models.Model):
 
 
 class Track(models.Model):
-    """A track is the life of one object; `id` numbers it in its source (see `World.id_of`).
+    """A track is one incarnation of an object; `id` is its number within its source (see `World.id_of`).
 
-    A lane consists of all lives of one name under one root owner. Columns that describe the whole lane are set in its
-    first life, and null in the others. The table is partitioned by source, as entries are.
+    A lane consists of all tracks of one name under one root owner. Columns that describe the whole lane are set in the
+    row of its first track, and null in the others. The table is partitioned by source.
     """
 
     pk = models.CompositePrimaryKey("source", "id")
     source = models.ForeignKey(Source, models.DO_NOTHING)
     id = models.BigIntegerField()
     lane = models.BigIntegerField()  # the number of the name
-    root = models.BigIntegerField()  # the id of the first life of its root owner
+    root = models.BigIntegerField()  # the id of the first incarnation of its root owner
     strip = models.BigIntegerField()  # Strip.place of the strip that its lane belongs to; 0 for none
     place = models.BigIntegerField()  # the lane's place in the order of creation (see `layout.places`)
     number = models.IntegerField()  # position in the order of creation in the root owner's group
-    span = DateTimeRangeField(null=True)  # of the lane, from the beginning of its first life to the end of the last
-    changed = models.DateTimeField(null=True)  # the lane's last change
-    life = DateTimeRangeField()  # the upper bound is null while the object lives
+    span = DateTimeRangeField(
+        null=True
+    )  # the lane's time, from the beginning of its first track to the end of its last
+    changed = models.DateTimeField(null=True)  # the time of the lane's last change
+    life = DateTimeRangeField()  # the track's own time; the upper bound is null while the object exists
     family = models.TextField()
     group = models.TextField()
     version = models.TextField()
@@ -217,7 +221,7 @@ class Track(models.Model):
     uid = models.TextField()
     lifeline = Packed()  # see `outline.lifeline`
     owner = models.BigIntegerField(default=0)  # Track.id of its owner; 0 for none
-    needs = ArrayField(models.BigIntegerField(), default=list)  # lanes of the names that it refers to
+    needs = ArrayField(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
     addresses = ArrayField(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
 
     class Meta:
@@ -232,14 +236,14 @@ class Strip(models.Model):
     """A strip stands for many lanes of one owner and kind, drawn as one row until it is opened."""
 
     source = models.ForeignKey(Source, models.CASCADE)
-    place = models.BigIntegerField()  # right before its first lane
+    place = models.BigIntegerField()  # the number right before the place of its first lane
     root = models.BigIntegerField()
     family = models.TextField()
     group = models.TextField()
     kind = models.TextField()
     namespace = models.TextField()
     name = models.TextField()  # the owner's name
-    members = models.IntegerField()  # number of lanes
+    members = models.IntegerField()  # the number of its lanes
     span = DateTimeRangeField()
     changed = models.DateTimeField()
 
@@ -256,11 +260,11 @@ class Chunk(models.Model):
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
     sequence = models.BigIntegerField()  # the sequence number of its first entry, from 1
-    keys = ArrayField(models.IntegerField())  # the id of the track of each entry (see `World.id_of`)
-    low = models.IntegerField()  # the least of them
-    high = models.IntegerField()
-    first = models.DateTimeField()  # when the earliest was received
-    last = models.DateTimeField()
+    keys = ArrayField(models.IntegerField())  # the key of each entry's track (see `queries.attribution`); 0 for a mark
+    low = models.IntegerField()  # the least of the keys
+    high = models.IntegerField()  # the greatest of the keys
+    first = models.DateTimeField()  # when the earliest entry was received
+    last = models.DateTimeField()  # when the latest entry was received
     lines = (
         models.BinaryField()
     )  # all of each, packed together (see `timeline.history.codec` and `timeline.history.packing`)
@@ -281,13 +285,13 @@ class Finding(models.Model):
     rule = models.TextField()
     severity = models.TextField()
     namespace = models.TextField()
-    subject = models.BigIntegerField()  # Track.id of the life with which it is shown
-    root = models.BigIntegerField()  # Track.root of that
-    tracks = ArrayField(models.BigIntegerField())  # all it names: subject, other, proofs, and what it affects
+    subject = models.BigIntegerField()  # Track.id of the track with which it is shown
+    root = models.BigIntegerField()  # Track.root of that track
+    tracks = ArrayField(models.BigIntegerField())  # Track.id of all objects that it names
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
-    occurrences = models.JSONField()  # `payloads.occurrences.occurrence` of each
+    occurrences = models.JSONField()  # its occurrences, each as `payloads.occurrences.occurrence` returns it
     withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
 
     class Meta:
@@ -298,7 +302,8 @@ class Finding(models.Model):
 
 
 class Acknowledgement(models.Model):
-    """An acknowledgement notes that a user knows of a finding. It outlives the finding's row, which imports replace."""
+    """An acknowledgement records that a user knows of a finding. It has no foreign key to the finding, because another
+    import may replace the finding's row."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     identity = models.CharField(max_length=16)  # Finding.identity
@@ -314,14 +319,14 @@ class Acknowledgement(models.Model):
 
 
 class Occurrence(models.Model):
-    """An occurrence of a violation, for all subjects to which it happened alike, is a row of the list of findings."""
+    """A row of the list of findings is one occurrence of a violation, with all subjects that it concerned alike."""
 
     source = models.ForeignKey(Source, models.CASCADE)
     key = models.CharField(max_length=16)
-    rank = models.SmallIntegerField()  # of its severity: 0 error, 1 warning, 2 info
+    rank = models.SmallIntegerField()  # its severity: 0 error, 1 warning, 2 info
     rule = models.TextField()
     namespace = models.TextField()
-    families = ArrayField(models.TextField())  # of its subjects
+    families = ArrayField(models.TextField())  # the families of its subjects
     words = models.TextField()  # its summary and the names of its subjects, in lower case, for the search
     tracks = ArrayField(models.BigIntegerField())  # the ids of the tracks whose lanes show it
     first = models.DateTimeField()
@@ -378,7 +383,7 @@ class UploadFile(models.Model):
     number = models.IntegerField()
     name = models.TextField()  # its path inside the uploaded folder
     size = models.BigIntegerField()
-    refused = models.TextField(default="")  # why it is left out, or ""
+    refused = models.TextField(default="")  # why it is not imported; "" if it is
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["upload", "number"], name="upload_file_once")]

@@ -1,5 +1,6 @@
-"""This module takes entries in, whether live or uploaded: it orders, judges and stores them and notifies browsers, in
-one transaction.
+"""This module ingests entries of recordings and of live clusters.
+
+Each call orders, judges and stores them, and notifies browsers, in one transaction.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,9 @@ class TwoClusters(Exception):
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
     """Store and judge the entries of a recording; return how many changes were new.
 
-    `world` is what is known of the source so far. Either everything is committed and browsers are notified, or nothing.
-    Raises TwoClusters, and store.Overtaken if another import has changed the source meanwhile.
+    `world` has learned what the source has so far, and learns the entries. Either everything is committed and browsers
+    are notified, or nothing. Raises TwoClusters, and store.Overtaken if another import has changed the source
+    meanwhile.
     """
     known, stored = source.entries, source.stored
     with transaction.atomic():
@@ -71,9 +73,11 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
     """Store and judge a batch of observations of a live source.
 
     `renew` is called inside the transaction, and must raise if another worker holds the source now. After any error
-    nothing is committed, and `live` must not be used any more, since it has learned what is not stored. TwoClusters
-    means that another cluster answers now. What depends on the mere passing of time is judged now and then, and with an
-    empty batch: send one when the watches fall silent.
+    nothing is committed, and `live` must not be used any more, since it has learned what is not stored. Raises
+    TwoClusters if another cluster answers now.
+
+    Judgements that depend on the mere passing of time are made from time to time. Call this with an empty batch
+    regularly while the watches report nothing, so that they are made then, too.
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored

@@ -1,7 +1,7 @@
-"""This module judges sources again, from their stored entries, that an older version of the rules has judged.
+"""This module judges sources again that an older version of the rules has judged, from their stored entries.
 
-It serves the sources that no worker opens by itself: recordings, and live sources that have ended. A live source that
-goes on is judged whenever a worker takes it over (`live.open_again`).
+It handles recordings and live sources that have ended. A live source that goes on is judged again whenever a worker
+takes it over (`live.open_again`).
 """
 
 import gc
@@ -24,7 +24,7 @@ _LOCK = 0x6A7564676564  # the number of the PostgreSQL advisory lock under which
 
 
 def waiting() -> QuerySet[Source]:
-    """Return the sources that wait to be judged again, those with the fewest attempts first."""
+    """Return the sources that should be judged again, those with the fewest attempts first."""
     given_up = Q(judging=VERSION, attempts__gte=ATTEMPTS)
     old = Source.objects.filter(ready=True, judged__lt=VERSION, current_of__isnull=True)
     return old.exclude(given_up).order_by("attempts", "pk")
@@ -52,7 +52,7 @@ def judge_next() -> bool:
 
 
 def _judge(source: Source) -> None:
-    gc.disable()  # what is read forms no reference cycles, and the collector would walk through all of it repeatedly
+    gc.disable()  # the entries that are read form no reference cycles, and the collector would scan them repeatedly
     try:
         if source.sequence:  # it was live, and most of its entries may not be stored any more
             live.open_again(source)
@@ -67,8 +67,10 @@ def _judge(source: Source) -> None:
 
 @contextmanager
 def _alone() -> Iterator[bool]:
-    """Hold the lock, if no other worker holds it; yield whether this worker does. Judging again needs as much memory as
-    an import, so there should be one at a time."""
+    """Take the advisory lock unless another worker holds it, and yield whether this worker has it.
+
+    Judging a source again needs as much memory as an import, so only one worker does it at a time.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
         (alone,) = cursor.fetchone()

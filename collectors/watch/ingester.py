@@ -89,13 +89,13 @@ class Ingester:
         resume_from, resumed_at = (stream.reached or None, stream.reached_at) if stream else (None, 0)
         # The row of the stream must exist before its first commit.
         self._write_status(StreamStatus(resource, Stream.State.WAITING, ""))
-        self._streams.start(resource, self._live.standing(*kind), resume_from, resumed_at)
+        self._streams.start(resource, self._live.existing_objects(*kind), resume_from, resumed_at)
 
     def _write_status(self, status: StreamStatus) -> None:
         if status.state == RESTORED:
             raise Ended(status.error)
         if self._statuses_written.get(status.resource) != status:
-            live.tell(self._live.source, status.resource, Stream.State(status.state), status.error)
+            live.write_stream_state(self._live.source, status.resource, Stream.State(status.state), status.error)
             self._statuses_written[status.resource] = status
 
     def _summary(self) -> tuple[Cluster.State, str]:

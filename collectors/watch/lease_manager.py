@@ -78,7 +78,7 @@ class LeaseManager(threading.Thread):
 
     def balance(self) -> None:
         """Renew what is held, take what nobody has, give back what others should have."""
-        leases.present(self.holder)
+        leases.announce(self.holder)
         leases.keep(self._watched)
         watched = leases.overview()
         self._update_watchers({each.lease: each for each in watched})

@@ -17,7 +17,7 @@ TERMINAL = {"Succeeded", "Failed"}  # phases
 _APART = 2 * SECOND  # µs by which the clocks of API servers and nodes may differ unnoticed
 
 
-def let_go(moment: Any) -> bool:
+def is_released(moment: Any) -> bool:
     """Return whether the Pod is deleted, or no longer has the finalizer by which its Job keeps it."""
     return moment.change is Change.DELETED or TRACKING not in moment.facts.finalizers
 
@@ -80,9 +80,9 @@ def _surely_active_until(over: Any) -> At | None:
 def _waiting(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     moments = pod.moments
     done = next((at for at, each in enumerate(moments) if each.facts.phase == "Succeeded"), None)
-    if done is None or let_go(moments[done]) or moments[done].facts.deleting:
+    if done is None or is_released(moments[done]) or moments[done].facts.deleting:
         return  # a Pod that is being deleted counts as failed
-    gone = next((at for at in range(done, len(moments)) if let_go(moments[at])), len(moments))
+    gone = next((at for at in range(done, len(moments)) if is_released(moments[at])), len(moments))
     over = moments[gone] if gone < len(moments) else None
     known = _after(moments[gone - 1])
     yield "waiting", moments[done].at, max(known, over.at) if over and _lets_go(moments[gone - 1], over) else known

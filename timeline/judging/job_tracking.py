@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.core.entries import FOREVER, Change
-from timeline.core.job_pods import let_go
+from timeline.core.job_pods import is_released
 from timeline.history.lifelines import Moment, Track
 from timeline.judging.verdicts import Verdict, order_of
 from timeline.kinds.job import JobFacts
@@ -40,9 +40,9 @@ def release_of(pod: Track) -> Release | None:
     """Return the release of a Pod; None if it was not observed that the Pod finished and then lost its finalizer."""
     moments = pod.moments
     end = next((at for at, moment in enumerate(moments) if moment.facts.terminal), None)
-    if end is None or let_go(moments[end]):
+    if end is None or is_released(moments[end]):
         return None
-    gone = next((at for at in range(end, len(moments)) if let_go(moments[at])), None)
+    gone = next((at for at in range(end, len(moments)) if is_released(moments[at])), None)
     return None if gone is None else Release(moments[end], moments[gone - 1], moments[gone])
 
 

@@ -50,7 +50,7 @@ def leaked_claims(job: Track, settle: int, world: World) -> Claims | None:
     return Claims(volumes, len(claims), leaked, suspected)
 
 
-def surely_stands(claim: Track, settle: int, world: World) -> bool:
+def surely_exists(claim: Track, settle: int, world: World) -> bool:
     """Return whether the claim surely still exists, even if one line of the log is missing.
 
     The deletion of a claim that has a finalizer takes two writes, so one missing line cannot hide it.

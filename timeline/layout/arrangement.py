@@ -69,8 +69,8 @@ class Arrangement:
         return sorted(map(self._lane, self._lanes), key=lambda lane: lane.place)
 
     def strips(self) -> list[Strip]:
-        """Return all strips in their order."""
-        return sorted(self._strips_of(self._strips.standing()), key=lambda strip: strip.place)
+        """Return all strips, sorted by place."""
+        return sorted(self._strips_of(self._strips.places()), key=lambda strip: strip.place)
 
     def arrange(self, changed: Iterable[Track]) -> Moved:
         """Arrange tracks that are new or have changed; return all rows that this moves or changes."""

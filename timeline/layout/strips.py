@@ -25,7 +25,7 @@ class Strips:
         owned = self._owned.get(lane)
         return self._places.get(owned, 0) if owned else 0
 
-    def standing(self) -> dict[OwnedKind, int]:
+    def places(self) -> dict[OwnedKind, int]:
         """Return the places of all strips."""
         return self._places
 
@@ -86,5 +86,5 @@ class Strips:
             if now is not None:
                 strips.append(owned)
         self._changed, self._dissolved = {}, []
-        places = set(self._places.values()) if gone else set()
-        return strips, moved, [each for each in gone if each not in places]
+        taken = set(self._places.values()) if gone else set()
+        return strips, moved, [each for each in gone if each not in taken]

@@ -1,4 +1,5 @@
-"""This module reads for screens. Every answer is bounded, whatever the size of the source."""
+"""This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
+source."""
 
 from timeline.queries.acknowledgements import acknowledge, listed_with, withdraw
 from timeline.queries.candidates import Candidate, Target

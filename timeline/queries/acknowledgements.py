@@ -1,4 +1,4 @@
-"""Acknowledgements: which findings somebody has taken note of."""
+"""This module reads and writes acknowledgements, by which users record that they know of a finding."""
 
 from collections.abc import Collection
 
@@ -9,13 +9,13 @@ from timeline.payloads.findings import AcknowledgementPayload
 
 
 def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:
-    """Return the acknowledgements of these findings, by identity, where there are any."""
+    """Return the acknowledgements of these findings, by identity, without findings that nobody acknowledged."""
     rows = Acknowledgement.objects.filter(source=source_id, identity__in=identities)
     return {row.identity: _payload(row) for row in rows}
 
 
 def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the other findings that share these rows of the list, with the names of their subjects."""
+    """Return the names of the subjects of all other findings in these rows of the list of findings, by identity."""
     rows = Occurrence.objects.filter(source=source_id, key__in=keys).values_list("findings", flat=True)
     others = list(dict.fromkeys(other for findings in rows for other in findings if other != identity))
     stored = Finding.objects.filter(source=source_id, identity__in=others)
@@ -24,7 +24,7 @@ def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[st
 
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
-    """Acknowledge a finding; this replaces an earlier note. Raises Finding.DoesNotExist."""
+    """Acknowledge a finding, or replace the note of its acknowledgement. Raises Finding.DoesNotExist."""
     Finding.objects.only("pk").get(source=source_id, identity=identity)
     row, _ = Acknowledgement.objects.update_or_create(
         source_id=source_id, identity=identity, defaults={"by": by, "note": note}

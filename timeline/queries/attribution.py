@@ -1,4 +1,8 @@
-"""This module finds the life to which a stored entry belongs. Entries of one name without UIDs share a key."""
+"""This module finds the track to which a stored entry belongs.
+
+Entries are stored with a key, which is the number of their track. All entries of one name without UIDs share one key,
+although they may belong to several tracks.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -14,12 +18,12 @@ _KEY = 2**40 - 1  # the bits of Track.id that entries carry (see `World.number`)
 
 
 def key_of(track_id: int) -> int:
-    """Return the key that the entries of a life have."""
+    """Return the key of the entries of a track."""
     return track_id & _KEY
 
 
 def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Track]]:
-    """Return the lives to which entries with these keys may belong, in the order in which they began."""
+    """Return the tracks to which entries with these keys may belong, by key and in the order in which they began."""
     rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(_KEY)).defer("lifeline")
     found: dict[int, list[Track]] = {}
     for row in rows.filter(Q(id__in=keys) | Q(id__gt=_KEY), key__in=keys).order_by("life", "id"):
@@ -28,10 +32,10 @@ def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Tra
 
 
 def life_of(entry: Entry, lives: Sequence[Track]) -> Track | None:
-    """Return the life that an entry belongs to: of those of its key, the one that existed then, or else the nearest.
+    """Return the track to which an entry belongs: of the tracks of its key, the one that existed then, or the nearest.
 
-    At a moment that ends one life and begins the next, a creation belongs to the later one. None where no life is left
-    because retention has removed the row.
+    At a time at which one track ends and the next begins, a creation belongs to the later one. Return None if there are
+    no tracks, because retention has deleted them.
     """
     if not lives:
         return None
@@ -40,9 +44,10 @@ def life_of(entry: Entry, lives: Sequence[Track]) -> Track | None:
 
 
 def unnamed_entries(row: Track, entries: Iterable[Stored], others: Sequence[Track]) -> dict[int, bool]:
-    """Return the entries without a UID that may be changes of a life with one, by sequence, and whether that is sure.
+    """Return which of these entries without a UID may be changes of a track with one, by sequence number, and whether
+    that is sure.
 
-    It is sure if no other life of the name with a UID can have existed at that time.
+    It is sure if none of `others`, the other tracks of the name with a UID, can have existed at that time.
     """
     found = {}
     for each in entries:
@@ -52,7 +57,7 @@ def unnamed_entries(row: Track, entries: Iterable[Stored], others: Sequence[Trac
 
 
 def anonymous(row: Track) -> bool:
-    """Return whether no observation of this life has a UID."""
+    """Return whether no observation of this track has a UID."""
     return row.uid.startswith(ANONYMOUS)
 
 
@@ -62,7 +67,8 @@ def _away(life: Track, time: int) -> int:
 
 
 def _may_be(entry: Entry, row: Track) -> bool:
-    """Return whether an entry may have been committed during a life, which begins with its creationTimestamp."""
+    """Return whether an entry may have been committed while the object of a track existed, from its creationTimestamp
+    on."""
     start, end = microseconds(row.life.lower), row.life.upper and microseconds(row.life.upper)
     created, observed = _creation(row)
     until = entry.received + SECOND if entry.staged == FOREVER else entry.staged

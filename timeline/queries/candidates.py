@@ -1,4 +1,4 @@
-"""This module finds the lives that an alert may mean by name, UID or IP address, each with an index."""
+"""This module finds the tracks that an alert may mean by a name, a UID or an IP address, using a database index."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from timeline.judging.remedies import resource_of
 from timeline.kinds import NOISE, kind_of
 from timeline.models import Source, Track
 
-MOST = 5_000  # lives of one name or address that are looked at, the latest ones
-_SHORT = {  # as kubectl shortens them
+MOST = 5_000  # the most tracks of one name or address that are considered, the latest ones
+_SHORT = {  # the short names of kinds that kubectl knows
     "po": "Pod", "svc": "Service", "deploy": "Deployment", "ds": "DaemonSet", "sts": "StatefulSet", "rs": "ReplicaSet",
     "cm": "ConfigMap", "sa": "ServiceAccount", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "no": "Node",
     "ns": "Namespace", "ep": "Endpoints", "ev": "Event", "ing": "Ingress", "netpol": "NetworkPolicy", "cj": "CronJob",
@@ -40,26 +40,26 @@ class Target(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A life that a link may mean, and the range of time in which it was what the link names.
+    """This is a track that a link may mean, and the range of time in which it matches the link.
 
-    An IP address may pass from one object to another, so the range may be shorter than the life.
+    An IP address may pass from one object to another, so the range may be shorter than that of the track.
     """
 
     source: Source
     row: Track
-    start: int  # microseconds
-    end: int | None  # None where it lasts as far as is known
+    start: int  # microseconds since 1970
+    end: int | None  # None if the range is not known to have ended
 
 
 def candidates(sources: Sequence[Source], target: Target, namespace: str) -> list[Candidate]:
-    """Return all lives that the target names, in no order. Objects without a namespace are found in any namespace."""
+    """Return all tracks that match the target, in no order. Cluster-scoped objects match with any namespace."""
     by_key = {source.pk: source for source in sources}
     rows = Track.objects.filter(source__in=list(by_key))
     if target.uid:
         found = _latest(rows.filter(uid=target.uid).exclude(uid__startswith=ANONYMOUS).defer("lifeline"))
     elif target.address:
         holders = list(_latest(rows.filter(addresses__contains=[target.address]).exclude(addresses=[])))
-        near = [row for row in holders if row.namespace == namespace] or holders  # the label may be of who measures
+        near = [row for row in holders if row.namespace == namespace] or holders  # the label may name another namespace
         return [each for row in near for each in _holding(by_key[row.source_id], row, target.address)]
     else:
         if namespace:
@@ -69,7 +69,7 @@ def candidates(sources: Sequence[Source], target: Target, namespace: str) -> lis
 
 
 def is_kind(group: str, kind: str, asked: str) -> bool:
-    """Return whether a word of a link, such as Pod, pods, po or jobs.batch.volcano.sh, means this kind."""
+    """Return whether the text of a link, such as Pod, pods, po or jobs.batch.volcano.sh, means this kind."""
     name, _, within = asked.lower().partition(".")
     names = {kind.lower(), resource_of(kind), kind_of(group, kind).short}
     names |= {short for short, long in _SHORT.items() if long == kind}
@@ -77,7 +77,7 @@ def is_kind(group: str, kind: str, asked: str) -> bool:
 
 
 def is_resource(group: str, resource: str, asked: str) -> bool:
-    """Return whether a link that names a kind or resource, such as `po` or `pods`, means this resource."""
+    """Return whether the text of a link, such as Pod, pods or po, means this resource."""
     name, _, within = asked.lower().partition(".")
     names = {name, resource_of(name), resource_of(_SHORT.get(name, name))}
     return resource in names and (not within or within == group)
@@ -88,7 +88,8 @@ def _latest(rows: QuerySet[Track]) -> list[Track]:
 
 
 def _of_kind(rows: list[Track], kind: str) -> list[Track]:
-    """Return the rows of a kind. Without a kind, noise such as Events counts only if there is nothing else."""
+    """Return the rows of a kind. Without a kind, return all rows except noise such as Events, or the noise if there is
+    nothing else."""
     if kind:
         return [row for row in rows if is_kind(row.group, row.kind, kind)]
     return [row for row in rows if row.family not in NOISE] or rows
@@ -99,13 +100,13 @@ def _life(row: Track) -> tuple[int, int | None]:
 
 
 def _holding(source: Source, row: Track, address: str) -> Iterator[Candidate]:
-    """Yield the parts of a life in which it had an IP address."""
+    """Yield the ranges of time in which the object of a track had an IP address."""
     kind = kind_of(row.group, row.kind)
     began: int | None = None
-    for time, *_, told in row.lifeline:
-        if told is None:
+    for time, *_, facts in row.lifeline:
+        if facts is None:
             continue
-        holds = address in kind.addresses(msgspec.convert(told, kind.facts_type))
+        holds = address in kind.addresses(msgspec.convert(facts, kind.facts_type))
         if holds and began is None:
             began = time
         elif not holds and began is not None:
@@ -122,6 +123,6 @@ def ready_sources() -> QuerySet[Source]:
 
 
 def of_cluster(sources: QuerySet[Source], name: str) -> QuerySet[Source]:
-    """Return the sources of a cluster, connected now or before, and the recordings that have its name."""
+    """Return the sources of a cluster that is or was connected, and the recordings that have its name."""
     left = Q(inputs__0=name) | Q(inputs__0__startswith=f"{name}, part ")
     return sources.filter(Q(cluster__name=name) | Q(name=name) | (Q(cluster=None, sequence__gt=0) & left))

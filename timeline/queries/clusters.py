@@ -1,4 +1,4 @@
-"""This module reads how connected clusters, and the sources that they feed, are doing."""
+"""This module reads the state of connected clusters, and the health of the sources that they feed."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
@@ -20,12 +20,13 @@ from timeline.payloads.clusters import (
     StreamState,
 )
 
-_GAPS = 100  # in one answer
-_RATE_OVER = timedelta(seconds=30)
+_GAPS = 100  # the most gaps in one answer
+_RATE_OVER = timedelta(seconds=30)  # the time over which rate and lag are computed
 
 
 def clusters(*, places: bool = True) -> list[ClusterPayload]:
-    """Return all connected clusters by name. Without `places`, their addresses and kubeconfig paths are left out."""
+    """Return all connected clusters, sorted by name. Without `places`, their addresses and the paths of their
+    kubeconfigs are left empty."""
     now = _now()
     found = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
     return [each if places else _without_places(each, reference) for reference, each in found]
@@ -37,7 +38,7 @@ def cluster(cluster_id: int) -> ClusterPayload:
 
 
 def health(source_id: int) -> SourceHealthPayload | None:
-    """Return how a source is doing; None for a recording that no cluster ever fed. Raises Source.DoesNotExist."""
+    """Return the health of a source; None for a recording, which no cluster ever fed. Raises Source.DoesNotExist."""
     source = Source.objects.select_related("cluster").defer(*_HEAVY).get(pk=source_id, ready=True)
     if source.cluster is None and not source.ended:
         return None
@@ -45,13 +46,17 @@ def health(source_id: int) -> SourceHealthPayload | None:
 
 
 def epochs(source_id: int) -> tuple[EpochPayload | None, EpochPayload | None]:
-    """Return the sources of the same cluster before and after this one; its revisions went back in between."""
+    """Return the sources of the same cluster before and after this one, or None. Between them, the revisions of the
+    cluster went back."""
     source = Source.objects.only("cluster").filter(pk=source_id).first()
     return _neighbours(source) if source else (None, None)
 
 
 def without_places(text: str, reference: dict[str, str]) -> str:
-    """Return an error of a cluster without the cluster's address and without the path of its kubeconfig."""
+    """Return the error of a cluster with its address and the path of its kubeconfig replaced by general words.
+
+    `reference` is `Cluster.reference`.
+    """
     path, server = reference.get("path", ""), reference.get("server", "")
     parts = urlsplit(server)
     named = {
@@ -76,7 +81,7 @@ def _rows() -> QuerySet[Cluster]:
     return Cluster.objects.select_related("source").defer(*(f"source__{column}" for column in _HEAVY))
 
 
-_HEAVY = ("told", "skips", "histogram", "census", "tide")  # of a source
+_HEAVY = ("told", "skips", "histogram", "census", "tide")  # the large columns of a source
 
 
 def _now() -> datetime:
@@ -89,7 +94,8 @@ def _now() -> datetime:
 
 
 def _state(cluster: Cluster, now: datetime) -> ClusterState:
-    """Return the state in a cluster's row, unless the worker that wrote it no longer holds the cluster."""
+    """Return the state of a cluster. The state in its row counts only while the worker that wrote it holds the
+    cluster."""
     if cluster.paused:
         return "paused"
     if cluster.expires_at is None or cluster.expires_at < now:
@@ -163,6 +169,7 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
 
 
 def _outages(source: Source) -> int:
+    """Return the number of separate intervals in which any kind was not observed."""
     query = """
         SELECT coalesce(sum(array_length(ranges, 1)), 0) FROM (
             SELECT array(SELECT unnest(range_agg(tstzrange(since, until, '[]')))) AS ranges
@@ -196,21 +203,21 @@ class _Flow(NamedTuple):
 
 
 def _flow(source: Source, now: datetime) -> _Flow:
-    """Return the flow of the last half minute, or of the last commit where nothing came since."""
+    """Return the flow of the last half minute. The lag is that of the last batch if there was none in this time."""
     rows = Delta.objects.filter(source=source).order_by("-sequence")
     last = rows.values_list("at", "changed__lag").first()
     if last is None:
         return _Flow(0.0, None, None)
     since = now - _RATE_OVER
     recent = list(rows.filter(at__gte=since).values_list("at", "changed__entries", "changed__lag"))
-    begin = recent[-1][0] if len(recent) >= _DELTAS else since  # those before it are not kept
+    begin = recent[-1][0] if len(recent) >= _DELTAS else since  # older deltas may be deleted already
     entries = sum(count or 0 for _, count, _ in recent)
     lag = max((each or 0 for _, _, each in recent), default=last[1] or 0)
     silent = max(0.0, (now - last[0]).total_seconds())
     return _Flow(entries / max(1.0, (now - begin).total_seconds()), lag / 1e6, silent)
 
 
-_DELTAS = 1000
+_DELTAS = 1000  # how many deltas are surely kept (`storage.live.KEPT`)
 
 
 def _stream(row: Stream, gaps: int, reference: dict[str, str]) -> StreamPayload:

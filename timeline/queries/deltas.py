@@ -1,7 +1,7 @@
-"""This module reads what commits of a live source changed: just enough for a page to draw the moving edge at once.
+"""This module reads what new batches of a live source changed: just enough for a page to update its right edge.
 
-Of a life only the tail is sent: its bars from `since` on, and further marks. What a page has of earlier times stays. A
-bar without an end goes on. A first bar without a start began before the tail: the page has it already.
+Only the tail of a track is sent: its bars from `since` on, and additional marks. The page keeps what it has of earlier
+times. A bar without an end goes on. If the first bar has no start, it began before the tail, and the page has it.
 """
 
 from collections import OrderedDict
@@ -20,27 +20,28 @@ from timeline.payloads.windows import Within
 from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
 
-ROWS = 24  # of a lifeline that are looked at, the last ones
-REMEMBERED = 10_000  # lives whose tails are known to have been sent
-_FINDINGS = 50  # sent at once; more of them are fetched with the list
-_TRACKS = 500  # sent at once; with more, it is cheaper to fetch the window anew
+ROWS = 24  # the number of last rows of a lifeline that make its tail
+REMEMBERED = 10_000  # the most tracks whose sent tails are kept in memory
+_FINDINGS = 50  # the most findings in one message; the page fetches more with the list
+_TRACKS = 500  # the most tracks in one message; with more, it is cheaper to load the window again
 
 Bar = tuple[int | None, int | None, str, str, Within | None, Within | None]
 Mark = tuple[int, str, str, str | None, Within | None]
 
 
 class Missed(Exception):
-    """The commits behind the cursor are deleted, or changed so much that loading the window anew is cheaper."""
+    """This is raised if the batches after the cursor are deleted, or changed so much that loading the window again is
+    cheaper."""
 
 
 class _Tail(NamedTuple):
-    since: int | None  # None: its bars stay as they are
+    since: int | None  # the time from which `bars` replace older ones; None if the bars have not changed
     bars: list[Bar]
     marks: list[Mark]
 
 
 class Deltas:
-    """This class reads the commits of one source after a cursor, each once."""
+    """This class reads what the batches of one source after a cursor changed. It leaves out what it returned before."""
 
     def __init__(self, source_id: int, cursor: int) -> None:
         self._source = source_id
@@ -48,7 +49,10 @@ class Deltas:
         self._sent: OrderedDict[int, _Tail] = OrderedDict()
 
     def read(self) -> DeltaPayload | None:
-        """Return what was committed since the last call, or None. Raises Missed and Source.DoesNotExist."""
+        """Return what was committed since the last call, or None if nothing was, and move the cursor.
+
+        Raises Missed and Source.DoesNotExist.
+        """
         source = Source.objects.only("sequence", "first", "last").get(pk=self._source)
         if source.sequence == self.cursor:
             return None
@@ -64,7 +68,7 @@ class Deltas:
         if not whole or len(tracks) > _TRACKS:
             self._sent.clear()
             raise Missed
-        found: dict[str, bool] = {}  # whether it holds; the last word counts
+        found: dict[str, bool] = {}  # by key of a row: whether it holds after the last batch
         for changed in changes:
             found |= dict.fromkeys(changed.get("findings", ()), True)
             found |= dict.fromkeys(changed.get("gone", ()), False)
@@ -114,18 +118,19 @@ class Deltas:
 
 
 def missed(source_id: int, cursor: int) -> DeltaPayload | None:
-    """Return what was committed behind a cursor. Raises Missed and Source.DoesNotExist."""
+    """Return what was committed after a cursor, or None if nothing was. Raises Missed and Source.DoesNotExist."""
     return Deltas(source_id, cursor).read()
 
 
 def _ago(at: Any) -> int:
+    """Return how many microseconds ago a time was, by the database's clock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT greatest(0, extract(epoch FROM clock_timestamp() - %s) * 1000000)::bigint", [at])
         return int(cursor.fetchone()[0])
 
 
 def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, last: int) -> _Tail:
-    """Return the tail of a life, or all of a short one."""
+    """Return the tail of a track, which is all of it if its lifeline is short."""
     cut = max(0, len(lifeline) - ROWS)
     rows = lifeline[cut:]
     if cut and rows[0][-1] is None:
@@ -147,7 +152,7 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
 
 
 def _news(sent: _Tail | None, now: _Tail) -> _Tail | None:
-    """Return what of a tail was not sent before; None where nothing is new."""
+    """Return the part of a tail that was not sent before; None if nothing is new."""
     if sent is None or now.since is None:
         return now
     marks = [mark for mark in now.marks if mark not in sent.marks]

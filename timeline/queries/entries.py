@@ -23,7 +23,8 @@ def entries(
     limit: int = 100,
     bodies: bool = False,
 ) -> EntriesPayload:
-    """Return entries in the order of storing, behind number `after`, received from `start` to `end` (microseconds).
+    """Return a page of entries in the order of storing: those with a sequence number higher than `after` that were
+    received from `start` to `end`, in microseconds since 1970, of objects with this namespace, kind and name.
 
     Raises Source.DoesNotExist.
     """

@@ -1,4 +1,4 @@
-"""This module reads one finding with all that its page shows."""
+"""This module reads one finding with everything that its page shows."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from timeline.queries.objects import lane_key, life, timeline
 from timeline.queries.view import View
 from timeline.queries.windows import window
 
-_LANES = 6  # drawn
+_LANES = 6  # the most lanes that are drawn
 
 
 def finding(source_id: int, identity: str) -> FindingPagePayload:
-    """Return a finding. Raises Source.DoesNotExist and Finding.DoesNotExist."""
+    """Return the finding with this identity. Raises Source.DoesNotExist and Finding.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     row = Finding.objects.get(source=source, identity=identity)
     document: FindingPayload = row.document
@@ -55,22 +55,23 @@ def _role(track: Track, row: Finding, document: FindingPayload) -> str:
     return "affected" if any(own == _own(each) for each in document["affects"]) else "proof"
 
 
-def _own(told: ObjectPayload) -> tuple[str, str, str]:
-    return told["kind"], told["namespace"], told["name"]
+def _own(ref: ObjectPayload) -> tuple[str, str, str]:
+    return ref["kind"], ref["namespace"], ref["name"]
 
 
-def columns(source_id: int, told: FindingPagePayload, at: OccurrencePayload) -> tuple[Columns, int, int]:
-    """Return what is drawn of one occurrence, and its range of time in microseconds.
+def columns(source_id: int, shown: FindingPagePayload, at: OccurrencePayload) -> tuple[Columns, int, int]:
+    """Return the drawing of one occurrence of a finding, and its range of time in microseconds since 1970.
 
-    The lanes of its proof are drawn, and some of the other objects that it names, in the order in which they began.
+    It has the lanes of the proof, and those of some of the other objects that the finding names, in the order in which
+    they began.
     """
     start, *_, end = bounds(at["start"], at["end"], at["proof"])
     room = max((end - start) * 2 // 5, 20_000)
     start, end = start - room, end + room
     order = {each["track"]: index for index, each in enumerate(at["proof"])}
     roles = ("subject", "other", "proof", "affected")
-    objects = sorted(told["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))
+    objects = sorted(shown["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))
     keys = list(dict.fromkeys(lane_key(each["object"]) for each in objects))[:_LANES]
-    shown = [key for key in dict.fromkeys(lane_key(each["object"]) for each in told["objects"]) if key in keys]
-    view = View(pins=tuple(shown), finding=at["key"])
+    pins = [key for key in dict.fromkeys(lane_key(each["object"]) for each in shown["objects"]) if key in keys]
+    view = View(pins=tuple(pins), finding=at["key"])
     return window(source_id, max(0, start), end, limit=0, view=view), start, end

@@ -30,11 +30,12 @@ def findings(
     limit: int = PAGE,
     order: FindingOrder | None = None,
 ) -> FindingsPayload:
-    """Return a page of the findings that match a view, from `start` to `end` (microseconds), or with one `key`.
+    """Return a page of the list of findings: the rows that match a view, from `start` to `end` (µs since 1970), or the
+    row with a `key`.
 
-    Without an order, those of a connected cluster come newest first, and those of a recording in the order of time.
-
-    Raises Source.DoesNotExist, and ValueError for a cursor that is malformed or belongs to another order.
+    Without an order, the findings of a connected cluster come newest first, and those of a recording in the order of
+    time. `cursor` is the `next` of the page before. Raises Source.DoesNotExist, and ValueError for a cursor that is
+    malformed or belongs to another order.
     """
     source = Source.objects.only("cluster").get(pk=source_id)
     order = order or ("newest" if source.cluster_id else "time")
@@ -64,13 +65,13 @@ _ORDERS: dict[FindingOrder, tuple[str, ...]] = {
 
 
 def _cursor(row: Occurrence, order: FindingOrder) -> str:
-    """Return the cursor behind a row. It names the order, so that its use with another one is noticed."""
+    """Return the cursor after a row. It contains the order, so that its use with another order can be refused."""
     time = row.last if order == "newest" else row.first
     return f"{order}.{microseconds(time)}.{row.rank}.{row.key}"
 
 
 def _behind(cursor: str, order: FindingOrder) -> Q:
-    """Return the condition for rows behind the one that a cursor names."""
+    """Return the condition for the rows after a cursor. Raises ValueError if it is malformed or of another order."""
     of_order, at, rank, key = cursor.split(".")
     if of_order != order:
         raise ValueError(f"This cursor is of a list in the order {of_order}, and not {order}.")
@@ -84,7 +85,7 @@ def _behind(cursor: str, order: FindingOrder) -> Q:
 
 
 def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[Severity, int]]:
-    """Count the rows that match a view between two times (microseconds), by severity, the gravest first."""
+    """Return the number of rows that match a view between two times (µs since 1970), by severity, errors first."""
     wanted = view.occurrences(source_id).filter(first__lte=moment(end), last__gte=moment(start))
     return [
         (SEVERITIES[rank], count) for rank, count in wanted.values_list("rank").annotate(Count("pk")).order_by("rank")
@@ -92,8 +93,9 @@ def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[S
 
 
 def search(source_id: int, text: str) -> SearchPayload:
-    """Return objects and findings that match each word: by a part of a name, a namespace, a kind, or a whole UID.
+    """Return the objects and findings that match every word of the text.
 
+    A word matches a part of a name or a namespace, or a whole kind or UID; of findings also a part of the rule's id.
     Raises Source.DoesNotExist.
     """
     Source.objects.only("pk").get(pk=source_id)

@@ -13,15 +13,17 @@ from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
 from timeline.queries.occurrences import payloads
 from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 
-_PLACES = 120  # of ticks over a histogram
+_PLACES = 120  # the number of different positions of ticks above a histogram
 
 
 @dataclass(frozen=True)
 class RecordingCard:
+    """This is what the home page shows of a recording."""
+
     source: SourceRow
     histogram: list[int]
-    ended: str  # why nothing more comes from the cluster that recording_cards it
-    ticks: list[tuple[Severity, float]]  # at which part of the time that it covers; the worst come last
+    ended: str  # why a source that a cluster fed has ended; else ""
+    ticks: list[tuple[Severity, float]]  # where findings are, as a fraction of the time covered; errors come last
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class NewFinding:
 
 
 def newest_recordings(limit: int) -> list[RecordingCard]:
-    """Return the newest recordings. Sources that a cluster feeds now are not among them."""
+    """Return the cards of the newest recordings, without sources that a cluster feeds now."""
     return _cards(resting_sources(limit))
 
 
@@ -115,7 +117,7 @@ def recording(source_id: int) -> RecordingPayload:
 
 
 def recordings(cursor: int | None, limit: int) -> RecordingsPayload:
-    """Return a page of recordings, the newest first, behind the cursor."""
+    """Return a page of recordings, the newest first. `cursor` is the `next` of the page before."""
     rows = sources_before(cursor, limit + 1)
     more = len(rows) > limit
     return {"sources": [_payload(row) for row in rows[:limit]], "next": rows[limit - 1].id if more else None}

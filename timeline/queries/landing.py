@@ -1,4 +1,4 @@
-"""This module builds the address of the timeline that shows a life at the time of an alert, with nearby findings."""
+"""This module builds the address of the timeline that shows a track at the time of an alert, with a finding nearby."""
 
 from urllib.parse import urlencode
 
@@ -9,16 +9,17 @@ from timeline.queries.lookup import Match, is_live
 from timeline.queries.objects import lane_key, object_of
 from timeline.queries.sources import extent
 
-_AROUND = 30_000_000  # µs shown on both sides of a moment
-_BESIDE = 5_000_000  # µs shown beyond the alert, where it is shown with the end or the beginning of the life
-_TOGETHER = 120_000_000  # µs between the two up to which both are shown
-_RECENT = 600_000_000  # µs shown of what goes on, where no moment is asked for
-_NEAR = 300_000_000  # µs around the moment within which a finding may be what an alert is about
+_AROUND = 30_000_000  # µs that are shown on both sides of a time
+_BESIDE = 5_000_000  # µs that are shown beyond the alert, if the beginning or end of the track is shown, too
+_TOGETHER = 120_000_000  # the most µs between the alert and the beginning or end of the track to show both
+_RECENT = 600_000_000  # µs that are shown of a live track without a time
+_NEAR = 300_000_000  # µs around the time within which the alert may be about a finding
 _RANKS = ("error", "warning", "info")
 
 
 def address(match: Match, at: int | None) -> str:
-    """Return the address that shows the object in its root owner's group, around the time, with its gravest finding."""
+    """Return the address of the timeline that shows an object in its root owner's group, around the time `at`
+    (microseconds since 1970), with the most relevant finding selected."""
     source, row = match.candidate.source, match.candidate.row
     start, end = _range(match, at)
     anchor = end if at is None else at
@@ -55,10 +56,10 @@ def _range(match: Match, at: int | None) -> tuple[int, int]:
 
 
 def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[str, int, int] | None:
-    """Return key, first and last time of the occurrence in a life's group that an alert is most likely about.
+    """Return key, first and last time of the occurrence in a track's group that an alert is most likely about.
 
-    One that began before the alert is preferred to later ones, then one that names the life, then the gravest, then the
-    nearest.
+    An occurrence that began before the alert is preferred to later ones, then one that names the track, then the most
+    severe, then the nearest. Return None if none is in the range `near`.
     """
     found = []
     rows = Finding.objects.filter(source=source, root=row.root, withdrawn=False)
@@ -66,20 +67,20 @@ def _worst(source: Source, row: Track, near: tuple[int, int], at: int) -> tuple[
         for each in finding.occurrences:
             if each["last"] >= near[0] and each["first"] <= near[1]:
                 rank = row.id not in finding.tracks, _RANKS.index(finding.severity), abs(each["first"] - at)
-                later = each["first"] >= at + SECOND  # alerts count whole seconds
+                later = each["first"] >= at + SECOND  # the times of alerts are whole seconds
                 found.append((later, *rank, each["group"], each["first"], each["last"]))
     return min(found)[4:] if found else None
 
 
 def shown_life(source_id: int, track_id: int) -> tuple[Source, Track] | None:
-    """Return the life that an address asks to show; None where it is not stored."""
+    """Return the track that an address asks to show, with its source; None if it is not stored."""
     row = Track.objects.filter(source=source_id, id=track_id).defer("lifeline").first()
     source = Source.objects.select_related("cluster").filter(pk=source_id).first()
     return (source, row) if source and row else None
 
 
 def findings_of(lives: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Count the findings that name each of these lives (source, track)."""
+    """Return the number of findings that name each of these (source, track), without those that no finding names."""
     counts: dict[tuple[int, int], int] = {}
     for source_id in {source for source, _ in lives}:
         wanted = [track for source, track in lives if source == source_id]

@@ -1,4 +1,4 @@
-"""This module reads how the watching of live sources is doing."""
+"""This module reads the health of live sources for the messages that pages receive."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -37,11 +37,11 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
     found = {}
     for source, sequence, entries, ended, current, paused, held, state, error, reference, silent, last in rows:
         hidden = without_places(error or "", orjson.loads(reference or "{}"))
-        told, why = _state(ended, current, paused, held, state, hidden)
+        shown, why = _state(ended, current, paused, held, state, hidden)
         found[source] = HealthPayload(
             type="health",
             sequence=sequence,
-            state=told,
+            state=shown,
             error=why,
             listing=sorted(listing.get(source, ())),
             entries=entries,
@@ -65,7 +65,7 @@ def _state(ended: str, current: Any, paused: bool, held: bool, state: str, error
 
 
 def live_state(source_id: int) -> tuple[bool, str]:
-    """Return whether a cluster feeds the source, and the reason why it no longer does."""
+    """Return whether a cluster feeds the source, and, if one no longer does, the reason."""
     row = Source.objects.filter(pk=source_id).values_list("cluster", "ended").first()
     if row is None:
         return False, ""

@@ -1,4 +1,4 @@
-"""This module finds the life that an alert means: the one that existed at its time, or the nearest one."""
+"""This module finds the track that an alert means: the one that existed at its time, or else the nearest one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -9,37 +9,37 @@ from timeline.queries.attribution import anonymous
 from timeline.queries.candidates import Candidate, Target, candidates, of_cluster, ready_sources
 from timeline.queries.unknown import Unknown, no_object, no_source
 
-LATE = 2 * 3600 * 1_000_000  # µs between an alert and a life within which it is opened without asking
-HEARD = 5 * 60 * 1_000_000  # µs after the last word of a live source, in which what stood is taken to stand
-_OFFERED = 50
+LATE = 2 * 3600 * 1_000_000  # the most µs between an alert and a track to open it without asking
+STILL_LIVE = 5 * 60 * 1_000_000  # µs after the end of a live source in which its objects are assumed to exist still
+_OFFERED = 50  # the most tracks that are offered to choose from
 
 Relation = Literal["alive", "ended", "unseen", "began"]
 _CLASSES = {"alive": 0, "ended": 1, "unseen": 1, "began": 2}
 
 
 class LinkQuery(NamedTuple):
-    """What a link asks for. Of several targets, the first one counts of which anything is known."""
+    """This is what a link asks for. Of several targets, the first one counts for which a track is found."""
 
     targets: tuple[Target, ...]
     namespace: str = ""
     source: str = ""  # id or name
     cluster: str = ""
-    at: int | None = None  # microseconds
-    choose: bool = False  # whether all matches are to be offered
+    at: int | None = None  # microseconds since 1970
+    choose: bool = False  # whether to offer all matches
 
 
 class Place(NamedTuple):
-    """This says how a time relates to a life: the life lasted then ("alive"), had ended, or began later.
+    """This says whether an object existed at a time ("alive"), had ended, or began later.
 
-    "unseen" means that it lasted at the last observation of its source, which was before the time.
+    "unseen" means that it existed at the end of its source, which was before the time.
     """
 
     relation: Relation
-    apart: int  # µs between the two; 0 where it stood then
+    apart: int  # µs between the time and the object; 0 if it existed then
 
 
 class Match(NamedTuple):
-    """A life that a link may mean, how it lies to the time, and the target by which it was found."""
+    """This is a track that a link may mean, how it relates to the time, and the target that matched it."""
 
     candidate: Candidate
     place: Place
@@ -51,20 +51,17 @@ class Match(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The life that a link means, or the lives to choose from, or why there is none.
-
-    `far` says that none of the lives to choose from is near the time.
-    """
+    """This is the answer to a link: the track that it means, or the tracks to choose from, or why there is none."""
 
     match: Match | None = None
     choice: Sequence[Match] = ()
-    total: int = 0  # of all that might be offered
-    far: bool = False
+    total: int = 0  # the number of all matches, of which `choice` has the first
+    far: bool = False  # whether none of the tracks to choose from is near the time
     unknown: Unknown | None = None
 
 
 def look_up(wanted: LinkQuery, now: int) -> Answer:
-    """Answer a link; `now` is the present time in microseconds."""
+    """Return the answer to a link; `now` is the present time in microseconds since 1970."""
     sources = _sources(wanted)
     if not sources:
         return Answer(unknown=no_source(wanted.source, wanted.cluster))
@@ -80,10 +77,10 @@ def is_live(source: Source) -> bool:
 
 
 def place(candidate: Candidate, at: int | None, now: int) -> Place:
-    """Return how the time `at` lies to a life; without it, how `now` does. All are microseconds."""
+    """Return how a candidate relates to the time `at`, or, without it, to `now`. Times are microseconds since 1970."""
     source, start, end = candidate.source, candidate.start, candidate.end
     last = microseconds(source.last) if source.last else start
-    known = last + HEARD if is_live(source) else last
+    known = last + STILL_LIVE if is_live(source) else last
     if at is None:
         at = min(now, known) if is_live(source) and end is None else max(now, last)
     if at < start:
@@ -123,8 +120,12 @@ def _chosen(found: list[Match], wanted: LinkQuery) -> Answer:
 
 
 def _order(match: Match) -> tuple[bool, bool, int, bool, int, float, int]:
-    """Return the key that sorts matches: live sources before recordings, then lives that lasted at the time, then those
-    that had ended; then those with a UID, the nearest, and the newest. Lives that began later come last of all."""
+    """Return the sort key of matches.
+
+    Objects that began after the time come last. Of the others, those of live sources come before those of recordings,
+    then objects that existed at the time before those that had ended, then those with a UID, the nearest, and the
+    newest.
+    """
     candidate, (relation, apart), _ = match
     turn = _CLASSES[relation]
     created = candidate.source.created.timestamp()
@@ -132,7 +133,8 @@ def _order(match: Match) -> tuple[bool, bool, int, bool, int, float, int]:
 
 
 def _once(found: Iterable[Match]) -> list[Match]:
-    """Keep one match of a life that is in several sources: one that knows its end is preferred."""
+    """Return the matches with only one match of each object that is in several sources, preferably one that shows its
+    end."""
     kept: dict[str, list[Match]] = {}
     for each in sorted(found, key=lambda each: (each.place.relation != "ended", *_order(each))):
         row = each.candidate.row
@@ -152,8 +154,8 @@ def _until(candidate: Candidate) -> int:
 
 
 def _rival(other: Match, best: Match) -> bool:
-    """Return whether only a guess would prefer the best one: they are different objects, or of different clusters, and
-    not only earlier and later lives of one name."""
+    """Return whether it would be a guess to prefer the best match to another one, because they are different objects or
+    of different clusters, and not just incarnations of one name."""
     one, two = other.candidate, best.candidate
     turns = _CLASSES[other.place.relation], _CLASSES[best.place.relation]
     if other is best or other.live != best.live:
@@ -171,7 +173,8 @@ def _name(match: Match) -> tuple[str, str, str, str]:
 
 
 def _of_one_group(found: list[Match]) -> Match | None:
-    """Return the topmost of objects that all have one root owner, such as a Job before the Service that it made."""
+    """Return the first one of matches that are different objects under one root owner, such as a Job before the Service
+    that it created; None if they are not."""
     rows = [each.candidate.row for each in found]
     if len({(row.source_id, row.root) for row in rows}) > 1 or len({_name(each) for each in found}) < len(found):
         return None

@@ -1,4 +1,4 @@
-"""This module measures what lies between two times of a source, whatever a screen shows of it."""
+"""This module measures what happened between two times in the whole of a source."""
 
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Moment
@@ -12,14 +12,14 @@ from timeline.queries.attribution import key_of, life_of, lives_by_key
 from timeline.storage import chunks
 from timeline.storage.chunks import Stored
 
-_BACK = (5_000_000, 60_000_000, 3_600_000_000, None)  # µs that are looked through for the latest change; None: all
-_LATEST = 64  # of the changes found, those whose drawn times are looked up
+_BACK = (5_000_000, 60_000_000, 3_600_000_000, None)  # µs before a time in which the latest change is sought; None: all
+_LATEST = 64  # how many changes are looked up at a time to find when they are drawn
 
 
 def measure(source_id: int, start: int, end: int) -> MeasurePayload:
-    """Return the latest change up to each of two drawn times (microseconds), and how the two are ordered.
+    """Return the latest change up to each of two drawn times (µs since 1970), and how sure the order of the two is.
 
-    Both are counted by the revisions that most kinds of a source share. Raises Source.DoesNotExist.
+    Only changes of kinds that share the counter of most kinds count. Raises Source.DoesNotExist.
     """
     source = Source.objects.get(pk=source_id, ready=True)
     one, two = (_latest(source, time) for time in (start, end))
@@ -39,7 +39,8 @@ def measure(source_id: int, start: int, end: int) -> MeasurePayload:
 
 
 def steps(source_id: int, end: int) -> StepsPayload | None:
-    """Return `outline.steps` up to a time; None where there are too many. Raises Source.DoesNotExist."""
+    """Return `outline.steps` of a source up to a time (µs since 1970); None if it has too many changes. Raises
+    Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id)
     if source.entries > outline.STEPS:
         return None
@@ -55,7 +56,8 @@ def steps(source_id: int, end: int) -> StepsPayload | None:
 
 
 def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
-    """Return the change with the highest revision of those that are drawn no later than a time."""
+    """Return the change with the highest revision of those that are drawn at or before a time; None if there is
+    none."""
     own = _own_counters(source)
     for back in _BACK:
         since = None if back is None else max(0, until - back)
@@ -83,7 +85,7 @@ def _drawn(source: Source, entries: list[Stored]) -> dict[tuple[int, int], int]:
 
 
 def _own_counters(source: Source) -> set[tuple[str, str]]:
-    """Return the kinds whose revisions are not of the counter that most kinds share."""
+    """Return the kinds whose revisions come from another counter than the one that most kinds share."""
     return {(group, kind) for group, kind in source.own_counters}
 
 

@@ -1,4 +1,4 @@
-"""This module reads one object: its lives, its owner, what it needs, and the findings that name it."""
+"""This module reads one object: its incarnations, its owner, what it needs, and the findings that name it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from django.db.models import QuerySet
 
-from timeline.core.entries import microseconds
-from timeline.history.lifelines import ANONYMOUS
+from timeline.core.entries import ObjectRef, microseconds
 from timeline.kinds import Reference, kind_of
 from timeline.models import Finding, Source, Track
+from timeline.payloads.documents import object_payload
 from timeline.payloads.findings import ObjectPayload
 from timeline.payloads.objects import LifePayload, TrackFindingPayload, TrackPayload
 from timeline.payloads.windows import Columns
@@ -18,18 +18,18 @@ from timeline.queries.sources import extent
 from timeline.queries.view import View
 from timeline.queries.windows import window
 
-FEW = 50  # children, or those that need it, that are listed
-_FINDINGS = 100
+FEW = 50  # the most children, or objects that need it, that are listed
+_FINDINGS = 100  # the most findings that are listed
 _SEVERITIES = ("error", "warning", "info")
 
 
 def track(source_id: int, track_id: int) -> TrackPayload:
-    """Return a life. Raises Source.DoesNotExist and Track.DoesNotExist."""
+    """Return a track with its relations to others. Raises Source.DoesNotExist and Track.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     row = Track.objects.get(source=source, id=track_id)
     all_of = Track.objects.filter(source=source)
     kind = kind_of(row.group, row.kind)
-    facts = [msgspec.convert(told, kind.facts_type) for *_, told in row.lifeline if told is not None]
+    facts = [msgspec.convert(stored, kind.facts_type) for *_, stored in row.lifeline if stored is not None]
     children = all_of.filter(root=row.root, owner=track_id) if row.id else all_of.none()
     naming = all_of.filter(needs__contains=[row.lane])
     needed_by, events = naming.exclude(family="Events"), naming.filter(family="Events")
@@ -95,20 +95,14 @@ def life(row: Track, source_id: int, role: str = "") -> LifePayload:
 
 
 def object_of(row: Track) -> ObjectPayload:
-    return {
-        "group": row.group,
-        "version": row.version,
-        "kind": row.kind,
-        "namespace": row.namespace,
-        "name": row.name,
-        "uid": "" if row.uid.startswith(ANONYMOUS) else row.uid,
-    }
+    """Return the object of a track."""
+    return object_payload(ObjectRef(row.group, row.version, row.kind, row.namespace, row.name, row.uid))
 
 
 def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifePayload]:
-    """Return the objects that a life refers to, each by its last life that began before this one ended.
+    """Return the objects to which a track refers: of each name, the last incarnation that began before the track ended.
 
-    Names of which no life was observed are among them.
+    Names of which no object was observed are included.
     """
     found = []
     for group, kind, name, role, own in sorted(references):
@@ -119,14 +113,11 @@ def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifeP
         if there:
             found.append(life((before or there[:1])[-1], source_id, role))
             continue
-        missing: ObjectPayload = {
-            "group": group, "version": "", "kind": kind, "namespace": namespace, "name": name, "uid": ""
-        }  # fmt: skip
         known = kind_of(group, kind)
         found.append(
             {
                 "track": None,
-                "object": missing,
+                "object": object_payload(ObjectRef(group, "", kind, namespace, name)),
                 "short": known.short,
                 "family": known.family,
                 "role": role,
@@ -139,9 +130,9 @@ def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifeP
 
 
 def _findings(source_id: int, track_id: int) -> list[TrackFindingPayload]:
-    """Return the findings that name a life, the gravest first."""
+    """Return the findings that name a track, errors first."""
     rows = list(Finding.objects.filter(source=source_id, tracks__contains=[track_id]).order_by("first")[:_FINDINGS])
-    told = acknowledged(source_id, [row.identity for row in rows])
+    notes = acknowledged(source_id, [row.identity for row in rows])
     found: list[TrackFindingPayload] = [
         {
             "id": row.identity,
@@ -151,7 +142,7 @@ def _findings(source_id: int, track_id: int) -> list[TrackFindingPayload]:
             "relation": _relation(row, track_id),
             "start": microseconds(row.first),
             "url": f"/sources/{source_id}/findings/{row.identity}/",
-            "acknowledged": told.get(row.identity),
+            "acknowledged": notes.get(row.identity),
         }
         for row in rows
     ]
@@ -165,17 +156,18 @@ def _relation(row: Finding, track_id: int) -> Any:
     return "names it" if track_id in proofs else "affects it"
 
 
-def life_columns(told: TrackPayload) -> tuple[Columns, int, int]:
-    """Return what is drawn of all lives of a name, around one of them, and the range of time in microseconds."""
-    source = Source.objects.get(pk=told["source"])
+def life_columns(shown: TrackPayload) -> tuple[Columns, int, int]:
+    """Return the drawing of a track and of other incarnations of its name around it, and the range of time of the
+    drawing, in microseconds since 1970."""
+    source = Source.objects.get(pk=shown["source"])
     first, last = extent(source)
-    start, end = told["start"], last if told["end"] is None else told["end"]
+    start, end = shown["start"], last if shown["end"] is None else shown["end"]
     room = max((end - start) // 12, 20_000)
     start, end = max(start - room, first - room), min(end + room, last + room)
-    view = View(pins=(lane_key(told["object"]),))
+    view = View(pins=(lane_key(shown["object"]),))
     return window(source.pk, max(0, start), end, limit=0, view=view), start, end
 
 
 def lane_key(ref: ObjectPayload) -> str:
-    """Return the key of the lane of an object, as `LanePayload` has it."""
+    """Return the key of the lane of an object, which is that of `LanePayload`."""
     return f"{ref['kind']}{'.' + ref['group'] if ref['group'] else ''}/{ref['namespace']}/{ref['name']}"

@@ -1,4 +1,4 @@
-"""The rows of the list of findings, which are derived from the stored findings that they name."""
+"""This module reads the rows of the list of findings, which are derived from stored findings."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,8 @@ from timeline.queries.acknowledgements import acknowledged
 
 
 def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
-    """Return rows of the list. One is acknowledged where all of its findings are, and shows the latest note."""
+    """Return the payloads of these rows. A row is acknowledged if all of its findings are, and shows the latest
+    note."""
     groups = _groups(source_id, rows)
     known = acknowledged(source_id, {finding["id"] for group in groups for finding in group["findings"]})
     for group in groups:
@@ -24,7 +25,7 @@ def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload
 
 
 def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
-    """Return the rows in the order in which they are given; one whose findings have just gone is left out."""
+    """Return the payloads of these rows in the same order, without rows whose findings were deleted meanwhile."""
     identities = {identity for row in rows for identity in row.findings}
     stored = Finding.objects.filter(source=source_id, identity__in=identities)
     findings = stored.values_list("subject", "root", "document", "occurrences")
@@ -37,10 +38,10 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
 def drawn(
     source_id: int, span: tuple[int, int], tracks: Iterable[int], selected: str, limit: int
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the occurrences between two times (microseconds) that lanes of these tracks show, and the selected one.
+    """Return the occurrences between two times (µs since 1970) that name any of these tracks, and the selected one.
 
-    Each comes with the track of its subject, as `Drawing.add_findings` takes them. The gravest come first; no more than
-    `limit` rows of the list are looked at.
+    Each is (track of its subject, occurrence), as for `Drawing.add_findings`. Errors come first; at most `limit` rows
+    of the list of findings are considered.
     """
     query = """
         SELECT key, findings FROM timeline_occurrence

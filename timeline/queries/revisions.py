@@ -15,38 +15,38 @@ from timeline.storage import chunks
 from timeline.storage.chunks import Stored
 
 PAGE = 25
-_ENDS = {"created": -1, "deleted": 1}  # a life is created once and deleted once, whatever the clocks say
-_BEFORE = 100  # changes before a page that are looked through for a body
+_ENDS = {"created": -1, "deleted": 1}  # a UID is created once and deleted once, whatever the clocks say
+_BEFORE = 100  # the number of changes before a page among which a body is sought
 
 
 class Revision(NamedTuple):
-    """One change, and the last state before it that was observed."""
+    """This is one change of an object, with the last body that was observed before it."""
 
     sequence: int
-    time: int  # drawn
+    time: int  # the drawn time, in microseconds since 1970
     entry: Entry
-    before: bytes
-    between: int  # changes without a body between that state and this change
-    seen: int  # how many observations show it
-    attribution: Attribution
+    before: bytes  # that last body, as JSON; empty if there is none
+    between: int  # the number of changes without a body between that body and this change
+    seen: int  # how many observations show this change
+    attribution: Attribution  # see `RevisionPayload`
 
 
 class Page(NamedTuple):
     revisions: list[Revision]
-    offset: int  # of the first one, among all
+    offset: int  # the index of the first of these among all changes
     total: int
 
 
 class _Change(NamedTuple):
-    time: int  # drawn
-    seen: list[Stored]  # what was observed of it
+    time: int  # the drawn time, in microseconds since 1970
+    seen: list[Stored]  # the observations of this change
 
 
 class _Belonging(NamedTuple):
-    """The stored entries of one life, and which of them belong to it only by their time: whether that is sure."""
+    """These are the stored entries of one track. Some of them may belong to it only by their time."""
 
     entries: list[Stored]
-    by_time: dict[int, bool]
+    by_time: dict[int, bool]  # by sequence number of such an entry: whether it surely belongs to the track
 
     def attribution(self, change: _Change) -> Attribution:
         known = [self.by_time.get(each.sequence) for each in change.seen]
@@ -54,7 +54,8 @@ class _Belonging(NamedTuple):
 
 
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
-    """Return a page of changes; with `at`, the page that holds this drawn time. Raises Track.DoesNotExist."""
+    """Return a page of the changes of a track; with `at`, the page with the last change up to this drawn time, in
+    microseconds since 1970. Raises Track.DoesNotExist."""
     row = Track.objects.get(source=source_id, id=track_id)
     belonging = _belonging(row)
     changes = _in_order(belonging.entries, _drawn(row))
@@ -80,7 +81,7 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
-    """Return the change with this sequence number, with its body; None where it is not a change of the object.
+    """Return the change with this sequence number, with its body; None if it is not a change of this track.
 
     Raises Track.DoesNotExist.
     """
@@ -114,7 +115,7 @@ def payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> 
 
 
 def controller(actor: str, user_agent: str) -> str:
-    """Return the short name of the program that wrote: from its account, else from its user agent."""
+    """Return the short name of the program that made a change, from its account or else from its user agent."""
     parts = actor.split(":")
     if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
         return parts[3]
@@ -124,14 +125,14 @@ def controller(actor: str, user_agent: str) -> str:
 
 
 def _of_name(row: Track) -> list[Track]:
-    """Return all lives of a name, in the order in which they began."""
+    """Return all incarnations of the name of a track, in the order in which they began."""
     return list(Track.objects.filter(source=row.source_id, lane=row.lane).order_by("life", "id"))
 
 
 def _belonging(row: Track) -> _Belonging:
-    """Return the entries of a life: those with its UID, and those without any UID that may belong to it.
+    """Return the entries of a track: those with its UID, and those without a UID that may belong to it.
 
-    Where no observation of the life has a UID, these are the entries of its key that belong to no other such life.
+    If no observation of the track has a UID, these are the entries of its key that belong to no other such track.
     """
     lives = _of_name(row)
     unnamed = [each for each in lives if anonymous(each)]
@@ -146,18 +147,21 @@ def _belonging(row: Track) -> _Belonging:
 
 
 def _drawn(row: Track) -> dict[str, int]:
-    """Return the drawn times of changes by their revisions; "" stands for a deletion without a revision."""
+    """Return the drawn times of the changes of a track by revision; that of a deletion without a revision by ""."""
     return {revision or "": time for time, revision, change, *_ in row.lifeline if revision or change == "deleted"}
 
 
 def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
-    """Return changes in commit order. Several observations of one revision are one change."""
+    """Return the changes that these entries show, in commit order. Observations of one revision are one change.
+
+    `drawn` has drawn times by revision, as `_drawn` returns them.
+    """
     times: dict[int, int] = {}
     numbered = sorted((each for each in entries if each.entry.resource_version is not None), key=_revision)
     latest = 0
     for each in numbered:
         latest = times[each.sequence] = drawn.get(str(_revision(each)), max(latest, each.entry.received))
-    for each in reversed(numbered):  # a clock that is ahead moves nothing past what follows it
+    for each in reversed(numbered):  # a clock that is ahead must not draw a change after those that follow it
         latest = times[each.sequence] = min(latest, times[each.sequence])
 
     def time(each: Stored) -> int:

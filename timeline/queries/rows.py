@@ -1,8 +1,9 @@
-"""This module finds the lanes that a window shows, with SQL.
+"""This module finds the rows that a window shows, with SQL.
 
-Lanes are found by walking an index in the order of their places, one walk for each family (or namespace), so that a
-page takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus have walks
-of their own. All walks are merged by (turn, heading, place), and none returns more rows than are asked for.
+Lanes are found by index scans ("walks") in the order of their places, one for each family or namespace, so that a page
+takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus have walks of
+their own. The walks are merged in the order of (turn, heading, place), where turn is 0 for the group in focus and 1 for
+all others. No walk returns more rows than are requested.
 """
 
 from typing import Any
@@ -16,14 +17,13 @@ from timeline.models import Source, Track
 from timeline.queries.sources import extent
 from timeline.queries.view import View, like
 
-LAST = 2**63 - 1
-SPARSE = 0.05  # share of the lanes that live; if it is smaller, an index on time is used instead
-# Both conditions mean the same. The second one keeps the planner from using an index on time, because a walk meets the
-# lanes of an early window first anyway.
+LAST = 2**63 - 1  # a place after all others
+SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used instead of walks
+# Both conditions mean the same, but the second one keeps the query planner from using an index on time.
 _OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
 _LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
-_LATE = 60_000_000  # microseconds after a life's beginning in which a live source may still learn of it
-COUNTED = 2000  # rows; if there are more, they are not counted
+_LATE = 60_000_000  # µs for which a live source may still learn of objects that were created before
+COUNTED = 2000  # the most rows that are counted
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
 _STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members"
@@ -76,7 +76,8 @@ class Rows:
             self._values["pinned"] = [row.lane for row in self.pinned]
 
     def page(self, offset: int, limit: int) -> tuple[list[LaneRow], int, bool]:
-        """Return rows from an offset on, how many rows there are, and whether there are more than were counted."""
+        """Return at most `limit` rows from an offset on, the number of all rows, and whether there are more than were
+        counted."""
         query = (
             f"SELECT * FROM ({self._union()}) AS rows ORDER BY turn, heading, place LIMIT %(limit)s OFFSET %(offset)s"
         )
@@ -90,7 +91,7 @@ class Rows:
         return rows, max(min(total, COUNTED), offset + len(rows) if rows else 0), total > COUNTED
 
     def counts(self, headings: list[str]) -> dict[str, int]:
-        """Count the lanes under each heading that match, whenever they lived."""
+        """Return the number of lanes under each heading that match the filter, at any time."""
         wanted = _numbers(headings) if self.by_owner else headings
         query = f"""
             SELECT {self._heading}, count(*) FROM timeline_track
@@ -106,7 +107,8 @@ class Rows:
             return int(cursor.fetchone()[0])
 
     def _union(self, *, ordered: bool = True) -> str:
-        """Return the query for turn, heading, place and the columns of LaneRow, at most `most` rows of each walk."""
+        """Return the query that merges all walks. It selects turn, heading, place and the columns of LaneRow, and at
+        most `most` rows of each walk."""
         view = self._view
         tail = f"{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
         heading = "''" if self.by_owner else self._heading
@@ -137,7 +139,8 @@ class Rows:
         )
 
     def _walk(self, lanes: str, ordered: bool) -> str:
-        """Return the query for lanes in their order: one walk of the index for each family or namespace, or by time."""
+        """Return the query for lanes in their order: one walk for each family or namespace, or one by time if few lanes
+        exist in the window."""
         if self._sparse:
             heading = "" if self.by_owner else f"{self._heading}, "
             return f"{lanes}{f' ORDER BY {heading}place' if ordered else ''} LIMIT %(most)s"
@@ -150,7 +153,10 @@ class Rows:
         return self.by_owner and self._view.focus in self._values["closed"]
 
     def _closed(self, focus: str) -> str:
-        """Return the query for one row for each closed group of which something lived."""
+        """Return the query for the closed groups that have objects in the window: one row for each.
+
+        `focus` is the SQL operator that selects the group in focus ("=") or the others ("<>").
+        """
         lived = f"EXISTS (SELECT 1 FROM timeline_track WHERE {self._lanes}{self._lived} AND {self._heading} = "
         if self.by_owner:
             columns = _SHUT.format(root="id", name="''")
@@ -167,7 +173,7 @@ class Rows:
         return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
 
     def _concerned(self, source: Source) -> list[int]:
-        """Return the lanes that are shown by findings that match the filter."""
+        """Return the lanes that are named by findings that match the filter."""
         shown = self._view.occurrences(source.pk).values_list("tracks", flat=True)
         tracks = {track for each in shown for track in each}
         with connection.cursor() as cursor:
@@ -184,13 +190,14 @@ class Rows:
             named = Track.objects.filter(source=source, namespace=namespace, name=name, kind=kind, group=group)
             if lane := named.filter(span__isnull=False).order_by("place").first():
                 heading = str(getattr(lane, self._heading))
-                told = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
-                rows.append(LaneRow(lane.lane, lane.root, heading, *told, pinned=True))
+                columns = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
+                rows.append(LaneRow(lane.lane, lane.root, heading, *columns, pinned=True))
         return rows
 
 
 def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
-    """Return the place behind which nothing had begun by the end, and the share of lanes before it that lived."""
+    """Return the highest place of the lanes that had begun by `end`, and about which share of these existed between
+    `start` and `end`."""
     if not source.tide:
         return LAST, 1.0
     tide = outline.Tide(**source.tide)

@@ -1,4 +1,4 @@
-"""This module reads sources as a whole."""
+"""This module reads sources as a whole: their lists, their overviews, and the time that they cover."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ from timeline.models import Occurrence, Source
 from timeline.payloads.windows import OverviewPayload
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
-_TICKS = 480  # places on the minimap
+_TICKS = 480  # the number of different positions of ticks on the minimap
 
 
 @dataclass(frozen=True)
 class SourceRow:
     id: int
-    owner: int | None  # the number of who sent it; only administrators change what is nobody's
+    owner: int | None  # the id of the user who sent it; if None, only administrators may change it
     name: str
     created: datetime
     entries: int
     skipped: int
     first: datetime | None
     last: datetime | None
-    errors: int  # rows of its list of findings: several subjects of one occurrence count once
+    errors: int  # the number of rows in its list of findings, in which one row may have several subjects
     warnings: int
     infos: int
     judged: int  # the version of the rules that its findings are from
-    given_up: bool  # it could not be judged again by the version that runs now
+    given_up: bool  # whether the present version has given up judging it again
     is_live: bool  # whether a cluster feeds it
-    mostly_skipped: dict[str, list[int]]  # by file: lines that were skipped, and all lines, where that is most
+    mostly_skipped: dict[str, list[int]]  # [skipped lines, all lines] by file, of files that were mostly skipped
 
     @property
     def outdated(self) -> bool:
@@ -114,13 +114,13 @@ def overview(source_id: int) -> OverviewPayload:
 
 
 def gaps(source_id: int) -> int:
-    """Count the missing writes that other writes prove. Raises Source.DoesNotExist."""
-    told = Source.objects.values_list("told", flat=True).get(pk=source_id)
-    return sum(kind["holes"] for kind in told.get("coverage", ()))
+    """Return the number of writes that are missing, as other writes prove. Raises Source.DoesNotExist."""
+    document = Source.objects.values_list("told", flat=True).get(pk=source_id)
+    return sum(kind["holes"] for kind in document.get("coverage", ()))
 
 
 def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
-    """Return (time, rank) of the findings. Findings that lie too close together for the minimap become one."""
+    """Return (time, rank) of the findings. Those that are too close together for the minimap are merged."""
     width = max(1, (last - first) // _TICKS)
     found: dict[tuple[int, int], int] = {}
     for moment, rank in Occurrence.objects.filter(source_id=source_id).values_list("first", "rank").order_by("first"):
@@ -130,7 +130,7 @@ def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
 
 
 def extent(shown: Source) -> tuple[int, int]:
-    """Return the range of time that a source covers, in microseconds."""
+    """Return the range of time that a source covers, in microseconds since 1970; (0, 1) if it is empty."""
     if shown.first is None or shown.last is None:
         return 0, 1
     return microseconds(shown.first), microseconds(shown.last)

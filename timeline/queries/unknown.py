@@ -1,4 +1,4 @@
-"""Explains that an object, a cluster or a recording is not known, and suggests similar names."""
+"""This module explains that an object, a cluster or a recording is not known, and suggests similar names."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from timeline.kinds import NOISE
 from timeline.models import Cluster, Source, Track
 from timeline.queries.candidates import Target, is_resource, ready_sources
 
-_ALIKE = 8
-_NAMES = 20_000  # compared with one that is not known
-_SOURCES = 20  # whose names are compared, the newest
-_KNOWN = 20  # clusters or recordings that are listed
+_ALIKE = 8  # the most objects that are suggested
+_NAMES = 20_000  # the most names with which an unknown one is compared
+_SOURCES = 20  # the number of newest sources whose names are compared
+_KNOWN = 20  # the most clusters or recordings that are listed
 
 
 class Unknown(NamedTuple):
@@ -23,7 +23,7 @@ class Unknown(NamedTuple):
 
 
 def no_source(source: str, cluster: str) -> Unknown:
-    """Explain that a recording or a cluster is not known, or that nothing is stored at all."""
+    """Return the explanation that a recording or a cluster is not known, or that nothing is stored at all."""
     names = list(ready_sources().order_by("-created", "-id").values_list("name", flat=True).distinct()[:1000])
     if cluster:
         known = list(dict.fromkeys([*Cluster.objects.order_by("name").values_list("name", flat=True), *names]))
@@ -38,7 +38,7 @@ def no_source(source: str, cluster: str) -> Unknown:
 
 
 def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: str) -> Unknown:
-    """Explain that no source has an object, and which part of the question is known."""
+    """Return the explanation that no source has an object, which says whether its namespace and kind are known."""
     target = targets[0]
     tracks = Track.objects.filter(source__in=[source.pk for source in sources]).defer("lifeline")
     here = f"in {sources[0].name}" if len(sources) == 1 else f"in any of {len(sources)} clusters and recordings"
@@ -56,7 +56,7 @@ def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: s
 
 
 def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, namespace: str) -> list[Track]:
-    """Return objects of that name elsewhere, or of similar names."""
+    """Return objects of the same name in other namespaces or of other kinds, or else objects with similar names."""
     same = tracks.filter(name=target.name).exclude(family__in=NOISE)
     if found := _latest(same):
         return found[:_ALIKE]
@@ -72,14 +72,15 @@ def _alike(sources: Sequence[Source], tracks: QuerySet[Track], target: Target, n
 
 
 def _latest(tracks: QuerySet[Track]) -> list[Track]:
-    """Return the last incarnation of each name, the newest first, so that no name fills the list."""
+    """Return only the last incarnation of each name, the newest first."""
     identity = ("source_id", "group", "kind", "namespace", "name")
     found = tracks.order_by(*identity, "-life").distinct(*identity)[:_NAMES]
     return sorted(found, key=lambda row: (row.life.lower, row.id), reverse=True)
 
 
 def _close(name: str, known: Sequence[str], most: int, least: float) -> list[str]:
-    """Return the known names that are similar, whatever their case."""
+    """Return at most `most` of the known names that are similar, ignoring case. `least` is the least similarity, from 0
+    to 1."""
     written = {each.casefold(): each for each in reversed(known)}
     return [written[each] for each in difflib.get_close_matches(name.casefold(), written, most, least)]
 

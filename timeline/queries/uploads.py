@@ -34,7 +34,7 @@ def upload_payload(upload: Upload) -> UploadPayload:
 
 
 def receiving_payload(upload: Upload, received: list[int]) -> ReceivingPayload:
-    """Return an upload with its files; `received` has the bytes that have arrived of each."""
+    """Return an upload with its files; `received` has the number of bytes that have arrived of each."""
     parts: list[UploadFilePayload] = [
         {"name": file.name, "size": file.size, "received": arrived, "refused": file.refused}
         for file, arrived in zip(upload.files.order_by("number"), received, strict=True)
@@ -43,7 +43,7 @@ def receiving_payload(upload: Upload, received: list[int]) -> ReceivingPayload:
 
 
 def open_uploads() -> list[UploadPayload]:
-    """Return the uploads of which something has arrived and that have not ended, the newest first."""
+    """Return the uploads of which bytes have arrived and that have not ended, the newest first."""
     states = [Upload.State.WAITING, Upload.State.IMPORTING]
     rows = Upload.objects.filter(Q(state__in=states) | Q(state=Upload.State.RECEIVING, bytes_read__gt=0))
     return [upload_payload(row) for row in rows.order_by("-pk")[:50]]

@@ -1,4 +1,4 @@
-"""The view of a timeline: filters, grouping, and what is opened, closed or pinned."""
+"""This module defines the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,30 +15,30 @@ Grouping = Literal["owner", "kind", "namespace"]
 
 @dataclass(frozen=True)
 class View:
-    """The filter and arrangement of a timeline; the empty one shows everything that is no noise, by owner."""
+    """This is the filter and the arrangement of a timeline. The default shows everything but noise, by owner."""
 
     families: tuple[str, ...] = ()
     namespace: str = ""
-    name: str = ""  # part of it
-    rule: str = ""  # what findings of this rule concern
+    name: str = ""  # a part of the names of the objects to show
+    rule: str = ""  # show only objects that findings of this rule name
     severity: Severity | None = None
-    about: int | None = None  # a track: only findings that name its object, or what belongs to it
-    noise: bool = False
-    active: bool = False  # only what changes in the range
+    about: int | None = None  # a track: show only findings that name its object, or an object that belongs to it
+    noise: bool = False  # whether to show noise such as Events
+    active: bool = False  # whether to show only objects that change in the range
     grouping: Grouping = "owner"
-    focus: int | None = None  # the root whose group comes first
-    finding: str = ""  # the key of the selected one: its arrows are always drawn
-    opened: tuple[str, ...] = ()  # keys of strips
-    closed: tuple[str, ...] = ()  # keys of groups
-    pins: tuple[str, ...] = ()  # keys of lanes
+    focus: int | None = None  # the track number of the root owner whose group comes first
+    finding: str = ""  # the key of the selected row of the list of findings, whose arrows are always drawn
+    opened: tuple[str, ...] = ()  # the keys of opened strips
+    closed: tuple[str, ...] = ()  # the keys of closed groups
+    pins: tuple[str, ...] = ()  # the keys of pinned lanes
 
     @property
     def searching(self) -> bool:
-        """Return whether the view asks for certain objects, which strips must not hide."""
+        """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
         return bool(self.name or self.rule or self.severity)
 
     def occurrences(self, source_id: int) -> QuerySet[Occurrence]:
-        """Return the occurrences that match the filter."""
+        """Return the rows of the list of findings that match the filter."""
         wanted = Q(source_id=source_id)
         if self.families:
             wanted &= Q(families__overlap=list(self.families))
@@ -63,7 +63,8 @@ class View:
 
 
 def _concerned(source_id: int, track_id: int) -> list[int]:
-    """Return the tracks of an object's name and of its children, and for a root owner those of its group."""
+    """Return the tracks of an object's name and of its children, and, if it is a root owner, all tracks of its
+    group."""
     tracks = Track.objects.filter(source=source_id)
     lane = tracks.filter(id=track_id).values_list("lane", flat=True)
     lives = list(tracks.filter(lane__in=list(lane)).values_list("id", flat=True))
@@ -71,10 +72,10 @@ def _concerned(source_id: int, track_id: int) -> list[int]:
     return [*lives, *others.values_list("id", flat=True)[:_CONCERNED]]
 
 
-_CONCERNED = 20_000  # tracks of one group
+_CONCERNED = 20_000  # the most tracks of children or of a group
 
 
 def like(text: str) -> str:
-    """Return the LIKE pattern for what contains a text."""
+    """Return the SQL pattern for LIKE that matches everything that contains a text."""
     escaped = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
     return f"%{escaped}%"

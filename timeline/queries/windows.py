@@ -1,4 +1,7 @@
-"""A window: what a screen shows of a range of time. It reads tracks, not entries. Times are microseconds."""
+"""This module reads windows: what a screen shows of a range of time. It reads tracks, and no entries.
+
+Times are microseconds since 1970, UTC.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +23,10 @@ from timeline.queries.view import View
 if TYPE_CHECKING:
     from timeline.layout.phases import Reading
 
-LANES = 40
-PIXELS = 1200  # of a wide screen: what lies closer together is drawn as one
-_CELLS = 180  # slices of a strip: 60 on the screen, as many on each side
-_OCCURRENCES = 300  # whose holes, shades and arrows are drawn, gravest first
+LANES = 40  # the default number of lanes in a window
+PIXELS = 1200  # the width of a wide screen; bars and marks that are closer than one pixel are merged
+_CELLS = 180  # the number of slices of a strip: 60 on the screen, and as many on each side
+_OCCURRENCES = 300  # the most rows of the list of findings whose holes, shades and arrows are drawn
 
 
 def window(
@@ -35,18 +38,19 @@ def window(
     limit: int = LANES,
     view: View | None = None,
 ) -> WindowPayload:
-    """Return what a screen shows of [start, end], padded by its width on both sides; the whole source if left out.
+    """Return what a screen shows from `start` to `end`, by default of the whole source.
 
-    Raises Source.DoesNotExist.
+    The window also has what is drawn up to the same width before and after this range, so that the screen can be moved.
+    `offset` and `limit` select lanes. Raises Source.DoesNotExist.
     """
     view = view or View()
     source = Source.objects.get(pk=source_id)
     first, last = extent(source)
     start = first if start is None else start
-    end = max(start, last if end is None else end)  # one that is left out may lie before the other
+    end = max(start, last if end is None else end)  # a default end may be before a given start
     width = max(end - start, 1)
     lower = max(first, start - width)
-    padded = lower, max(lower, min(last, end + width))  # a range beside the recording is empty
+    padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
     page = _page(source, Rows(source, view, start, end), offset, limit)
     drawing = _drawing(source, page.drawn, padded, last, width)
     _add_findings(source, view, drawing, padded)
@@ -70,7 +74,8 @@ def _page(source: Source, rows: Rows, offset: int, limit: int) -> Page:
 
 
 def _drawing(source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int) -> Drawing:
-    """Draw as finely as a screen shows it, or more coarsely where that would be too much for a browser."""
+    """Return the drawing of these rows. Bars and marks closer than a pixel of the screen are merged, and further
+    ones, too, if there would be too many for a browser."""
     tracks = _tracks(source, rows, span)
     cells = _cells(source, rows, span)
     pixel = max(1, width // PIXELS)
@@ -96,7 +101,7 @@ def _tracks(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[
 
 
 def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[Cell]:
-    """Count the objects of each strip that lived in each slice of the span."""
+    """Return how many objects of each strip existed in each slice of the span."""
     strips = {row.strip: row for row in rows if not row.lane}
     if not strips:
         return []
@@ -133,7 +138,7 @@ def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[C
 
 
 def _add_findings(source: Source, view: View, drawing: Drawing, span: tuple[int, int]) -> None:
-    """Draw the findings that are proven on the lanes of the drawing, and the selected one."""
+    """Draw the findings that name tracks of the drawing, and the selected one."""
     found = occurrences.drawn(source.pk, span, drawing.tracks, view.finding, _OCCURRENCES)
     named = {proof["track"] for _, each in found for proof in each["proof"]} | {subject for subject, _ in found}
     hidden = [track for track in named - drawing.tracks if track]

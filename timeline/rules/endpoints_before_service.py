@@ -57,7 +57,7 @@ DOUBT = "Inconclusive: writes of Services are missing from this source, and amon
 
 
 class Case(NamedTuple):
-    """This is one violation: endpoints that came before their Service, or stayed without it."""
+    """This is one violation: endpoints that were created before their Service, or remained without it."""
 
     summary: str
     service: Track | None
@@ -94,7 +94,8 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
 
 
 def _early(endpoints: Track, name: Name, world: World) -> Case | None:
-    """Return the case of endpoints that were created while no Service of that name existed, if one came later."""
+    """Return the case of endpoints that were created while no Service of that name existed, if one was created later;
+    else None."""
     born, left = endpoints.created, endpoints.asked_to_end
     if not born or written_by_kubernetes(endpoints):
         return None
@@ -135,7 +136,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
 
 
 def _orphan(piece: Track, orphan: Orphan, world: World) -> Case | None:
-    """Return the case of an EndpointSlice that stayed without its Service; None if that is only a guess."""
+    """Return the case of an EndpointSlice that remained without its Service; None if the evidence is too weak."""
     since, back, ref = orphan.since.moment, orphan.back, piece.ref
     doubt = "" if back or world.complete("", "Service", since.time, orphan.last) else DOUBT
     if not dated(since) and not since.entry.undated:

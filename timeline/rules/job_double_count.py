@@ -48,7 +48,7 @@ _EFFECT = Effect.OBSERVED, "{names} counts more Pods than ended: work may be lef
 
 
 class Return(NamedTuple):
-    """These are the three states of a Job that show that a Pod's UID came back into the list."""
+    """These are the three states of a Job that show that it listed a Pod's UID again after it had counted it."""
 
     listed: Moment
     counted: Moment
@@ -63,7 +63,7 @@ def judge(job: Track, world: World) -> Iterator[Finding]:
         return
     grown = known[-1].facts.recorded - known[0].facts.recorded
     if grown <= world.tally(job.ref.uid, "ended", job.last.at):
-        return  # this saves walking all states of a Job whenever one of its Pods changes
+        return  # otherwise, all states of a Job would be compared whenever one of its Pods changes
     states = [moment for moment in job.moments if moment.entry.facts]
     returns: dict[ObjectRef | None, list[Return]] = defaultdict(list)
     for uid, each in _returns(states):
@@ -76,7 +76,8 @@ def judge(job: Track, world: World) -> Iterator[Finding]:
 
 
 def _returns(states: list[Moment]) -> Iterator[tuple[str, Return]]:
-    """Yield each UID that left the list while the counters grew by all that left it, and that came back."""
+    """Yield each UID that was counted and then listed again. UIDs were counted if they left the list in a write that
+    increased the counters by at least their number."""
     left: dict[str, tuple[Moment, Moment]] = {}
     before = states[0]
     for moment in states[1:]:

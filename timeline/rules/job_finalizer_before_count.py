@@ -108,7 +108,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 
 def _verdict(pod: Track, job: Track, history: StatusHistory, release: Release, world: World) -> tuple[Verdict, str]:
-    """Return how sure it is that the Pod was not counted when it lost the finalizer, and why; "" if that is a guess."""
+    """Return how sure it is that the Pod was not counted when it lost the finalizer, and why; "" as the reason if the
+    evidence is too weak."""
     order = order_of(release.tracked, release.released)
     if order is None:
         return Verdict.INCONCLUSIVE, ""

@@ -51,7 +51,7 @@ from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
 WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a scheduler without the Lease at least.")
-AFFECTED = 100  # a finding names at most so many Pods
+AFFECTED = 100  # the most Pods that a finding names
 
 
 @rule("lease-contention", judges=("Lease",), needs=("Lease", "Pod"))
@@ -137,7 +137,7 @@ def _waiting(election: Election, rivals: list[Handover]) -> list[ObjectRef]:
 
 
 def _waited_until(pod: Track, world: World) -> int:
-    """Return the drawn time at which a scheduler first considered a Pod, or the Pod waited no more."""
+    """Return the drawn time at which a scheduler first considered a Pod, or at which the Pod stopped waiting."""
     for moment in pod.moments:
         facts = moment.facts
         if facts.scheduled or facts.node or facts.terminal or facts.deleting:

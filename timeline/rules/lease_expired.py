@@ -74,8 +74,11 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
 
 
 def _pauses(lease: Track) -> Iterator[tuple[int, int | None]]:
-    """Yield the index of each write that leaves the Lease held, and of the next that renews, takes or releases it, or
-    may do so; None if there is none."""
+    """Yield the time between each renewal and the next one, as indexes of two writes.
+
+    The first is a write after which the Lease has a holder. The second is the next write that renews, takes or releases
+    it, or may do so; None if there is none.
+    """
     held: int | None = None
     for place, moment in enumerate(lease.moments):
         shown = moment.entry.facts is not None and moment.change is not Change.DELETED
@@ -93,7 +96,7 @@ def _pauses(lease: Track) -> Iterator[tuple[int, int | None]]:
 
 
 def _occurrence(election: Election, start: int, end: int | None) -> Occurrence | None:
-    """Return the pause between two writes as an occurrence, if it surely was longer than the Lease allows."""
+    """Return the time between two writes as an occurrence, if it surely was longer than the Lease allows; else None."""
     ref, world, before = election.lease.ref, election.world, election.write(start)
     term = before.facts.duration
     after = None if end is None else election.write(end)
@@ -129,7 +132,7 @@ def _why(before: Moment, after: Moment | None) -> str:
 
 
 def _nothing_follows(election: Election, start: int, before: Moment) -> bool:
-    """Return whether surely no write follows in the recording."""
+    """Return whether surely no write of the Lease follows in the recording."""
     ref, last = election.lease.ref, len(election.lease.moments) - 1
     complete = election.world.complete(ref.group, ref.kind, before.time, election.world.last)
     return complete and election.unbroken(start, last) and election.lease.gone_by is None

@@ -52,7 +52,7 @@ BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overl
 
 
 class Configured(NamedTuple):
-    """This is a workload, and the write from which on its arguments name a Lease."""
+    """This is a workload, with the write from which on its arguments name a Lease."""
 
     workload: Track
     since: Moment
@@ -60,17 +60,17 @@ class Configured(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """These are two workloads that elect on one Lease at one time, for different schedulers."""
+    """These are two workloads that elect on one Lease at the same time, for different schedulers."""
 
-    sides: tuple[Configured, Configured]  # in the order in which they were configured so
-    sure: bool  # the first was seen to exist still when the second came
+    sides: tuple[Configured, Configured]  # in the order in which they were configured to do so
+    sure: bool  # whether the first was observed to exist after the second was configured
 
 
 @rule("lease-shared-config", judges=WORKLOADS, needs=("Deployment",), lists=True)
 def judge(workload: Track, world: World) -> Iterator[Finding]:
     for lease in sorted(workload.references()):
         users = [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]
-        if users and users[0] is workload:  # the finding about all workloads of a Lease is made once
+        if users and users[0] is workload:  # there is one finding about all workloads of a Lease
             yield from _finding(lease, users, world)
 
 
@@ -119,7 +119,7 @@ def _occurrence(lease: Name, clash: Clash) -> Occurrence:
 
 
 def _until(side: Configured) -> int | None:
-    """Return the drawn time from which a workload did not elect so any more; None if that was not seen."""
+    """Return the drawn time from which a workload no longer elected on the Lease; None if that was not observed."""
     for moment in side.workload.moments:
         ended = moment.change is Change.DELETED or moment.facts.deleting
         if moment.time > side.since.time and (
@@ -130,7 +130,8 @@ def _until(side: Configured) -> int | None:
 
 
 def _clash(lease: Name, one: Track, other: Track, world: World) -> Clash | None:
-    """Return the writes that show two workloads on one Lease at one time, for different schedulers."""
+    """Return the writes that show two workloads electing on one Lease at the same time, for different schedulers; None
+    if there are none."""
     unsure = None
     for a in _configured(lease, one):
         for b in _configured(lease, other):
@@ -145,7 +146,8 @@ def _clash(lease: Name, one: Track, other: Track, world: World) -> Clash | None:
 
 
 def _configured(lease: Name, workload: Track) -> Iterator[Configured]:
-    """Yield the writes from which on a workload wants replicas and elects on a Lease in another way than before."""
+    """Yield the writes from which on a workload wants replicas and elects on a Lease, for other schedulers than before
+    or after it did not."""
     before: Lock | None = None
     for moment in workload.moments:
         locks = moment.facts.locks if moment.facts.replicas != 0 else ()
@@ -156,7 +158,8 @@ def _configured(lease: Name, workload: Track) -> Iterator[Configured]:
 
 
 def _overlap(first: Configured, second: Configured, world: World) -> bool | None:
-    """Return whether the first still existed so when the second came; None if only the lack of its end says so."""
+    """Return whether the first still existed, with the same configuration, when the second was configured; None if the
+    only evidence is that its end was not observed."""
     workload, at = first.workload, second.since
     facts = workload.facts_at(at.time)
     if first.lock not in facts.locks or facts.replicas == 0:

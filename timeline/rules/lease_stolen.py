@@ -76,7 +76,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
 
 
 def _duration(election: Election, old: Term, new: Term) -> int:
-    """Return the shorter of the two holders' durations in seconds; 0 if neither names one."""
+    """Return the shorter of the durations that two holders set in a Lease, in seconds; 0 if neither set one."""
     writes = election.write(old.renewed), election.write(new.taken)
     return min((each.facts.duration for each in writes if each.facts.duration), default=0)
 
@@ -87,7 +87,7 @@ def _is_stolen(election: Election, old: Term, new: Term) -> bool:
     renewed, taken = election.write(old.renewed), election.write(new.taken)
     if at_most(renewed, taken) >= _duration(election, old, new):
         return False
-    # Only the write before the renewal tells that it was one; a creation needs none.
+    # Only the write before it shows that a write was a renewal; a creation always is one.
     start = old.renewed if renewed.change is Change.CREATED else old.renewed - 1
     return start >= 0 and election.unbroken(start, new.taken)
 

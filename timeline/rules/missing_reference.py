@@ -72,9 +72,9 @@ _LOST = "Inconclusive: lines may be missing that would show it, or that nobody w
 
 
 class Evidence(NamedTuple):
-    """What proves that an object was missing."""
+    """This is the evidence that an object was missing."""
 
-    end: int  # drawn time until which it was missing, or until which that is known
+    end: int  # the drawn time up to which it was missing, as far as that is known
     verdict: Verdict
     why: str
     event: tuple[Track, Moment] | None  # the last Event that says that it was not found
@@ -90,7 +90,7 @@ def judge(user: Track, world: World) -> Iterator[Finding]:
 
 
 def _evidence(user: Track, name: Name, missing: Missing, world: World) -> Evidence | None:
-    """Return what proves that an object waited for the missing one; None if it need not have waited."""
+    """Return the evidence that an object waited for the missing one; None if it may not have waited."""
     start, ran, left = missing.start.time, went_on(user), waited_until(user)
     came = missing.came[1] if missing.came else None
     if (left is not None and left <= start) or (came and ran is not None and ran < came.time):
@@ -157,7 +157,10 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
 
 
 def _later(ran: int, came: Moment | None, evidence: Evidence) -> str:
-    """Return how long after the missing object came, or was seen, the other one went on. `ran` is a whole second."""
+    """Return text that says how long after the missing object was created, or observed, the other one went on.
+
+    `ran` is the drawn time at which it went on, which is known only to the second.
+    """
     least, most = came.committed if came else (evidence.end, evidence.end)
     return f"{Length(max(0, ran - SECOND - (most or ran)), max(1, ran - least))} later"
 

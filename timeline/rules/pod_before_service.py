@@ -100,7 +100,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 
 def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: World) -> bool:
-    """Return whether endpoints show that a Service existed before the Pod, whose creation and deletion were missed."""
+    """Return whether endpoints show that a Service existed before the Pod although its creation and deletion are
+    missing."""
     since = earlier[-1].at if earlier else (0, 0)
     slices = [each for each in world.referrers(name) if each.owner and each.owner.kind == "Service"]
     endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
@@ -109,18 +110,18 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
 
 
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:
-    """Return what may be missing that would explain the order; "" if nothing may be missing."""
+    """Return a sentence that says which writes may be missing that would explain the order; "" if none may be."""
     since = earlier[-1].at if earlier else (0, 0)
     endpoints = world.incarnations(name._replace(kind="Endpoints"))
     if any(since < each.first.at < came.at for each in endpoints):
-        return _LOST  # they were written for a Service
+        return _LOST  # Kubernetes writes Endpoints only for a Service, so one existed
     if not earlier and not world.complete("", "Service", pod.first.time, came.time):
         return _LOST
     return "" if surely_live(pod, came.time, world) else _ENDED
 
 
 def _waits_no_more(pod: Track, came: Moment, world: World) -> bool:
-    """Return whether the Pod was ending, or had ended, when the Service came."""
+    """Return whether the Pod was being deleted, or had ended, when the Service was created."""
     asked = pod.asked_to_end
     if asked is not None and asked <= came.time:
         return True

@@ -61,7 +61,7 @@ from timeline.judging.cleanup import MOST, deletion_advice
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
-from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_stands
+from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_exists
 from timeline.kinds import qualified
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
@@ -74,7 +74,7 @@ _WORKLOADS = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
 
 
 class Runaway(NamedTuple):
-    """These are children that an owner created and neither names nor uses."""
+    """These are the children that an owner created, and that it neither names nor uses."""
 
     leaked: list[Track]  # in order of creation
     verdict: Verdict
@@ -97,7 +97,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
 
 
 def _leaked_claims(job: Track, world: World) -> Runaway | None:
-    """Return the claims that Volcano made for a job and forgot."""
+    """Return the claims that Volcano created for a Job and leaked; None if there are none."""
     claims = leaked_claims(job, SETTLE.microseconds, world)
     if not claims:
         return None
@@ -108,7 +108,7 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
         leaked = sorted(claims.leaked + claims.suspected, key=lambda each: each.first.at)
         sure = _verdict(leaked)
         return Runaway(leaked, sure, Effect.OBSERVED, f"{sure.capitalize()}: {reason}.")
-    if claims.leaked and surely_stands(claims.leaked[0], SETTLE.microseconds, world):
+    if claims.leaked and surely_exists(claims.leaked[0], SETTLE.microseconds, world):
         return Runaway(claims.leaked, sure, Effect.POSSIBLE, f"{sure.capitalize()}: {reason}; the attempt failed.")
     if claims.leaked:
         doubt = f"Inconclusive: {reason}. Of one claim alone a line may be lost that tells that it was deleted again."
@@ -120,7 +120,8 @@ def _leaked_claims(job: Track, world: World) -> Runaway | None:
 
 
 def _unexplained_claims(job: Track, world: World) -> Runaway | None:
-    """Return the unused claims of a job without a logged body, if they are more than a job has volumes."""
+    """Return the unused claims of a Job whose body was never logged, if there are more than volumes can explain; else
+    None."""
     claims = [each for each in claims_of(job, world) if each.created and was_kept(each, job, SETTLE.microseconds)]
     unused = [each for each in claims if not is_used(each, job, world)]
     if not _enough(unused):
@@ -130,7 +131,8 @@ def _unexplained_claims(job: Track, world: World) -> Runaway | None:
 
 
 def _unwanted(owner: Track, world: World) -> Runaway | None:
-    """Return the children that neither the spec nor the status of an owner names or asks for, and no Pod uses."""
+    """Return the children that an owner neither names nor requests in spec or status, and that no Pod uses; None if
+    they are not enough for a finding."""
     asked = children_asked_for(owner)
     if asked is None:
         return None
@@ -141,7 +143,8 @@ def _unwanted(owner: Track, world: World) -> Runaway | None:
 
 
 def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | None:
-    """Return the unwanted children of one kind, if enough of them came while the owner's generation stood still."""
+    """Return the unwanted children of one kind, if enough of them were created under one generation of the owner; else
+    None."""
     ref, within = children[0].ref, WITHIN.microseconds
     latest = world.last - SETTLE.microseconds
     unused = [each for each in children if each.first.time <= latest and was_kept(each, owner, within)]
@@ -167,7 +170,7 @@ def _enough(children: list[Track]) -> bool:
 
 
 def _verdict(leaked: list[Track]) -> Verdict:
-    """Return how sure the times are: a list shows the creation only to the second."""
+    """Return BOUNDED if the creation of any of these is known only from a list, to the second; else EXACT."""
     return Verdict.EXACT if all(each.created for each in leaked) else Verdict.BOUNDED
 
 

@@ -60,12 +60,12 @@ _BACK = "Inconclusive: writes of Services are missing from this source, perhaps 
 class Gap(NamedTuple):
     """This is a time in which the Service of one Pod did not exist."""
 
-    service: Track  # the one that was deleted
-    went: Moment
-    next: Track | None
-    back: Moment | None
-    ended: int  # drawn time: the Service came back, the Pod was asked to end, or the source ends
-    soon: int  # drawn time: a Pod that ends before was deleted together with its Service
+    service: Track  # the Service that was deleted
+    went: Moment  # its deletion
+    next: Track | None  # the next Service of that name
+    back: Moment | None  # the creation of the next one
+    ended: int  # drawn time at which the gap ended: by the next creation, the end of the Pod, or that of the source
+    soon: int  # drawn time: a Pod that ends before it counts as deleted together with its Service
 
     @property
     def known(self) -> Length:
@@ -103,7 +103,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 
 
 def _gaps(name: Name, left: int | None, world: World) -> Iterator[Gap]:
-    """Yield the absences of a headless Service, as long as a Pod was there that left at a drawn time."""
+    """Yield the gaps of a headless Service for a Pod that finished, or whose deletion was requested, at the drawn time
+    `left`; None if neither was observed."""
     for gone, went, following, back in absences(world.incarnations(name)):
         if went.facts.names_pods:
             lasts = back.time if back else world.last if left is None else min(left, world.last)
@@ -111,7 +112,7 @@ def _gaps(name: Name, left: int | None, world: World) -> Iterator[Gap]:
 
 
 def _existed(pod: Track, gap: Gap, left: int | None) -> bool:
-    """Return whether the Pod surely existed, and was not ending, when the Service was deleted."""
+    """Return whether the Pod existed, and neither had finished nor was being deleted, when the Service was deleted."""
     if order_of(pod.first, gap.went) is None or pod.facts_at(gap.went.time) is None:
         return False
     return left is None or left > gap.went.time
@@ -127,7 +128,8 @@ def _torn_down(pod: Track, gap: Gap, left: int | None, world: World) -> bool:
 
 
 def _verdict(pod: Track, gap: Gap, world: World) -> Verdict:
-    """Return how sure it is that the Pod was there before the deletion, and that the Service came back after it."""
+    """Return how sure it is that the Pod existed before the deletion of the Service, and that the Service was created
+    again after it."""
     orders = {order_of(pod.first, gap.went), order_of(gap.went, gap.back) if gap.back else Verdict.EXACT}
     if Verdict.INCONCLUSIVE in orders or _doubt(pod, gap, world):
         return Verdict.INCONCLUSIVE
@@ -135,7 +137,7 @@ def _verdict(pod: Track, gap: Gap, world: World) -> Verdict:
 
 
 def _doubt(pod: Track, gap: Gap, world: World) -> str:
-    """Return what may be missing that would explain the gap; "" if nothing may be missing."""
+    """Return a sentence that says which writes may be missing that would explain the gap; "" if none may be."""
     owner = world.owner_of(pod)
     if not surely_live(pod, min(gap.soon, gap.ended), world):
         return _ENDED

@@ -1,8 +1,8 @@
-"""This module stores entries in PostgreSQL, packed together in chunks, so that repetitions take little space.
+"""This module stores entries in PostgreSQL, compressed together in chunks, so that repetitions take little space.
 
-A row is a chunk: so many entries that follow each other, with the keys of their tracks, the time that they span and
-their lines in one frame. Each import writes a table of its own; it becomes a partition when the import is done, and
-goes with its source, or when all of it is too old to be kept. Within a chunk the entries of one object stand together.
+Each row is a chunk: consecutive entries with the keys of their tracks, their range of time, and their lines in one
+compressed frame. Each import writes a table of its own, which becomes a partition when the import is done. The table is
+dropped with its source, or when all of it is too old to be kept. Entries of one object are next to each other.
 """
 
 from collections import Counter
@@ -22,35 +22,35 @@ from timeline.history.packing import Packer, unpack
 from timeline.models import Source
 from timeline.storage import tables
 
-ENTRIES = 128  # of a chunk at most
-_BYTES = 512 * 1024  # of its lines, unless one alone has more
-WINDOW = 4096  # entries that are sorted together
-_WINDOW_BYTES = 16 * 1024**2
+ENTRIES = 128  # the most entries of a chunk
+_BYTES = 512 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
+WINDOW = 4096  # the most entries that are sorted together
+_WINDOW_BYTES = 16 * 1024**2  # after this many bytes, the entries so far are sorted
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
-_PAGE = 32  # chunks that are read at a time at most
-_PAGE_BYTES = 1024**2  # of them, as far as those before tell
+_PAGE = 32  # the most chunks that are read at a time
+_PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from the chunks before
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
 class Stored(NamedTuple):
-    sequence: int  # in its source, from 1; in the order of storing
-    key: int  # of its track
+    sequence: int  # the number of the entry within its source, from 1, in the order of storing
+    key: int  # the key of its track
     entry: Entry
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
-    """Stream observations, each with the key of its track, into the source's open table; count them in `source.stored`.
+    """Store observations, each with the key of its track, or 0 for a mark, in the open table of a source.
 
-    The key of a mark is 0.
+    `source.stored` and `source.redacted` are updated, but not saved.
     """
     counts: Counter[str] = Counter()
-    source.stored = copy(source, tables.current(source), _told(entries, counts), source.stored + 1) - 1
+    source.stored = copy(source, tables.current(source), _as_lines(entries, counts), source.stored + 1) - 1
     source.redacted = masks.together(source.redacted, counts)
 
 
-def _told(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each observation as a line, with its track's key and its time; count the redacted values."""
+def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (key of the track, time, line) of each observation, and add its redacted values to `counts`."""
     for key, each in entries:
         line = line_of(each)
         masks.count(line, counts)
@@ -63,7 +63,8 @@ def _told(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) -> I
 
 
 def copy(source: Source, table: sql.Identifier, lines: Iterable[tuple[int, int, bytes]], first: int) -> int:
-    """Pack lines, each with its track's key and time, into a table, numbered from `first`; return the next number."""
+    """Write lines, each as (key of the track, time, line), to a table in chunks. Their numbers begin with `first`;
+    return the number after the last one."""
     copying = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         table, sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
     )
@@ -84,7 +85,7 @@ class _Line(NamedTuple):
 
 
 def _windows(lines: Iterable[tuple[int, int, bytes]]) -> Iterator[list[_Line]]:
-    """Yield windows of lines, in which those of one object stand together."""
+    """Yield the lines in windows, each sorted by key, so that lines of one object are next to each other."""
     window: list[_Line] = []
     size = 0
     for each in lines:
@@ -97,7 +98,7 @@ def _windows(lines: Iterable[tuple[int, int, bytes]]) -> Iterator[list[_Line]]:
 
 
 def _together(window: list[_Line]) -> Iterator[list[_Line]]:
-    """Yield the lines of each chunk."""
+    """Divide a window into chunks, and yield the lines of each."""
     held: list[_Line] = []
     size = 0
     for each in window:
@@ -113,7 +114,7 @@ def _together(window: list[_Line]) -> Iterator[list[_Line]]:
 def _row(source: Source, first: int, lines: list[_Line], packer: Packer) -> _Row:
     times = [each.received for each in lines]
     packed = packer.pack(b"\n".join(each.line for each in lines))
-    keys = [each.key for each in lines]  # in their order
+    keys = [each.key for each in lines]  # in ascending order
     return source.pk, first, keys, keys[0], keys[-1], moment(min(times)), moment(max(times)), packed
 
 
@@ -126,9 +127,11 @@ def entries(
     end: int | None = None,
     bodies: bool = True,
 ) -> Iterator[Stored]:
-    """Yield stored entries: of certain tracks, behind a sequence number, or received in a range of time (microseconds).
+    """Yield the stored entries of a source, in the order of storing.
 
-    Without arguments all entries are yielded.
+    `keys` selects certain tracks; `after` selects entries with a higher sequence number; `start` and `end` select
+    entries that were received in this range, in microseconds since 1970. Without them, all entries are yielded. Without
+    `bodies`, entries have no bodies.
     """
     known: Known = {}
     wanted = None if keys is None else set(keys)
@@ -142,7 +145,8 @@ def entries(
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
-    """Yield all observations, marks too, without bodies, behind a sequence number."""
+    """Yield all observations of a source, including marks, with a sequence number higher than `after`. Entries have no
+    bodies."""
     known: Known = {}
     for sequence, held, lines in _chunks(source_id, None, after, None, None):
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
@@ -151,7 +155,7 @@ def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
 
 
 def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of a range of the sequence, each with its track's key and its time."""
+    """Yield (key of the track, time, line) of the observations with sequence numbers from `first` to before `end`."""
     known: Known = {}
     for sequence, held, packed in _chunks(source_id, None, first - 1, None, None):
         for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
@@ -163,7 +167,7 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
 
 
 def lines(source_id: int) -> Iterator[bytes]:
-    """Yield all observations as stored lines, without line ends."""
+    """Yield all observations of a source as lines of JSON, without line breaks."""
     for _, _, packed in _chunks(source_id, None, 0, None, None):
         yield from _lines(packed)
 
@@ -175,7 +179,8 @@ def _lines(packed: bytes) -> list[bytes]:
 def _chunks(
     source_id: int, keys: set[int] | None, after: int, start: int | None, end: int | None
 ) -> Iterator[tuple[int, list[int], bytes]]:
-    """Yield chunks in the order of their sequence. They are read a few at a time, so that no cursor stays open."""
+    """Yield (sequence, keys, packed lines) of the chunks that match, in order. They are read a few at a time, so that
+    no database cursor stays open."""
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:

@@ -1,4 +1,4 @@
-"""This module writes rows to PostgreSQL by COPY: into an empty table, or by way of a temporary one."""
+"""This module writes rows to PostgreSQL with COPY: into an empty table, or through a temporary one."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,8 @@ from psycopg import sql
 def upsert(
     target: sql.Identifier, columns: tuple[str, ...], keys: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
 ) -> list[Any]:
-    """Insert rows, and update those that differ from what is stored; return the last key column of both."""
+    """Insert the rows that are new, and update those that differ from what is stored. `keys` are the columns of the
+    unique key. Return the last key column of all rows that were inserted or updated."""
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     fresh = sql.Identifier("fresh")
     others = [sql.Identifier(column) for column in columns if column not in keys]
@@ -48,7 +49,7 @@ def upsert(
 
 
 def fill(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Replace all rows of a table."""
+    """Replace all rows of a table by the given ones."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("DELETE FROM {}").format(target))
         with connection.wrap_database_errors, cursor.copy(_copy_into(target, columns)) as copy:
@@ -61,10 +62,10 @@ def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:
 
 
 def as_json(value: Any) -> str:
-    """Return JSON for a jsonb column, which takes no NUL character."""
+    """Return a value as JSON for a jsonb column, which does not accept NUL characters: these are replaced."""
     return msgspec.json.encode(value).decode().replace("\\u0000", "\\ufffd")
 
 
 def as_text(value: str) -> str:
-    """Return text for a text column, which takes no NUL character."""
+    """Return a text for a text column, which does not accept NUL characters: these are replaced."""
     return value.replace("\0", "\ufffd")

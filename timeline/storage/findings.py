@@ -1,4 +1,4 @@
-"""Findings in PostgreSQL: each is stored once, and the list of findings has a row for each occurrence."""
+"""This module stores findings: each finding once, and a row of the list of findings for each occurrence."""
 
 import itertools
 from collections.abc import Collection, Iterable
@@ -35,9 +35,10 @@ def write(source: models.Source, world: World, findings: Iterable[Finding]) -> N
 
 
 def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ...]:
+    """Return the row of a finding, with the columns of `FINDING`."""
     proofs = [proof.ref for each in found.occurrences for proof in each.proof]
     named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
-    # A finding is shown with its subject, or with its first proof where only a name is known of the subject.
+    # A finding is shown with its subject, or, if that was not observed, with the first object of its proof.
     subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
     return (
         source.pk,
@@ -57,7 +58,8 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
 
 
 def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
-    """Return the tracks of an object: the very life, or all lives of its name where no UID is known."""
+    """Return the track numbers of an object: that of its own track, or those of all incarnations of its name if its
+    UID is not known."""
     if number := world.id_of(ref):
         return [number]
     return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
@@ -66,10 +68,10 @@ def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
 def write_occurrences(
     source: models.Source, rules: Iterable[str] | None = None, changed: Collection[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Write the list of findings anew from the stored findings: of some rules, or of all.
+    """Write the rows of the list of findings anew from the stored findings, for these rules or for all.
 
-    Return the keys of its rows that changed, which are also those of the findings with a `changed` identity, and the
-    keys of those that are gone.
+    Return the keys of the rows that changed, and the keys of those that were deleted. Rows of findings whose identity
+    is in `changed` also count as changed.
     """
     of_rules = {} if rules is None else {"rule__in": list(rules)}
     findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_rules)
@@ -84,10 +86,8 @@ def write_occurrences(
         ("source_id", "key"),
         [occurrence_row(source, row) for row in rows],
     )
-    told_otherwise = {
-        row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])
-    }
-    return sorted({*written, *told_otherwise}), gone
+    affected = {row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])}
+    return sorted({*written, *affected}), gone
 
 
 def occurrence_row(source: models.Source, row: occurrences.Row) -> tuple[Any, ...]:

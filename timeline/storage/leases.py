@@ -1,8 +1,9 @@
-"""This module decides which worker watches a cluster: it holds a row for some seconds, by the database's clock.
+"""This module decides which worker watches a cluster, by leases on the rows of clusters.
 
-Whoever takes a lease raises its epoch, and so does who gives one back: what an older epoch still wants to write is
-refused (`hold`). A worker that was frozen and wakes up writes nothing. A lease is renewed beside the transactions that
-write under it, so that one that takes long loses nothing.
+A worker takes the lease of a cluster for some seconds, by the database's clock, and renews it while it watches. Taking
+a lease and giving it back both increment its epoch, and `hold` refuses writes under an older epoch: a worker that was
+frozen for longer than its lease and wakes up cannot write. Renewing does not wait for transactions that write under the
+lease, so a long transaction does not lose it.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connection, transaction
 
-NAME_LENGTH = 40  # of a holder, as far as PostgreSQL tells it of a session
+NAME_LENGTH = 40  # the most characters of a holder's name, so that it fits into the application_name of a session
 _FRESH = "clock_timestamp() + make_interval(secs => %(seconds)s)"
 _TAKE = f"""
 WITH free AS MATERIALIZED (
@@ -55,35 +56,38 @@ _FOLLOWER = "causeline follower "
 
 
 class Lost(Exception):
-    """Another worker has the lease now, or nobody; what was not committed under it never will be."""
+    """This is raised if the worker no longer holds the lease. What it has not committed must be abandoned."""
 
 
 class Lease(NamedTuple):
+    """This is a lease of a cluster, valid as long as the row of the cluster has this epoch."""
+
     cluster: int
     epoch: int
 
 
 class Watched(NamedTuple):
-    """The lease of a cluster as its row has it; `holder` is "" where no lease is in force."""
+    """This is the state of a cluster and its lease. `holder` is "" if the lease has expired or nobody holds it."""
 
     lease: Lease
     holder: str
     paused: bool
-    wanted: str  # differs once the way to reach it, or what of it is watched, does
+    wanted: str  # a hash of how the cluster is reached and which resources of it are watched
 
 
-def present(holder: str) -> None:
-    """Name this thread's database session after the worker, so that other workers see that it runs."""
+def announce(holder: str) -> None:
+    """Name this thread's database session after the worker, so that other workers can see that it runs."""
     _name(f"{_WORKER}{holder[:NAME_LENGTH]}")
 
 
 def mark(lease: Lease) -> None:
-    """Name this thread's session after the lease: should its worker freeze in a transaction, others can end it."""
+    """Name this thread's database session after the lease, so that others can end it if its worker freezes in a
+    transaction."""
     _name(f"{_FOLLOWER}{lease.cluster}/{lease.epoch}")
 
 
 def workers() -> set[str]:
-    """Return the workers that called `present` and used their session within the time of a lease."""
+    """Return the workers that called `announce`, and used that session within the duration of a lease."""
     values: dict[str, str | int] = {"prefix": _WORKER, "length": len(_WORKER) + 1, "seconds": settings.LEASE_SECONDS}
     with connection.cursor() as cursor:
         cursor.execute(_WORKERS, values)
@@ -91,13 +95,17 @@ def workers() -> set[str]:
 
 
 def overview() -> list[Watched]:
+    """Return the state of all clusters."""
     with connection.cursor() as cursor:
         cursor.execute(_OVERVIEW)
         return [Watched(Lease(pk, epoch), *others) for pk, epoch, *others in cursor]
 
 
 def take(holder: str, most: int) -> list[Lease]:
-    """Take at most so many of the leases that are not in force, and return them."""
+    """Take at most `most` of the leases that nobody holds, and return them.
+
+    Sessions of workers that froze in a transaction under an expired lease are ended first.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_END_SILENT, {"prefix": _FOLLOWER, "seconds": settings.LEASE_SECONDS})
         seconds = settings.LEASE_SECONDS
@@ -106,7 +114,7 @@ def take(holder: str, most: int) -> list[Lease]:
 
 
 def keep(leases: Iterable[Lease]) -> None:
-    """Renew the leases that are still held, also those under which a transaction runs."""
+    """Renew those of the leases that are still held."""
     held = list(leases)
     ids, epochs = [lease.cluster for lease in held], [lease.epoch for lease in held]
     with connection.cursor() as cursor:
@@ -114,7 +122,7 @@ def keep(leases: Iterable[Lease]) -> None:
 
 
 def hold(lease: Lease) -> None:
-    """Keep others from taking the lease until the transaction ends. Raises Lost if another worker has taken it."""
+    """Keep others from taking the lease until the current transaction ends. Raises Lost if it is no longer held."""
     with connection.cursor() as cursor:
         cursor.execute(_HOLD, lease._asdict())
         if not cursor.rowcount:
@@ -122,7 +130,7 @@ def hold(lease: Lease) -> None:
 
 
 def release(lease: Lease) -> None:
-    """Give a lease back. The next worker gets it when a transaction that runs under it is done."""
+    """Give a lease back. If a transaction runs under it, this waits for its end."""
     with connection.cursor() as cursor:
         cursor.execute(_RELEASE, lease._asdict())
 

@@ -1,6 +1,6 @@
-"""This module holds a live source for its worker: its world in memory, and the rows of it in PostgreSQL.
+"""This module keeps a live source for its worker: the world in memory, and its rows in PostgreSQL.
 
-Only what changed is written: lanes that a batch moves, and findings of subjects that were judged anew.
+Each batch writes only what it changes: the lanes that it moves, and the findings of subjects that were judged again.
 """
 
 from __future__ import annotations
@@ -43,48 +43,49 @@ if TYPE_CHECKING:
     from timeline.history.world import World
     from timeline.judging.findings import Finding
 
-_REMEMBER = 600.0  # seconds between two snapshots
-_PAGE = 5_000  # lines of a snapshot in one row
-KEPT = 1000  # deltas, for browsers that reconnect
-_EVENTS = 300_000_000  # µs that an Event is remembered when the cluster has dropped it; there are so many
-_TIME_EVERY = 1.0  # seconds between two judgements of what only time changes, at least
-_TIME_SHARE = 40  # and of the time between them, they take at most one part in so many;
-_QUIET_SHARE = 4  # while nothing else is to be done
-_TOTALS_EVERY = 2.0  # seconds, at least, between two sums over all of a source
-_TOTALS_SHARE = 20  # and of the time between them, they take at most one part in so many
+_SNAPSHOT_EVERY = 600.0  # seconds between two snapshots
+_PAGE = 5_000  # the most lines of a snapshot in one row
+KEPT = 1000  # about how many deltas are kept for browsers that reconnect
+_EVENTS = 300_000_000  # µs for which an Event is kept in memory after the cluster has deleted it
+_TIME_EVERY = 1.0  # the least seconds between two judgements of what only the passing of time changes
+_TIME_SHARE = 40  # such judgements take at most 1/40 of a worker's time
+_QUIET_SHARE = 4  # while no batch waits, they take at most 1/4 of it
+_TOTALS_EVERY = 2.0  # the least seconds between two computations of the totals of a source
+_TOTALS_SHARE = 20  # computing the totals takes at most 1/20 of a worker's time
 
 
 class KnownObject(NamedTuple):
-    """This is an object that exists, as far as the source knows, so that a watch finds out what a new list changed."""
+    """This is an object that is believed to exist. A watch compares a new list with these to find what has changed."""
 
     ref: ObjectRef
     revision: int
     owner: Owner | None
-    managers: int = 0  # a hash of its managedFields; 0 where it is not known
+    managers: int = 0  # a hash of its managedFields; 0 if it is not known
 
 
 class Live:
-    """One live source and its world. It must not be used any more once `pipeline.follow` has raised."""
+    """This class keeps one live source and its world. After `pipeline.follow` has raised, it must not be used again."""
 
     def __init__(self, source: Source, world: RecordingWorld, stored: StoredGroups) -> None:
         self.source = source
         self.world = world
         self._arrangement = Arrangement(world, stored)
         self._findings = LiveFindings(source, world)
-        self._reached: dict[GroupKind, tuple[int, int]] = {}  # watermarks as they were written
-        self._least = FOREVER  # from the arrival of an entry until it is written, as clocks have it; microseconds
-        self._time_judged = self._time_took = 0.0  # when by a monotonic clock, and how long that took; seconds
+        self._reached: dict[GroupKind, tuple[int, int]] = {}  # the watermarks that were written last
+        self._least = FOREVER  # the least µs from the arrival of an entry, by the cluster's clock, until it was written
+        # When what only time changes was last judged, by a monotonic clock, and how long that took; seconds.
+        self._time_judged = self._time_took = 0.0
         self._totals_due_at = 0.0
-        self._totals_changed = False  # something was written since
-        self._snapshot_due = time.monotonic() + _REMEMBER
+        self._totals_changed = False  # whether something was written since the totals were
+        self._snapshot_due = time.monotonic() + _SNAPSHOT_EVERY
 
     @property
     def totals_due(self) -> bool:
-        """Return whether the totals of the source are to be written now, even if nothing more comes."""
+        """Return whether the totals of the source are out of date and should be written now."""
         return self._totals_changed and time.monotonic() >= self._totals_due_at
 
-    def standing(self, group: str, kind: str) -> dict[str, KnownObject]:
-        """Return all objects of a kind that are taken to exist, by UID."""
+    def existing_objects(self, group: str, kind: str) -> dict[str, KnownObject]:
+        """Return all objects of a kind that are believed to exist, by UID."""
         return {
             uid: KnownObject(track.ref, track.last.entry.resource_version or 0, track.owner)
             for track in self.world.of_kind(group, kind)
@@ -93,10 +94,11 @@ class Live:
 
     @contextmanager
     def judge_passed_time(self, batch: Sequence[Observation]) -> Iterator[dict[str, int] | None]:
-        """Give the horizons if what depends on the mere passing of time is to be judged now, else None.
+        """Yield the horizons if judgements that depend on the mere passing of time are due now, else None.
 
-        The horizons are where the source ends for each rule, in microseconds. Such judgements take a bounded share of
-        the time; with an empty batch they come sooner. The body is timed.
+        A horizon is the time up to which the watches that a rule needs are complete, in microseconds since 1970, by
+        rule id. The judgements must be made in the body of the `with` statement, which is timed: they may take only a
+        limited share of a worker's time, which is larger if the batch is empty.
         """
         began = time.monotonic()
         now = horizons(self.world)
@@ -112,9 +114,9 @@ class Live:
     def write(
         self, batch: Iterable[Observation], changed: list[lifelines.Track], judged: dict[Key, list[Finding]]
     ) -> None:
-        """Write what follows from a batch that the world has learned.
+        """Write everything that follows from a batch that the world has learned.
 
-        `changed` are the tracks that it changed, and `judged` the findings of each subject that was judged anew.
+        `changed` are the tracks that it changed, and `judged` has the findings of each subject that was judged again.
         """
         source = self.source
         source.sequence += 1
@@ -127,12 +129,12 @@ class Live:
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
         if time.monotonic() >= self._snapshot_due:
-            self._remember()
+            self._write_snapshot()
 
     def _lag(self, batch: Iterable[Observation]) -> int:
-        """Return for how many microseconds the first entry of a batch has waited.
+        """Return for how many microseconds the first entry of a batch has waited since it arrived.
 
-        It is counted beyond the shortest wait of any entry, so the clocks of cluster and worker need not agree.
+        The shortest wait of any entry so far counts as 0, so the clocks of cluster and worker need not agree.
         """
         arrived = [each.arrived for each in batch if isinstance(each, Entry) and each.arrived]
         if not arrived:
@@ -148,7 +150,7 @@ class Live:
         if not arranged.lanes:
             return []
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
-            self._totals_due_at = 0.0  # windows show the families that the totals know
+            self._totals_due_at = 0.0  # windows show only families that are in the totals
         packer = Packer(LIFELINES)
         rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
         written = upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
@@ -160,11 +162,12 @@ class Live:
         return written
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
-        """Withdraw what an older version of the rules found and this one, which judged all subjects, does not."""
+        """Withdraw the stored findings of an older version of the rules that this version, which has judged all
+        subjects, does not report."""
         self._findings.withdraw_older(judged)
 
     def _write_streams(self, batch: Iterable[Observation]) -> int:
-        """Write how far each stream has come, and its gaps; return the number of entries in the batch."""
+        """Write up to where each stream is complete, and its gaps; return the number of entries in the batch."""
         counts: Counter[GroupKind] = Counter()
         gaps = []
         listed = {}
@@ -194,7 +197,7 @@ class Live:
         return counts.total()
 
     def _write_source(self) -> None:
-        """Write the range that the source covers, and now and then its totals."""
+        """Write the range of time that the source covers, and from time to time its totals."""
         source, world = self.source, self.world
         if time.monotonic() >= self._totals_due_at:
             began = time.monotonic()
@@ -211,12 +214,12 @@ class Live:
         lanes = self._arrangement.lanes()
         return outline.census(lanes), outline.tide(self.world, lanes)._asdict()
 
-    def remember_at_once(self) -> None:
-        """Write a snapshot with the next batch, instead of after some minutes."""
+    def snapshot_with_next_batch(self) -> None:
+        """Make the next batch write a snapshot, instead of one after some minutes."""
         self._snapshot_due = 0.0
 
-    def _remember(self) -> None:
-        """Forget what is long over, and write a snapshot for a worker that takes the source over."""
+    def _write_snapshot(self) -> None:
+        """Forget tracks that ended long ago, and write a snapshot for a worker that takes over the source."""
         before = self.world.last - round(settings.LIVE_MEMORY.total_seconds() * 1e6)
         over = self.world.expired(before, self.world.last - _EVENTS)
         for track in over:
@@ -234,13 +237,13 @@ class Live:
         for number, first in enumerate(range(0, len(lines), _PAGE)):
             page = packer.pack(b"\n".join(lines[first : first + _PAGE]))
             SnapshotPart.objects.create(source=self.source, number=number, after=self.source.stored, lines=page)
-        self._snapshot_due = time.monotonic() + _REMEMBER
+        self._snapshot_due = time.monotonic() + _SNAPSHOT_EVERY
 
 
 def begin(cluster: Cluster, ended: str = "") -> Source:
-    """Create the source for what is observed of a cluster from now on.
+    """Create a new source for a cluster, and return it.
 
-    The source before it, if there is one, gets a name of its own and the reason why it ended.
+    The cluster's previous source, if there is one, is renamed, and gets `ended` as the reason why it ended.
     """
     with transaction.atomic():
         number = cluster.sources.count() + 1
@@ -261,7 +264,8 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
 
 
 def open_again(source: Source) -> Live:
-    """Take a source over: read its world and judge it. Raises store.Overtaken if the source is gone."""
+    """Take over a live source: read its world from the database, and judge it. Raises store.Overtaken if the source was
+    deleted or changed meanwhile."""
     source.refresh_from_db()
     world = RecordingWorld()
     after = _recall(world, source)
@@ -281,7 +285,7 @@ def open_again(source: Source) -> Live:
 
 
 def _recall(world: World, source: Source) -> int:
-    """Restore the world from its snapshot; return the sequence number up to which that goes."""
+    """Restore the world from its snapshot; return the sequence number up to which entries are in it, 0 without one."""
     rows = list(SnapshotPart.objects.filter(source=source).order_by("number"))
     lines = (line for row in rows for line in unpack(bytes(row.lines)).split(b"\n"))
     if not rows or not (snapshot := snapshot_of(lines)):
@@ -291,7 +295,7 @@ def _recall(world: World, source: Source) -> int:
 
 
 def _stored_groups(source: Source, world: World) -> StoredGroups:
-    """Return the ranks of the stored groups, and how many members of each the world does not remember."""
+    """Return the ranks of the stored groups, and how many members of each the world has forgotten."""
     remembered = [world.number(track) for track in world.tracks()]
     groups = (
         Track.objects.filter(source=source, id__in=remembered)
@@ -302,8 +306,10 @@ def _stored_groups(source: Source, world: World) -> StoredGroups:
     return StoredGroups(ranks, {root: first - 1 for root, _, first in groups})
 
 
-def tell(source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = "") -> None:
-    """Store the state of the watch of a resource (group, version, kind, plural, namespaced)."""
+def write_stream_state(
+    source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = ""
+) -> None:
+    """Store the state of the watch of a resource, which is (group, version, kind, plural, namespaced)."""
     group, version, kind, plural, namespaced = resource
     values = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
     if error:

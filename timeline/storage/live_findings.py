@@ -1,8 +1,6 @@
-"""The findings of a live source: what changed since they were judged last is written, and what is gone is withdrawn."""
+"""This module writes the findings of a live source: it stores those that are new or changed, and withdraws those that
+no longer hold."""
 
-from collections.abc import Iterable
-
-from msgspec.structs import replace
 from psycopg import sql
 
 from timeline import models
@@ -12,40 +10,45 @@ from timeline.history.world import World
 from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
+from timeline.payloads.findings import FindingPayload
 from timeline.storage import findings
 from timeline.storage.copying import upsert
 
 
 class LiveFindings:
-    """The findings of one live source, as they were judged last."""
+    """This class keeps the findings of one live source, as they were judged last."""
 
     def __init__(self, source: models.Source, world: World) -> None:
         self._source = source
         self._world = world
-        self._known: dict[Key, dict[str, Finding]] = {}  # by the subject that was judged, and identity
+        self._known: dict[Key, dict[str, Finding]] = {}  # by the subject that was judged, and by identity
 
     def forget(self, subject: Key) -> None:
-        """Remove the findings of a subject from memory. What is stored of them stays."""
+        """Forget the findings of a subject. Their rows in the database stay."""
         self._known.pop(subject, None)
 
     def write(self, judged: dict[Key, list[Finding]]) -> tuple[list[str], list[str]]:
-        """Write what differs from before; `judged` has the findings of each subject that was judged anew.
+        """Write what has changed; `judged` has the findings of each subject that was judged again.
 
-        Return the keys of the rows of the list that changed, and of those that are gone.
+        Return the keys of the rows of the list of findings that changed, and of those that were deleted.
         """
         changed, lost = self._compare(judged)
         if not changed and not lost:
             return [], []
         rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
         written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
-        self._withdraw(lost.values())
+        for each in lost.values():
+            before = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
+            until = f"{moment(self._world.last):%H:%M:%S} UTC"
+            reason = f"Withdrawn{before}: what arrived up to {until} explains it."
+            self._withdraw(each.id, documents.finding(each), reason)
         rules = {each.rule for each in (*changed.values(), *lost.values())}
         return findings.write_occurrences(self._source, rules, set(written))
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
-        """Withdraw what an older version of the rules found and this one does not.
+        """Withdraw the stored findings of an older version of the rules that this version does not report.
 
-        `judged` has the findings of all subjects that the worker remembers.
+        `judged` has the findings of all subjects that the world knows.
         """
         lives = {self._world.number(track) for track in self._world.tracks()}
         found = {each.id for of_subject in judged.values() for each in of_subject}
@@ -53,17 +56,13 @@ class LiveFindings:
             source=self._source, withdrawn=False, last__gte=moment(max(0, self._world.remembered))
         )
         lost = [row for row in stored.exclude(identity__in=found) if lives.issuperset(row.tracks)]
+        reason = "Withdrawn: a newer version of Causeline judged it again and does not find it."
         for row in lost:
-            row.withdrawn = True
-            row.document["status"] = Status.WITHDRAWN
-            row.document["status_reason"] = (
-                "Withdrawn: a newer version of Causeline judged it again and does not find it."
-            )
-            row.save(update_fields=["withdrawn", "document"])
+            self._withdraw(row.identity, row.document, reason)
         findings.write_occurrences(self._source, {row.rule for row in lost})
 
     def _compare(self, judged: dict[Key, list[Finding]]) -> tuple[dict[str, Finding], dict[str, Finding]]:
-        """Return the findings that are new or changed, and those that no subject has any more, by identity."""
+        """Return the findings that are new or changed, and those that no longer hold for any subject, by identity."""
         changed: dict[str, Finding] = {}
         lost: dict[str, Finding] = {}
         for key, of_subject in judged.items():
@@ -84,24 +83,22 @@ class LiveFindings:
         return changed, lost
 
     def _is_judged(self, finding: Finding) -> bool:
-        """Return whether all is known that could explain a finding, or nothing was forgotten when it was found."""
+        """Return whether a finding may be reported: nothing that could explain it was forgotten, or it was stored
+        before anything was."""
         if finding.occurrences[-1].last >= self._world.remembered:
             return True
         stored = models.Finding.objects.filter(source=self._source, identity=finding.id, withdrawn=False)
         return stored.exists()
 
     def _is_remembered(self, finding: Finding) -> bool:
-        """Return whether a finding would still be found if nothing explained it: what proves it is remembered."""
+        """Return whether the world still knows the proof of a finding, so that its absence means that something has
+        explained it."""
         proofs = (proof.ref for each in finding.occurrences for proof in each.proof)
         known = all(self._world.track((name_of(ref), ref.uid)) for ref in proofs)
         return known and finding.occurrences[-1].last >= self._world.remembered
 
-    def _withdraw(self, lost: Iterable[Finding]) -> None:
-        """Mark findings as withdrawn, with the reason. They stay for whoever has the address of their page."""
-        for each in lost:
-            before = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
-            last = moment(self._world.last)
-            reason = f"Withdrawn{before}: what arrived up to {last:%H:%M:%S} UTC explains it."
-            withdrawn = replace(each, status=Status.WITHDRAWN, status_reason=reason)
-            row = models.Finding.objects.filter(source=self._source, identity=each.id)
-            row.update(withdrawn=True, document=documents.finding(withdrawn))
+    def _withdraw(self, identity: str, document: FindingPayload, reason: str) -> None:
+        """Mark a stored finding as withdrawn. Its page remains for those who have its address."""
+        withdrawn = {**document, "status": Status.WITHDRAWN.value, "status_reason": reason}
+        row = models.Finding.objects.filter(source=self._source, identity=identity)
+        row.update(withdrawn=True, document=withdrawn)

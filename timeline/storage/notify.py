@@ -1,4 +1,7 @@
-"""Tell every process that something is committed: NOTIFY, so that a push never runs ahead of its data."""
+"""This module notifies every process that something was committed, with PostgreSQL's NOTIFY.
+
+NOTIFY takes effect with the commit, so no process is notified before it can read the data.
+"""
 
 import json
 
@@ -9,6 +12,9 @@ CHANNEL = "causeline"
 
 
 def notify(connection: BaseDatabaseWrapper | None = None, **ids: int) -> None:
-    """Notify with ids only, since a payload has 8000 bytes at most. It is sent when the transaction commits."""
+    """Send a notification when the current transaction commits.
+
+    It has only ids, such as `source=3`, because its payload is limited to 8000 bytes.
+    """
     with (connection or connections["default"]).cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps(ids)])

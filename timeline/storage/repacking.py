@@ -1,7 +1,7 @@
-"""Packs closed tables of live sources as those of recordings are packed.
+"""This module packs closed tables of live sources again, so that they take as little space as those of recordings.
 
-A live source is written to many times a second, a few entries at a time. Packed anew, a closed table takes a third of
-the space, and an object's entries stand together in it.
+A live source is written a few entries at a time, so its chunks are small. After packing them again, a closed table
+takes a third of the space, and the entries of an object are next to each other.
 """
 
 from itertools import islice
@@ -12,14 +12,15 @@ from psycopg import sql
 from timeline.models import Source
 from timeline.storage import chunks, tables
 
-_PATIENCE = 10  # seconds that readers are waited for; it is tried again soon
-_PACKED = "packed"  # the comment of a table that is
+_PATIENCE = 10  # the most seconds to wait for readers; a later call tries again
+_PACKED = "packed"  # the comment on a table that was packed again
 
 
 def repack(source: Source) -> int:
-    """Pack the tables that are not packed yet; return how many. The entries keep their range of the sequence.
+    """Pack the closed tables of a source that were not packed again yet; return how many.
 
-    Raises OperationalError while a lock is not free.
+    The entries of a table get other sequence numbers from the same range. Raises OperationalError if a lock was not
+    free in time.
     """
     count = 0
     for table in tables.closed_tables(source):
@@ -42,7 +43,7 @@ def _repack(source: Source, table: tables.Table) -> None:
         )
         lines = chunks.keyed(source.pk, table.first, table.end)
         first = table.first
-        while window := list(islice(lines, chunks.WINDOW)):  # one connection either reads or writes
+        while window := list(islice(lines, chunks.WINDOW)):  # a connection cannot read and write at the same time
             first = chunks.copy(source, new, window, first)
         cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(old))
         cursor.execute(sql.SQL("DROP TABLE {}").format(old))

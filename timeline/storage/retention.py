@@ -1,6 +1,6 @@
-"""Deletes what is too old or too much of live sources: tables of entries, lanes that ended, and findings.
+"""This module deletes the data of live sources that is too old or takes too much space: entries, lanes and findings.
 
-Recordings stay until somebody deletes them.
+Recordings are kept until somebody deletes them.
 """
 
 from datetime import datetime, timedelta
@@ -13,11 +13,11 @@ from psycopg import sql
 from timeline.models import Cluster, Finding, Gap, Occurrence, Source
 from timeline.storage import notify, store, tables
 
-_PATIENCE = 10  # seconds that others are waited for; it is tried again soon
+_PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
 
 
 class Dropped(NamedTuple):
-    """What was deleted of one source."""
+    """These are the numbers of tables, tracks and findings of one source that were deleted."""
 
     tables: int
     tracks: int
@@ -25,17 +25,20 @@ class Dropped(NamedTuple):
 
 
 def days(cluster: Cluster) -> int:
-    """Return for how many days entries are kept. PostgreSQL checks the range of the column."""
+    """Return for how many days the entries of a cluster are kept. PostgreSQL checks the range of the column."""
     return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
 
 
 def limit(cluster: Cluster) -> int:
-    """Return how many bytes the entries may have; 0 means no limit."""
+    """Return how many bytes the entries of a cluster may take; 0 means no limit."""
     return settings.KEEP_BYTES if cluster.keep_bytes is None else cluster.keep_bytes
 
 
 def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
-    """Delete what the sources of a cluster no longer keep. Raises OperationalError while a lock is not free."""
+    """Delete the data of a cluster's sources that is no longer to be kept; return what was deleted of each source.
+
+    Raises OperationalError if a lock was not free in time.
+    """
     before = now - timedelta(days=days(cluster))
     room = limit(cluster)
     dropped = []
@@ -61,7 +64,7 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
 
 
 def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
-    """Delete whole lanes that ended before, and findings that were over by then; return how many of each."""
+    """Delete lanes and findings that ended before a time; return the numbers of deleted tracks and findings."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {0} WHERE (lane, root) IN (SELECT lane, root FROM {0} WHERE upper(span) < %s)").format(

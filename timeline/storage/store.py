@@ -1,4 +1,4 @@
-"""This module writes to PostgreSQL: rows by COPY into a temporary table, and one statement that stores them."""
+"""This module writes sources, tracks, strips and gaps to PostgreSQL, and creates and deletes sources."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -27,13 +27,14 @@ STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
 )  # fmt: skip
 
-NAME_LENGTH = 253  # of a source, characters
+NAME_LENGTH = 253  # the most characters of the name of a source
 
 
 def open_source(name: str, owner: int | None = None) -> Source:
-    """Create a source, with tables of its own for entries and tracks. It is not shown before its first import is done.
+    """Create a source with its own tables for entries and tracks. It is not shown before its first import is done.
 
-    The tables become partitions only then, since a write to a partition keeps others from being attached or dropped.
+    The tables become partitions only at the end of the import, since a transaction that writes to a partition blocks
+    others that attach or drop one.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         source = Source.objects.create(name=name, owner_id=owner, judged=VERSION)
@@ -47,7 +48,7 @@ def open_source(name: str, owner: int | None = None) -> Source:
 
 
 def open_again(source: Source) -> World:
-    """Prepare a stored source for another import; return its world."""
+    """Prepare a stored source for another import; return a world that has learned its entries."""
     tables.drop_leftovers(source)
     world = World()
     for _ in world.learn(chunks.observations(source.pk)):
@@ -58,7 +59,7 @@ def open_again(source: Source) -> World:
 
 
 def close_again(source: Source) -> None:
-    """Drop the tables of a failed import. Where the database cannot be reached, the next import does it."""
+    """Drop the tables of a failed import. If the database cannot be reached, the next import drops them."""
     if source.ready:
         with suppress(DatabaseError):
             tables.drop_leftovers(source)
@@ -81,7 +82,7 @@ def show_source(source: Source) -> None:
 
 
 def discard_source(source: Source, patience: int = 60) -> None:
-    """Delete a source and all that was stored of it; the space is free at once.
+    """Delete a source and everything that was stored of it, which frees its space immediately.
 
     Raises OperationalError if somebody still writes to it after `patience` seconds.
     """
@@ -97,23 +98,23 @@ def track_table(source: Source) -> sql.Identifier:
 
 
 class Overtaken(Exception):
-    """Another import has changed the source meanwhile, or the source was deleted."""
+    """This is raised if another import has changed the source meanwhile, or the source was deleted."""
 
 
 def hold(source: Source, stored: int) -> None:
-    """Keep others from changing the source until the transaction ends.
+    """Keep others from changing the source until the current transaction ends.
 
-    Raises Overtaken if the source no longer has `stored` entries.
+    `stored` is the number of entries that it should have; raises Overtaken if it has another number.
     """
     if not Source.objects.select_for_update().filter(pk=source.pk, stored=stored).exists():
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 
 def hold_again(source: Source) -> None:
-    """Do the same where no entries are written.
+    """Keep others from changing the source, as `hold` does, in a transaction that writes no entries.
 
-    A deletion removes the tables first and the row last, so the tables are locked first here, too; otherwise each of
-    the two could wait for the other.
+    A deletion removes the tables first and the row last. The table is locked before the row here, too, to avoid a
+    deadlock. Raises Overtaken if the source was changed or deleted.
     """
     with connection.cursor() as cursor:
         try:
@@ -124,7 +125,7 @@ def hold_again(source: Source) -> None:
 
 
 def write_tracks(source: Source, world: World) -> None:
-    """Write all tracks of a recording, since a change of one may change the numbers and ranks of others."""
+    """Write all tracks of a recording, since a change of one track may change the numbers and ranks of others."""
     order = Arrangement.of(world)
     lanes, strips = order.lanes(), order.strips()
     source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
@@ -132,9 +133,9 @@ def write_tracks(source: Source, world: World) -> None:
     rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
     if source.ready:
         upsert(track_table(source), TRACK, ("source_id", "id"), rows)
-        lives = [world.number(track) for lane in lanes for track in lane.tracks]
-        with connection.cursor() as cursor:  # lives that an older version told apart otherwise
-            cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [lives])
+        numbers = [world.number(track) for lane in lanes for track in lane.tracks]
+        with connection.cursor() as cursor:  # tracks of an older version that are now merged with others
+            cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [numbers])
     else:  # the table has no index yet
         fill(track_table(source), TRACK, rows)
     Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
@@ -149,6 +150,8 @@ def write_tracks(source: Source, world: World) -> None:
 def track_rows(
     source: Source, world: World, lane: places.Lane, order: Arrangement, packer: Packer
 ) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the tracks of a lane, with the columns of `TRACK`. Columns that describe the whole lane are
+    None in all rows but the first."""
     root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     for track in lane.tracks:
@@ -185,6 +188,7 @@ def _array(values: Iterable[int] | Iterable[str]) -> str:
 
 
 def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangement) -> tuple[Any, ...]:
+    """Return the row of a strip, with the columns of `STRIP`."""
     tracks = [track for lane in strip.lanes for track in lane.tracks]
     ref = tracks[0].ref
     return (
@@ -202,7 +206,8 @@ def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangem
 
 
 def _span(tracks: list[Track]) -> tuple[str, str]:
-    """Return the range in which some lives lasted, and the time of their last change."""
+    """Return the range of time from the beginning of the first of these tracks to the end of the last, and the time of
+    their last change, as PostgreSQL reads them."""
     return _range(*outline.span(tracks)), moment(max(track.last.time for track in tracks)).isoformat()
 
 
@@ -219,7 +224,7 @@ def write_reach(source: Source, world: World) -> None:
 
 
 def write_source(source: Source, world: World, document: SourceDocumentPayload) -> None:
-    """Write the same, and the totals over all of the source."""
+    """Write what `write_reach` writes, and the totals of the source. `document` describes its coverage."""
     source.histogram = outline.histogram(world)
     source.told = document
     source.own_counters = world.own_counters
@@ -228,7 +233,7 @@ def write_source(source: Source, world: World, document: SourceDocumentPayload) 
 
 
 def write_gaps(source: Source, gaps: Iterable[Mark]) -> None:
-    """Write gaps; those that are stored already stay as they are."""
+    """Store gaps, without changing those that are stored already."""
     rows = [
         Gap(
             source=source,
@@ -246,5 +251,5 @@ def write_gaps(source: Source, gaps: Iterable[Mark]) -> None:
 
 
 def _unchanged(value: Any) -> Any:
-    """Leave facts as they are: they become JSON together with the rest of the row."""
+    """Return facts unchanged, because they are converted to JSON together with the rest of the row."""
     return value

@@ -1,6 +1,6 @@
-"""This module makes the tables of chunks: each import writes one, which becomes a partition at its end.
+"""This module manages the tables of chunks: each import writes one, which becomes a partition at the end of the import.
 
-A live source begins a new table now and then, so that what is too old is dropped table by table.
+A live source begins a new table from time to time, so that old data can be dropped table by table.
 """
 
 from contextlib import suppress
@@ -13,12 +13,12 @@ from psycopg import sql
 
 from timeline.models import Source
 
-_AGE = timedelta(days=1)  # of the table that a live source is written to, at most
-_PARTS = 10  # the open table of a live source holds at most one part in so many of what is to be kept
+_AGE = timedelta(days=1)  # the greatest age of the open table of a live source
+_PARTS = 10  # the open table of a live source may have 1/10 of the bytes that are to be kept
 
 
 def open_table(source: Source) -> None:
-    """Create a table to which all is written from now on; `attach` makes it a partition."""
+    """Create a table to which all new entries of a source are written; `attach` makes it a partition."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('timeline_chunk_table')")
         (source.table,) = cursor.fetchone()
@@ -27,12 +27,12 @@ def open_table(source: Source) -> None:
                 current(source), sql.Literal(source.pk)
             )
         )
-        began = sql.Literal(timezone.now().isoformat())  # PostgreSQL does not tell how old a table is
+        began = sql.Literal(timezone.now().isoformat())  # PostgreSQL does not record when a table was created
         cursor.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(current(source), began))
 
 
 def renew(source: Source, keep_bytes: int) -> None:
-    """Open a new table if the open one is a day old, or holds much of the bytes that are to be kept."""
+    """Open a new table if the open one is a day old, or has more than a tenth of `keep_bytes` (0 for no limit)."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT obj_description(oid, 'pg_class')::timestamptz < %s, pg_total_relation_size(oid) FROM pg_class"
@@ -47,9 +47,9 @@ def renew(source: Source, keep_bytes: int) -> None:
 
 
 def attach(source: Source, *, always: bool = False) -> None:
-    """Make the open table a partition, so that it is read and gets its indexes.
+    """Make the open table a partition, so that it gets its indexes and can be read.
 
-    Where nothing was written to it, it is dropped and the table before it stays open.
+    If nothing was written to it, it is dropped instead and the table before it stays open, unless `always` is set.
     """
     table = current(source)
     with connection.cursor() as cursor:
@@ -70,7 +70,7 @@ def attach(source: Source, *, always: bool = False) -> None:
 
 
 def _close(source: Source, table: sql.Identifier, end: int) -> None:
-    """End the range of a table: what comes from now on goes to another one."""
+    """Close a table: limit its range of sequence numbers to those before `end`, or drop it if it is empty."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ALTER TABLE timeline_chunk DETACH PARTITION {}").format(table))
         cursor.execute(sql.SQL("SELECT min(sequence) FROM {}").format(table))
@@ -91,13 +91,13 @@ def attach_between(source: Source, table: sql.Identifier, first: int, end: sql.C
 
 
 class Table(NamedTuple):
-    """A table that nothing is written to any more."""
+    """This is a closed table, to which nothing is written any more."""
 
     name: str
-    first: int  # sequence of its first entry
-    end: int  # and behind its last one
+    first: int  # the sequence number of its first entry
+    end: int  # the sequence number after that of its last entry
     last: datetime  # when the latest of its entries was received
-    bytes: int  # with its indexes
+    bytes: int  # its size with its indexes
 
 
 def closed_tables(source: Source) -> list[Table]:
@@ -120,7 +120,7 @@ def closed_tables(source: Source) -> list[Table]:
 
 
 def drop_older(source: Source, before: datetime) -> None:
-    """Delete the old chunks of the open table, which may stay open for long where little comes."""
+    """Delete the old chunks of the open table, which may stay open for long if little is written."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(current(source)), [before])
 
@@ -146,7 +146,8 @@ def drop(source: Source) -> None:
 
 
 def drop_leftovers(source: Source, older: timedelta = timedelta()) -> None:
-    """Drop the tables that unfinished imports have left. A running import keeps its own."""
+    """Drop the tables of a source that unfinished imports have left and that are at least `older` old. Tables that a
+    running import uses are not dropped."""
     query = (
         "SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r' AND NOT relispartition"
         " AND obj_description(oid, 'pg_class')::timestamptz <= %s"
@@ -156,10 +157,10 @@ def drop_leftovers(source: Source, older: timedelta = timedelta()) -> None:
         cursor.execute(query, [_tables_of(source), before])
         for (name,) in cursor.fetchall():
             table = sql.Identifier(name)
-            with suppress(OperationalError), transaction.atomic():  # it is in use, or has just gone
+            with suppress(OperationalError), transaction.atomic():  # it is in use, or was just dropped
                 cursor.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(table))
                 cursor.execute(query, [f"^{name}$", before])
-                if cursor.fetchone():  # its import has not ended just now
+                if cursor.fetchone():  # it has not become a partition meanwhile
                     cursor.execute(sql.SQL("DROP TABLE {}").format(table))
 
 
@@ -168,5 +169,5 @@ def _tables_of(source: Source) -> str:
 
 
 def current(source: Source) -> sql.Identifier:
-    """Return the table that a source is written to."""
+    """Return the open table of a source, to which entries are written."""
     return sql.Identifier(f"timeline_chunk_{source.pk}_{source.table}")

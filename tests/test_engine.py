@@ -108,17 +108,28 @@ def unexplained(name: str, *logs: Log, beside: Iterable[Entry] = ()) -> set[Key]
 
 
 def lost_without_a_trace(name: str, kept: Log) -> set[Key]:
-    """Alarms that no other line can prevent once the last write of a Service is lost: docs/limits.md names both. They
-    say on which absence they rest."""
+    """Alarms that no other line can prevent once the last write of a Service, or the release of a Lease, is lost:
+    docs/limits.md names them. They say on which absence they rest."""
     here = {event["auditID"] for event in kept}
+    gone = [event for event in log(name) if event["auditID"] not in here]
+    released = [subject(event) for event in gone if kind(event) == "leases" and is_release(event)]
+    stolen = {("lease-stolen", space, f"Lease/{lease}", "") for space, lease in released}
     last = {subject(event): event["auditID"] for event in log(name) if kind(event) == "services"}
     silent = {service for service, audit_id in last.items() if audit_id not in here}
     late = {("load-balancer-late", space, f"Service/{service}", "") for space, service in silent}
-    return late | {
-        ("endpoints-before-service", space, f"EndpointSlice/{slice_name}", "")
-        for space, slice_name, service in slices(name)
-        if (space, service) in silent
-    }
+    return (
+        stolen
+        | late
+        | {
+            ("endpoints-before-service", space, f"EndpointSlice/{slice_name}", "")
+            for space, slice_name, service in slices(name)
+            if (space, service) in silent
+        }
+    )
+
+
+def is_release(event: mutations.Event) -> bool:
+    return not event["responseObject"].get("spec", {}).get("holderIdentity")
 
 
 def subject(event: mutations.Event) -> tuple[str, str]:
@@ -225,14 +236,19 @@ def test_lines_lost_all_over(name: str, seed: int, share: float) -> None:
 
 
 def test_the_one_line_that_shows_that_something_is_there_may_be_lost_without_a_trace() -> None:
-    """The creation of a Service to which a slice belongs, and the write that gave another Service its address."""
-    for each, alarm in (
-        (("endpoints-first", "web2"), ("endpoints-before-service", "endpoints-first", "EndpointSlice/web2-x", "")),
-        (("lb-late", "app0"), ("load-balancer-late", "lb-late", "Service/app0", "")),
+    """The creation of a Service to which a slice belongs, the write that gave another Service its address, and the
+    release of a Lease."""
+    writes = {subject(event): event for event in log("families") if kind(event) == "services"}
+    writes |= {subject(event): event for event in log("families") if kind(event) == "leases" and is_release(event)}
+    for line, alarm in (
+        (writes["endpoints-first", "web2"], ("endpoints-before-service", "EndpointSlice/web2-x")),
+        (writes["lb-late", "app0"], ("load-balancer-late", "Service/app0")),
+        (writes["lease-benign", "ctl"], ("lease-stolen", "Lease/ctl")),
     ):
-        line = [event for event in log("families") if kind(event) == "services" and subject(event) == each][-1]
         kept = [event for event in log("families") if event is not line]
-        assert unexplained("families", kept) == lost_without_a_trace("families", kept) & {alarm} == {alarm}
+        found = unexplained("families", kept)
+        assert found <= lost_without_a_trace("families", kept)
+        assert found == {(alarm[0], namespace(line), alarm[1], "")}
 
 
 @recordings

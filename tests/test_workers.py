@@ -16,6 +16,7 @@ from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 from tests.watching import Servers, Workers
 from timeline.models import Cluster, Gap, Source
+from timeline.storage import store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPE = taped(SAMPLE)
@@ -25,10 +26,11 @@ RESOURCES = {
 }  # fmt: skip
 AGAIN = 15  # seconds after which all must go on
 STEP = 40  # commits
+LEASE = 4  # seconds without a sign of life after which another worker takes over; 8 is the default
 
 
 class Scene:
-    """Two workers and two clusters, on servers of their own."""
+    """Two workers and two clusters, on servers that no test of another module uses."""
 
     def __init__(self, servers: Servers, workers: Workers, replays: list[Replay], clusters: list[Cluster]) -> None:
         self.servers, self.workers, self.replays, self.clusters = servers, workers, replays, clusters
@@ -67,13 +69,19 @@ class Scene:
         eventually(happened, seconds)
 
 
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Servers]:
+    servers = Servers()
+    yield servers
+    servers.stop()
+
+
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(servers: Servers, tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as stack:
-        servers = Servers()
-        stack.callback(servers.stop)
         stack.enter_context(servers.used())
-        workers = Workers(tmp_path)
+        stack.callback(_clear)
+        workers = Workers(tmp_path, CAUSELINE_LEASE_SECONDS=str(min(8, round(patient(LEASE)))))
         stack.callback(workers.stop_all)
         workers.start("a")
         workers.start("b")
@@ -84,6 +92,12 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         eventually(lambda: sorted(began.holders()) == ["a", "b"], 60)
         eventually(lambda: all(watched(cluster) >= RESOURCES for cluster in clusters), 30)
         yield began
+
+
+def _clear() -> None:
+    Cluster.objects.all().delete()
+    for source in Source.objects.all():
+        store.discard_source(source)
 
 
 def test_workers_that_stop_die_and_freeze_hand_over_what_they_watch(scene: Scene) -> None:

@@ -220,7 +220,7 @@ def test_a_thread_that_ends_is_missed_and_everything_is_opened_again(
     monkeypatch.setattr(ends, "run", once)
     connected(replay, tmp_path)
     follow(followers)
-    assert ended and "goes on from its last commit" in caplog.text and "thread" in caplog.text
+    assert ended and "continues from its last commit" in caplog.text and "thread" in caplog.text
     eventually_stored(0, play(replay, 10_000))
 
 

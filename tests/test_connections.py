@@ -379,7 +379,7 @@ def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
         ({"how": "path", "path": "/etc/kubeconfig"}, "Only the command line connects a kubeconfig by its path"),
         ({"how": "magic"}, "Choose how"),
         ({"how": "in-cluster"}, "Service host/port is not set"),
-        ({"include": "Pods!"}, "pods! is no resource"),
+        ({"include": "Pods!"}, "pods! is not a resource name"),
         ({"include": "secrets"}, "Secrets are never watched"),
         ({"keep_days": "many"}, "many is not a number of days"),
         ({"keep_days": "0"}, "at least 1"),
@@ -510,7 +510,7 @@ def test_a_disconnected_cluster_leaves_its_source_as_a_recording_unless_that_is_
 
 def test_a_name_is_taken_once() -> None:
     connected()
-    with pytest.raises(Refused, match="connected already"):
+    with pytest.raises(Refused, match="already connected"):
         connected()
 
 

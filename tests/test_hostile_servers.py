@@ -399,5 +399,5 @@ def test_the_key_of_a_client_is_left_in_no_file(tmp_path: Path, monkeypatch: pyt
     }
     api_to(told)
     assert not list((tmp_path / "tmp").rglob("*"))
-    with pytest.raises(ApiError, match="a certificate or a key in it is none"):
+    with pytest.raises(ApiError, match="a certificate or a key in it is not valid"):
         api_to({**told, "users": [{"name": "u", "user": {"client-certificate-data": key, "client-key-data": key}}]})

@@ -172,7 +172,7 @@ def test_a_proxy_that_does_not_speak_http_is_refused(proxy: str) -> None:
 @pytest.mark.parametrize("field", ["token", "username", "password", "client-key-data"])
 @pytest.mark.parametrize("content", [["x"], {"value": "x"}, 12345678, True])
 def test_a_field_that_is_no_text_is_refused(field: str, content: object) -> None:
-    with pytest.raises(Unusable, match=f"Its {field} is no text"):
+    with pytest.raises(Unusable, match=f"Its {field} is not text"):
         Kubeconfig(config({field: content})).reduced()
 
 

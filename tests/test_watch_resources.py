@@ -190,7 +190,7 @@ def test_what_is_no_api_server_is_said() -> None:
         def get(self, path: str, **query: Any) -> bytes:
             return b"<html>"
 
-    with pytest.raises(ApiError, match="no API server"):
+    with pytest.raises(ApiError, match="not a Kubernetes API server"):
         resources(Page().api, [], [])
 
 

@@ -1,4 +1,4 @@
 """This package watches live clusters: it lists and watches resources, and delivers entries and marks.
 
-The modules that `causeline record` needs import no Django, so that it runs without a server and a database.
+The modules that `causeline record` needs do not import Django, so that it runs without a server and a database.
 """

@@ -22,47 +22,52 @@ if TYPE_CHECKING:
 
 VERBS = ("list", "watch")
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_AT_ONCE = 8  # questions
+_AT_ONCE = 8  # reviews that are requested at the same time
 
 
 class Grant(NamedTuple):
-    """Whether one resource may be watched."""
+    """This tuple says whether one resource may be watched."""
 
-    resource: str  # as kubectl takes it
-    kind: str  # as rules name it
-    refused: tuple[str, ...]  # verbs; none where it may be
-    reason: str  # what the cluster says to that
+    resource: str  # as kubectl names it, such as "jobs.batch"
+    kind: str  # as rules name it, such as "batch/Job"
+    refused: tuple[str, ...]  # the verbs of "list" and "watch" that are not allowed
+    reason: str  # the cluster's reason
 
 
 class AffectedRule(NamedTuple):
-    """A rule that cannot say what it could, for lack of a kind."""
+    """This tuple is a rule that cannot judge everything because a kind is not visible."""
 
     rule: str
     title: str
     kinds: tuple[str, ...]
-    wholly: bool  # it cannot judge at all
+    wholly: bool  # whether it cannot judge anything
 
 
 class AccessReport(NamedTuple):
-    """What a cluster answers."""
+    """This tuple is the result of a check of one cluster."""
 
-    version: str  # "v1.34.1"; "" where it does not answer
-    problem: str  # why it does not, or why it cannot be asked on, a sentence
+    version: str  # such as "v1.34.1"; "" if the cluster does not answer
+    problem: str  # a sentence that says why the check failed; "" if it did not
     grants: tuple[Grant, ...] = ()
-    missing: tuple[Missing, ...] = ()  # what it does not serve
-    reviews_refused: str = ""  # why nobody may ask what may be watched
+    missing: tuple[Missing, ...] = ()  # resources that the cluster does not serve
+    reviews_refused: str = ""  # why access reviews are not allowed; "" if they are
 
     @property
     def refused(self) -> list[Grant]:
+        """Return the resources that may not be listed or watched."""
         return [each for each in self.grants if each.refused]
 
     @property
     def affected_rules(self) -> list[AffectedRule]:
+        """Return the rules that lack a refused resource."""
         return affected_rules({each.kind for each in self.refused})
 
 
 def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> AccessReport:
-    """Reaches it, and asks of each resource whether it may be listed and watched in all namespaces."""
+    """Connect to a cluster, and ask for each resource whether it may be listed and watched in all namespaces.
+
+    The reviews are SelfSubjectAccessReviews of authorization.k8s.io/v1. Failures are in the report's `problem`.
+    """
     version = ""
     try:
         version = _text(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion")) or "unknown"
@@ -71,7 +76,7 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> AccessRep
     except ApiError as error:
         return AccessReport(version, str(error))
     except (ValueError, AttributeError):
-        return AccessReport(version, "What answers there is no Kubernetes API server.")
+        return AccessReport(version, "The server at this address is not a Kubernetes API server.")
 
 
 def _granted(api: Api, version: str, served: list[Resource], missing: tuple[Missing, ...]) -> AccessReport:
@@ -98,12 +103,12 @@ def _grant(api: Api, resource: Resource) -> Grant:
 
 
 def _text(value: object) -> str:
-    """Return a text of an answer as it may be shown."""
+    """Return a text of the answer in a form that is safe to show."""
     return safe_text(value) if isinstance(value, str) else ""
 
 
 def affected_rules(unseen: Collection[str]) -> list[AffectedRule]:
-    """The rules that lack some of these kinds."""
+    """Return the rules that lack some of these kinds."""
     affected = []
     for rule in rulebook():
         kinds = tuple(kind for kind in dict.fromkeys((*rule.needs, *rule.any_of)) if kind in unseen)

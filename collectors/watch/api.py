@@ -21,8 +21,9 @@ _AGENT = "causeline"
 _JSON = "application/json"
 _RELOAD_SECONDS = 3.0  # seconds before credentials that were refused are loaded once more
 _LISTS = 3  # resources that are listed at the same time
-_CONNECTIONS = 128  # that are kept open
-_ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}  # a dead peer shows in 14 s
+_CONNECTIONS = 128  # connections that are kept open
+# A dead peer is noticed after 14 s.
+_ALIVE = {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3}
 
 
 class _Request(NamedTuple):
@@ -35,8 +36,11 @@ class _Request(NamedTuple):
 
 
 class Api:
-    """Requests with the credentials of one configuration, which is loaded again when the server refuses them: tokens
-    rotate. Every wait has an end."""
+    """This class sends requests with the credentials of one configuration.
+
+    It loads the configuration again when the server refuses the credentials, since tokens rotate. Every wait is
+    limited.
+    """
 
     def __init__(
         self,
@@ -46,57 +50,65 @@ class Api:
         read: float = 30.0,
         silence: tuple[float, float] = (10.0, 75.0),
     ) -> None:
-        """`load` fills a configuration. Seconds to wait for a connection, for bytes of an answer, and for a sign of
-        life of a watch (where much came before, where little did). Raises Unusable where nothing can be loaded."""
+        """Load the configuration. Raise Unusable if that fails.
+
+        `load` fills a configuration. `connect` and `read` are the seconds to wait for a connection and for the next
+        bytes of a response. `silence` are the seconds that a watch may be silent: (if it was busy before, if it was
+        not).
+        """
         self._load = load
         self._timeout = urllib3.Timeout(connect=connect, read=read)
         self._silence = silence
         self._watch_timeout = urllib3.Timeout(connect=connect, read=silence[1] + 30)
         self._lock = threading.Lock()
         self._watchdog = Watchdog()
-        self.lists = threading.Semaphore(_LISTS)  # to be held while a resource is listed: pages take memory
-        self._loaded = 0.0  # when, time.monotonic
+        self.lists = threading.Semaphore(_LISTS)  # held while a resource is listed, since pages take memory
+        self._loaded = 0.0  # when the credentials were loaded, by time.monotonic
         self.clock = ServerClock()
         self._configuration, self._pool = self._configured()
 
     @classmethod
     def from_kubeconfig(cls, reduced: Callable[[], dict[str, Any]], **waits: Any) -> "Api":
-        """`reduced` gives a reduced kubeconfig (`Kubeconfig.reduced`). It is called again, and checks again, whenever
-        the server refuses what it gave. Raises Unusable."""
+        """Return a connection with a reduced kubeconfig. Raise Unusable.
+
+        `reduced` returns it (`Kubeconfig.reduced`), and is called again, with all its checks, when the server refuses
+        the credentials.
+        """
         return cls(configuration.from_kubeconfig(reduced), **waits)
 
     @classmethod
     def in_cluster(cls, **waits: Any) -> "Api":
-        """As the ServiceAccount of the Pod that this runs in. Raises Unusable."""
+        """Return a connection as the ServiceAccount of the Pod that this process runs in. Raise Unusable."""
         return cls(configuration.in_cluster, **waits)
 
     @property
     def host(self) -> str:
-        """Such as https://10.0.0.1:6443."""
+        """Return the server's address, such as https://10.0.0.1:6443."""
         return str(self._configuration.host)
 
     def now(self) -> int:
-        """µs since 1970 by the server's clock."""
+        """Return the time by the server's clock, in µs since 1970."""
         return self.clock.now()
 
     def get(self, path: str, *, accept: str = _JSON, most: int = LIST_BYTES, **query: object) -> bytes:
-        """Return the body of the answer. Raises ApiError; TooLarge where it has more bytes than `most`."""
+        """Return the body of the response. Raise ApiError; TooLarge if it has more bytes than `most`."""
         headers = {"Accept": accept, "Accept-Encoding": "gzip"}
         return self._read_whole(_Request("GET", path, query, headers, self._timeout), most)
 
     def post(self, path: str, body: bytes) -> bytes:
-        """Return the body of the answer, which is a small one. Raises ApiError."""
+        """Return the body of the response, which must be small. Raise ApiError."""
         headers = {"Accept": _JSON, "Content-Type": _JSON}
         return self._read_whole(_Request("POST", path, {}, headers, self._timeout, body), SMALL_BYTES)
 
     def stream(self, path: str, stop: threading.Event, *, accept: str = _JSON, **query: object) -> Stream:
-        """An answer that goes on; it ends where `stop` is set. Raises ApiError."""
-        headers = {"Accept": accept, "Accept-Encoding": "identity"}  # packed, an event would wait for the next
+        """Return a streaming response, which ends when `stop` is set. Raise ApiError."""
+        # A compressed event would be held back until the next one.
+        headers = {"Accept": accept, "Accept-Encoding": "identity"}
         response = self._send_with_reload(_Request("GET", path, query, headers, self._watch_timeout))
         return Stream(response, self._watchdog, stop, self._silence)
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         self._pool.clear()
 
     def _read_whole(self, request: _Request, most: int) -> bytes:
@@ -113,7 +125,7 @@ class Api:
         return body
 
     def _send_with_reload(self, request: _Request) -> urllib3.BaseHTTPResponse:
-        """An answer that is no error, not read yet; asked for twice where new credentials may help."""
+        """Return a successful response whose body is not read yet; send twice if new credentials may help."""
         before = self._loaded
         try:
             return self._send(request)
@@ -161,7 +173,7 @@ class Api:
         return refused(body, response.status, response.headers.get("Retry-After"))
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        """Whatever the error quotes, such as the address with a password in it, is left out."""
+        """Return the error to raise, without what the original error quotes: an address may hold a password."""
         return Unreachable(f"{self._configuration.host.rpartition('@')[2]} {_reason(error)}.")
 
     def _credentials(self) -> dict[str, str]:
@@ -169,10 +181,10 @@ class Api:
         return {"Authorization": header} if header else {}
 
     def _reload(self, before: float) -> bool:
-        """Whether other credentials may be there now than those of which `before` tells when they were loaded."""
+        """Load the credentials again; return whether they may differ from those loaded at the time `before`."""
         with self._lock:
             if self._loaded != before:
-                return True  # somebody else was here
+                return True  # another thread has loaded them
             if time.monotonic() - before < _RELOAD_SECONDS:
                 return False
             self._configuration, self._pool = self._configured()
@@ -186,7 +198,7 @@ class Api:
 
 
 def _keep_alive_options() -> list[tuple[int, int, int]]:
-    """Options of a socket; not every system has all of them."""
+    """Return the socket options that this system has."""
     options = []
     for name, value in _ALIVE.items():
         if (option := getattr(socket, name, None)) is not None:
@@ -196,7 +208,7 @@ def _keep_alive_options() -> list[tuple[int, int, int]]:
 
 
 def _reason(error: BaseException) -> str:
-    """Why nothing was answered, in words."""
+    """Return why there was no response, as the end of a sentence."""
     reason = getattr(error, "reason", None)
     cause = reason if isinstance(reason, BaseException) else error
     if isinstance(cause, urllib3.exceptions.NameResolutionError):
@@ -206,8 +218,10 @@ def _reason(error: BaseException) -> str:
     if isinstance(cause, urllib3.exceptions.ConnectTimeoutError | TimeoutError | urllib3.exceptions.ReadTimeoutError):
         return "did not answer in time"
     if isinstance(cause, urllib3.exceptions.SSLError):
-        return "is not trusted: its certificate does not fit what the kubeconfig says, or it asks for another of ours"
-    return f"broke the connection off ({type(cause).__name__})"
+        return (
+            "is not trusted: its certificate does not match the kubeconfig, or it requires another client certificate"
+        )
+    return f"closed the connection ({type(cause).__name__})"
 
 
 def _errno(error: BaseException) -> int:

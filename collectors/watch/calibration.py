@@ -1,7 +1,7 @@
 """This module finds out whether the resourceVersions of two kinds come from one counter.
 
-A kind is listed between two lists of a reference kind. If all share a counter, its revision lies between theirs. One
-failure disproves it; many passes in a busy cluster make it sure.
+A kind is listed between two lists of a reference kind. If both share a counter, the kind's resourceVersion lies between
+those of the reference. One failure disproves it; many passes in a busy cluster confirm it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,15 @@ from collectors.watch.resources import Resource
 from timeline.core.entries import Mark, MarkType
 from timeline.kinds import qualified
 
-_REFERENCE = "pods"  # changes often, and is everywhere
-_REFERENCES = 3  # that are tried at most
+_REFERENCE = "pods"  # pods change often, and every cluster has them
+_REFERENCES = 3  # reference kinds that are tried at most
 
 
 def calibrate(api: Api, resources: Sequence[Resource], namespace: str = "") -> Iterator[Mark]:
-    """One round: a mark for each kind that can be listed. What cannot be asked now is passed over.
+    """Yield one mark for each kind that can be listed now.
 
-    Where most do not count with the reference it may be the odd one, and another one is tried.
+    If most kinds do not share the counter of the reference, the reference may be the exception, so another one is
+    tried.
     """
     references = sorted(resources, key=lambda each: each.name != _REFERENCE)[:_REFERENCES]
     best: list[Mark] = []
@@ -34,11 +35,12 @@ def calibrate(api: Api, resources: Sequence[Resource], namespace: str = "") -> I
 
 
 def _together(marks: list[Mark]) -> int:
+    """Return how many kinds share the counter of the reference."""
     return sum(mark.what is MarkType.TOGETHER for mark in marks)
 
 
 def _compared(api: Api, reference: Resource, others: Sequence[Resource], namespace: str) -> Iterator[Mark]:
-    """Each kind between two lists of the reference."""
+    """Yield the mark of each kind, which is listed between two lists of the reference."""
     before = _revision(api, reference, namespace)
     together: Resource | None = None
     for other in others:
@@ -54,7 +56,7 @@ def _compared(api: Api, reference: Resource, others: Sequence[Resource], namespa
 
 
 def _revision(api: Api, resource: Resource, namespace: str) -> int | None:
-    """Of the whole list, of which one object is shown."""
+    """Return the resourceVersion of a whole list, of which one object is requested; None if it cannot be listed."""
     try:
         return page_of(api.get(resource.path(namespace if resource.namespaced else ""), limit=1)).revision
     except (ApiError, Malformed):

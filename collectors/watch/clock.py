@@ -1,7 +1,7 @@
 """This pure module estimates the clock of an API server from the Date headers of its responses.
 
-A header has whole seconds, and the response was written between the request and its arrival. So each response bounds
-the difference to our monotonic clock, and together they bound it closely.
+A header has whole seconds, and the response was written between the request and its arrival. So each response limits
+the difference to the local monotonic clock, and several responses limit it closely.
 """
 
 import threading
@@ -11,27 +11,33 @@ from email.utils import parsedate_to_datetime
 from timeline.core.entries import microseconds
 
 _SECOND = 1_000_000  # µs
-_EARLIEST, _LATEST = 0, 4_102_444_800 * _SECOND  # 1970 and 2100: another time can be no cluster's
-_DRIFT = 100  # µs a second: no clock of a computer goes further astray
+_EARLIEST, _LATEST = 0, 4_102_444_800 * _SECOND  # 1970 and 2100; a time outside is ignored
+_DRIFT = 100  # µs a second by which the clocks may drift apart
 
 
 class ServerClock:
-    """Times are µs since 1970 by the server's clock; `at` takes what `time.monotonic` said, in seconds."""
+    """This class gives times by the server's clock, in µs since 1970."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._offset = time.time_ns() // 1000 - _micros(time.monotonic())  # until a server tells its time
+        # The local clock, until a server has answered.
+        self._offset = time.time_ns() // 1000 - _micros(time.monotonic())
         self._low = self._high = 0
-        self._learned = 0  # when, µs of our clock; 0: never
+        self._learned = 0  # when the last Date was learned, µs of the local clock; 0: never
 
     def now(self) -> int:
+        """Return the time of now."""
         return self.at(time.monotonic())
 
     def at(self, local: float) -> int:
+        """Return the time of a moment that `time.monotonic` gave, in seconds."""
         return _micros(local) + self._offset
 
     def learn(self, date: str | None, sent: float, answered: float) -> None:
-        """Take in the Date header of an answer. One that is no date tells nothing."""
+        """Learn from the Date header of a response; ignore a header that is not a date.
+
+        `sent` and `answered` are the moments of the request and of the response by `time.monotonic`.
+        """
         try:
             server_time = microseconds(parsedate_to_datetime(date or ""))
         except (ValueError, TypeError, OverflowError):
@@ -43,7 +49,7 @@ class ServerClock:
             if self._learned:
                 wider = _DRIFT * (_micros(answered) - self._learned) // _SECOND
                 narrowed = max(low, self._low - wider), min(high, self._high + wider)
-                if narrowed[0] <= narrowed[1]:  # else somebody set the clock, or another server has answered
+                if narrowed[0] <= narrowed[1]:  # otherwise the clock was set, or another server has answered
                     low, high = narrowed
             self._low, self._high, self._learned = low, high, _micros(answered)
             self._offset = min(max(self._offset, low), high)

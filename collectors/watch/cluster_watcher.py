@@ -1,7 +1,7 @@
 """This module lets one worker watch one cluster, and stores what its streams deliver while the lease is held.
 
-After any failure, the state in memory is dropped and loaded again from what was committed, and the streams go on from
-there. So nothing is lost, and nothing is stored twice.
+After any failure, the state in memory is dropped and loaded again from what was committed, and the streams continue
+from there. So nothing is lost, and nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from timeline.storage.leases import Lease
 
 logger = logging.getLogger(__name__)
-PAUSES = (0.3, 5.0)  # seconds after a failure: the first, the longest
-LOCK_SECONDS = 10  # a commit waits as long for somebody else's at most
+PAUSES = (0.3, 5.0)  # seconds to wait after a failure: at first, at most
+LOCK_SECONDS = 10  # seconds that a commit waits at most for the lock of another transaction
 
 
 class ClusterWatcher(threading.Thread):
-    """Runs until it is stopped, or the lease is lost. `connect` raises ApiError where a cluster cannot be reached."""
+    """This thread watches a cluster until it is stopped or loses the lease.
+
+    `connect` raises ApiError if a cluster cannot be reached.
+    """
 
     def __init__(self, lease: Lease, connect: Callable[[Cluster], Api]) -> None:
         super().__init__(name=f"cluster {lease.cluster}", daemon=True)
@@ -42,15 +45,16 @@ class ClusterWatcher(threading.Thread):
         self._connect = connect
         self._stopped = threading.Event()
         self._streams: Streams | None = None
-        self._state_shown: tuple[Cluster.State, str] | None = None  # as it was written last
+        self._state_shown: tuple[Cluster.State, str] | None = None  # the state and error that were written last
 
     def stop(self) -> None:
-        """Returns at once; the thread ends when its commit has."""
+        """Tell the thread to end after its current commit, and return at once."""
         self._stopped.set()
         if streams := self._streams:
             streams.queue.interrupt()
 
     def run(self) -> None:
+        """Watch the cluster, and continue after each failure, until the thread is stopped or the lease is lost."""
         bind_contextvars(cluster=self.lease.cluster)
         pause, longest = PAUSES
         while not self._stopped.is_set():
@@ -58,13 +62,13 @@ class ClusterWatcher(threading.Thread):
             try:
                 self._watch()
             except (leases.Lost, Cluster.DoesNotExist):
-                logger.info("%s is not this worker's any more", self.name)
+                logger.info("%s is not watched by this worker any more", self.name)
                 return
-            except ApiError as error:  # there are no credentials
+            except ApiError as error:  # the credentials cannot be used
                 self._fail(str(error))
             except Exception as error:
                 database = isinstance(error, db.Error | psycopg.Error)
-                logger.warning("%s goes on from its last commit: %s", self.name, error, exc_info=not database)
+                logger.warning("%s continues from its last commit: %s", self.name, error, exc_info=not database)
                 self._fail(safe_text(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
             finally:
                 db.connection.close()
@@ -73,7 +77,7 @@ class ClusterWatcher(threading.Thread):
             pause = PAUSES[0] if time.monotonic() - began > 2 * longest else min(2 * pause, longest)
 
     def _watch(self) -> None:
-        """Open what is known, and take in what is told, until it is over."""
+        """Load what was stored, and store what the streams deliver, until the thread is stopped."""
         leases.mark(self.lease)
         with db.connection.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, false)", [f"{LOCK_SECONDS}s"])
@@ -93,7 +97,7 @@ class ClusterWatcher(threading.Thread):
                     self._begin_new_source(cluster, str(ended))
 
     def _begin_new_source(self, cluster: Cluster, why: str) -> None:
-        """What was observed stays as it is; what comes goes into a new source."""
+        """End the source, which keeps what was observed, and begin a new one for what follows."""
         logger.warning("%s: %s", self.name, why)
         with db.transaction.atomic():
             leases.hold(self.lease)
@@ -101,7 +105,7 @@ class ClusterWatcher(threading.Thread):
             live.begin(cluster, why)
 
     def _fail(self, error: str) -> None:
-        """Show it, as far as the database can be reached."""
+        """Write the failure to the cluster's row, if the database can be reached."""
         db.connection.close()
         try:
             self._show(Cluster.State.FAILING, error)

@@ -1,4 +1,4 @@
-"""This module proves that a watch is complete where no bookmark says so: by a list that shows nothing newer."""
+"""This module proves that a watch is complete without a bookmark: by a list that has nothing newer than the watch."""
 
 from typing import Any
 
@@ -35,10 +35,10 @@ _list = msgspec.json.Decoder(_List)
 
 
 def bookmark_by_list(api: Api, reflector: Reflector) -> Mark | None:
-    """That all up to a list's revision was told; None where it was not yet, or nobody can say.
+    """Return a mark if the watch has delivered every change up to the list's resourceVersion, else None.
 
-    To be believed only while the watch goes on: what the list cannot show, a life that began and ended unseen, is told
-    by it a moment later.
+    The mark is valid only while the watch continues: an object that was created and deleted unseen by the list is
+    delivered by the watch a moment later.
     """
     if reflector.revision is None:
         return None

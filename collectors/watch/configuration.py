@@ -1,4 +1,4 @@
-"""This module fills the configuration of the Kubernetes client library, and lets it look nowhere else for one.
+"""This module fills the configuration of the Kubernetes client library, and keeps it from reading any other.
 
 A kubeconfig arrives checked and reduced (`collectors.watch.kubeconfig`), and the library gets that dict: no path, and
 no file of the home folder. Client keys do not stay in temporary files, where the library would leave them.
@@ -33,7 +33,10 @@ _KEY_FIELDS = ("client-certificate-data", "client-key-data")
 
 
 def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
-    """Return what loads a reduced kubeconfig, which is read and checked anew each time. Raises what `read` raises."""
+    """Return a function that loads a reduced kubeconfig, which `read` reads and checks again each time.
+
+    The function raises what `read` raises.
+    """
 
     def load(to: Configuration) -> ssl.SSLContext:
         kubeconfig = read()
@@ -47,7 +50,7 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
         without_keys = {**kubeconfig, "users": [{**kubeconfig["users"][0], "user": plain}]}
         _load_kubeconfig(without_keys, None, to, persist_config=False)
         if "proxy-url" not in cluster and is_loopback(urllib3.util.parse_url(str(to.host)).host or ""):
-            to.proxy = None  # HTTP_PROXY is for what is elsewhere, as for kubectl
+            to.proxy = None  # as for kubectl, HTTP_PROXY does not apply to this machine
         context = _context(to)
         if authority := cluster.get("certificate-authority-data"):
             context.load_verify_locations(cadata=base64.b64decode(authority).decode("ascii"))
@@ -55,7 +58,7 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
             _load_keys(context, [base64.b64decode(keys[name]) for name in _KEY_FIELDS])
 
         def renew(expired: Configuration) -> None:
-            """Whether the program may still run is checked again before each run of it."""
+            """Run the exec plugin again if its credential has expired; its permission is checked before each run."""
             if credential and credential.expired:
                 load(expired)
 
@@ -67,7 +70,7 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
 
 
 def in_cluster(to: Configuration) -> ssl.SSLContext:
-    """Load what Kubernetes gives to a Pod."""
+    """Load the configuration that Kubernetes mounts into a Pod."""
     _load_in_cluster(to)
     context = _context(to)
     context.load_verify_locations(cafile=to.ssl_ca_cert)
@@ -75,7 +78,7 @@ def in_cluster(to: Configuration) -> ssl.SSLContext:
 
 
 def _context(to: Configuration) -> ssl.SSLContext:
-    """Return what checks the server's certificate; by the system's authorities where none is named."""
+    """Return the TLS context that checks the server's certificate, by default with the system's authorities."""
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if to.verify_ssl else ssl.CERT_NONE)
     if not to.ssl_ca_cert:
         context.load_default_certs()
@@ -83,7 +86,7 @@ def _context(to: Configuration) -> ssl.SSLContext:
 
 
 def _load_keys(context: ssl.SSLContext, parts: list[bytes]) -> None:
-    """OpenSSL takes keys from files alone: these are gone when this returns."""
+    """Load the client certificate and its key from temporary files, since OpenSSL reads them only from files."""
     with tempfile.TemporaryDirectory(prefix="causeline-") as folder:
         certificate, key = Path(folder) / "certificate", Path(folder) / "key"
         certificate.write_bytes(parts[0])
@@ -92,7 +95,7 @@ def _load_keys(context: ssl.SSLContext, parts: list[bytes]) -> None:
 
 
 def configured(load: Load, socket_options: list[tuple[int, int, int]], connections: int) -> tuple[Configuration, Any]:
-    """Return a filled configuration, and the pool of connections that follows from it. Raises Unusable."""
+    """Return a filled configuration, and its pool of connections. Raise Unusable."""
     configuration = Configuration()
     configuration.connection_pool_maxsize = connections
     configuration.socket_options = socket_options
@@ -105,22 +108,23 @@ def configured(load: Load, socket_options: list[tuple[int, int, int]], connectio
     except ConfigException as error:
         raise Unusable(f"The configuration cannot be used: {_first_line(error)}") from None
     except ssl.SSLError:
-        raise Unusable("The configuration cannot be used: a certificate or a key in it is none.") from None
+        raise Unusable("The configuration cannot be used: a certificate or a key in it is not valid.") from None
     except OSError as error:
         raise Unusable(f"The configuration cannot be read: {error.filename}: {error.strerror}.") from None
-    except Exception as error:  # data that are not base64, a token that is no JSON: each has its own
+    except Exception as error:  # invalid base64, a token that is not JSON, and others
         raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
     pool.connection_pool_kw["ssl_context"] = context
     pool.pool_classes_by_scheme = POOLS
     if not configuration.verify_ssl:
-        urllib3.disable_warnings(InsecureRequestWarning)  # whoever connects is told once, not with each request
+        # Connecting warns once; a warning for each request is too much.
+        urllib3.disable_warnings(InsecureRequestWarning)
     return configuration, pool
 
 
 def authorization(configuration: Configuration) -> str:
-    """Return the header, or "" where a certificate is shown instead. A token that expires is renewed here.
+    """Return the Authorization header, or "" if a client certificate is used. Renew a token that has expired.
 
-    Raises Unusable.
+    Raise Unusable if it cannot be renewed.
     """
     try:
         setting = configuration.auth_settings().get("BearerToken")

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     from collectors.watch.kubeconfig import Context, Kubeconfig, Read
 
-NAME_LENGTH = 100  # its sources are called so, with a number
+NAME_LENGTH = 100  # characters; the cluster's sources have this name and a number
 _RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
 _NEVER = {"secrets"}
-_PATIENCE = 10  # seconds for whoever still reads or writes what is deleted
+_PATIENCE = 10  # seconds to wait for transactions that still use what is deleted
 
 
 class Refused(Exception):
-    """It cannot be done so; the message says what to do."""
+    """This exception says that a request about a cluster is refused. Its message says what to do."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """How a cluster is reached, as `Cluster` keeps it."""
+    """This class says how a cluster is reached, as the columns of `Cluster` store it."""
 
     reference: dict[str, Any]
     secret: bytes | None = None
@@ -40,7 +40,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What of a cluster is watched besides or not, and how much of it is kept; None: as the settings say."""
+    """This class says which resources are watched and how much is kept; None: the default of the settings."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -55,21 +55,25 @@ class WatchOptions:
 
 
 def with_kubeconfig(kubeconfig: Kubeconfig, context: str = "", read: Read | None = None) -> Connection:
-    """One context of a kubeconfig, encrypted. `read` reads the files that it names. Raises credentials.Unusable."""
+    """Return a connection by one context of a kubeconfig, encrypted. `read` reads the files that it names.
+
+    Raise credentials.Unusable.
+    """
     reduced = kubeconfig.reduced(context, read)
     chosen = kubeconfig.context(context)
     return Connection(_reference(credentials.STORED, chosen), credentials.seal(orjson.dumps(reduced)))
 
 
 def with_kubeconfig_path(path: Path, context: str = "", *, programs_for: str = "") -> Connection:
-    """A kubeconfig that stays where it is, on all machines with workers. Programs that it names may run there for the
-    cluster of the name `programs_for`.
+    """Return a connection by a kubeconfig that stays in its file, on all machines with workers.
 
-    Only the command line connects so. Raises credentials.Unusable.
+    Exec plugins in it may run there for the cluster named `programs_for`. Only the command line connects like this.
+    Raise credentials.Unusable.
     """
     kubeconfig = credentials.kubeconfig_at(path)
     chosen = kubeconfig.context(context)
-    kubeconfig.reduced(chosen.name, credentials.by_path().read, programs=bool(programs_for))  # it can be used now
+    # Check that it can be used now.
+    kubeconfig.reduced(chosen.name, credentials.by_path().read, programs=bool(programs_for))
     reference = _reference(credentials.BY_PATH, chosen, str(path))
     if programs_for:
         reference["programs"] = exec_permissions.permission(programs_for, reference)
@@ -82,27 +86,28 @@ def _reference(how: str, chosen: Context, path: str = "") -> dict[str, Any]:
 
 
 def in_cluster() -> Connection:
-    """The cluster that the workers run in, by their ServiceAccount."""
+    """Return a connection to the cluster that the workers run in, by their ServiceAccount."""
     server = "https://kubernetes.default.svc"
     return Connection({"how": credentials.IN_CLUSTER, "path": "", "context": "", "server": server})
 
 
 def resources(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of resources as kubectl takes them, each once. Raises Refused."""
+    """Return names of resources as kubectl takes them, once each. Raise Refused for invalid names and Secrets."""
     found = tuple(dict.fromkeys(each.strip().lower() for each in names if each.strip()))
     for each in found:
         if not _RESOURCE.fullmatch(each):
-            raise Refused(f"{each} is no resource; write its plural and its group, such as jobs.batch.volcano.sh.")
+            raise Refused(
+                f"{each} is not a resource name; write its plural and its group, such as jobs.batch.volcano.sh."
+            )
         if each in _NEVER:
             raise Refused("Secrets are never watched.")
     return found
 
 
 def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
-    """A worker takes it up by itself. Raises Refused where the name is taken.
+    """Store a cluster, which a worker then starts to watch. Raise Refused if the name is taken.
 
-    A cluster that is connected by the same path already gets the permission to run programs anew, and nothing else
-    of it changes.
+    If a cluster of this name is connected by the same path, only its permission to run exec plugins is renewed.
     """
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
@@ -115,38 +120,42 @@ def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
             cluster.reference = way.reference
             cluster.save(update_fields=["reference"])
         elif not new:
-            raise Refused(f"A cluster {name} is connected already. Choose another name, or disconnect that one first.")
+            raise Refused(
+                f"A cluster named {name} is already connected. Choose another name, or disconnect that one first."
+            )
         notify.notify(cluster=cluster.pk)
     return cluster
 
 
 def _same_path(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two references are the same context of the same kubeconfig by its path."""
     return one.get("how") == credentials.BY_PATH and all(
         one.get(field) == other.get(field) for field in ("how", "path", "context")
     )
 
 
 def change(cluster: Cluster, wanted: WatchOptions) -> None:
-    """What is watched of it and kept; its worker notices."""
+    """Change what is watched of a cluster and how much is kept; its worker is notified."""
     _write(cluster, **_option_columns(wanted))
 
 
 def set_connection(cluster: Cluster, way: Connection) -> None:
-    """New credentials, or another address of the same cluster."""
+    """Store new credentials, or another address of the same cluster."""
     _write(cluster, reference=way.reference, secret=way.secret)
 
 
 def pause(cluster: Cluster) -> None:
-    """Nothing is watched until it is resumed; what was missed is a gap then."""
+    """Stop watching a cluster until it is resumed; the time between is shown as a gap."""
     _write(cluster, paused=True)
 
 
 def resume(cluster: Cluster) -> None:
+    """Watch a paused cluster again."""
     _write(cluster, paused=False)
 
 
 def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
-    """No longer watched. What was seen of it stays as recordings, unless that is deleted, too.
+    """Stop watching a cluster and forget it. Its recordings stay, unless `delete` is set.
 
     Its worker finds no lease to renew, and so writes nothing more.
     """
@@ -158,9 +167,9 @@ def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
 
 
 def reencrypt_secrets() -> int:
-    """Encrypt what is stored with the first key, and sign permissions with it; how many credentials were encrypted.
+    """Encrypt stored credentials and sign permissions with the first key; return how many credentials there were.
 
-    Raises credentials.Unusable.
+    Raise credentials.Unusable.
     """
     with transaction.atomic():
         for cluster in Cluster.objects.select_for_update().filter(secret=None):
@@ -176,7 +185,7 @@ def reencrypt_secrets() -> int:
 
 
 def _delete_cluster(cluster: Cluster) -> list[Source]:
-    """Locks are taken in the order in which its worker takes them when it commits."""
+    """Delete the cluster's row and end its sources; return these. Take locks in the same order as its worker."""
     with transaction.atomic():
         Cluster.objects.select_for_update().filter(pk=cluster.pk).first()
         sources = list(Source.objects.select_for_update().filter(cluster=cluster.pk).order_by("pk"))

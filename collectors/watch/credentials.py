@@ -1,4 +1,4 @@
-"""This module turns a connected cluster into an `Api`. Stored credentials are encrypted, others referred to."""
+"""This module turns a connected cluster into an `Api`. Stored credentials are encrypted; others stay where they are."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ __all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "own_kubeconfig", "s
 
 STORED, BY_PATH, IN_CLUSTER = "stored", "path", "in-cluster"
 NO_KEY = (
-    "Credentials are kept encrypted only, and CAUSELINE_CREDENTIALS_KEY is not set: set it to a long random text for "
+    "Credentials are stored only encrypted, and CAUSELINE_CREDENTIALS_KEY is not set: set it to a long random text for "
     "web and workers alike, such as `openssl rand -hex 32` gives, and keep a copy. Or connect by path, or in-cluster."
 )
 
 
 def api_of(cluster: Cluster) -> Api:
-    """A connection to a cluster that is connected. Raises Unusable."""
+    """Return a connection to a connected cluster. Raise Unusable."""
     return api_to(cluster.name, cluster.reference, bytes(cluster.secret) if cluster.secret is not None else None)
 
 
 def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api:
-    """A connection by a cluster's name and what stands in its `reference` and `secret`. Raises Unusable."""
-    from collectors.watch.api import Api  # late: the package kubernetes takes half a second, and not all need it
+    """Return a connection by a cluster's name and its columns `reference` and `secret`. Raise Unusable."""
+    from collectors.watch.api import Api  # imported late: the package kubernetes takes half a second
 
     try:
         match reference.get("how"):
@@ -54,15 +54,16 @@ def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api
                 return Api.from_kubeconfig(kept.reduced)
     except Unusable:
         raise
-    except Exception as error:  # what the package says of credentials may quote them
+    except Exception as error:  # messages of the package may quote credentials
         raise Unusable(f"The credentials cannot be used ({type(error).__name__}).") from None
     raise Unusable("No credentials are stored for it. Connect it anew.")
 
 
 def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeconfig) -> bool:
-    """Return whether the programs that a kubeconfig names may run for the cluster of this name. Nothing else decides.
+    """Return whether the exec plugins in a kubeconfig may run for the cluster of this name.
 
-    Raises Unusable where they would have to run, and the permission for it in the cluster's row is not valid.
+    This function alone decides it. Raise Unusable if they would have to run, and the permission in the cluster's row is
+    not valid.
     """
     if kubeconfig.context(reference.get("context", "")).programs and (
         why := exec_permissions.refusal(cluster, reference)
@@ -72,48 +73,53 @@ def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeco
 
 
 def _read_by_path(cluster: str, reference: dict[str, Any]) -> dict[str, Any]:
-    """Read, check and reduce a kubeconfig that is only referred to. Raises Unusable."""
+    """Read, check and reduce a kubeconfig that a cluster is connected by. Raise Unusable."""
     kubeconfig = kubeconfig_at(Path(reference["path"]))
     may_run = may_run_programs(cluster, reference, kubeconfig)
     return kubeconfig.reduced(reference.get("context", ""), by_path().read, programs=may_run)
 
 
 def kubeconfig_at(path: Path) -> Kubeconfig:
-    """Return the kubeconfig of a path that is read again and again. Raises Unusable outside of the allowed folders."""
+    """Return the kubeconfig at a path that workers read repeatedly. Raise Unusable outside of the allowed folders."""
     return Kubeconfig(by_path().read(path), path.parent)
 
 
 def own_kubeconfig(paths: Sequence[Path]) -> tuple[Kubeconfig, Read]:
-    """Return what whoever runs a command has given, and what reads the files that it names: those beside it, and those
-    in the folders that an operator allows. Raises Unusable."""
+    """Return the kubeconfig that the user of a command names, and a function that reads the files it names.
+
+    These files may be beside it, or in the folders that an operator allows. Raise Unusable.
+    """
     never = (settings.UPLOAD_DIR,)
     beside = tuple(path.parent for path in paths)
     return own(paths, Allowed(None, never)), Allowed((*beside, *settings.KUBECONFIG_DIRS), never).read
 
 
 def by_path() -> Allowed:
-    """An uploaded file is never read: whoever may upload could name a program in it."""
+    """Return where workers may read kubeconfigs: in the allowed folders, and never among uploads.
+
+    An uploaded kubeconfig could name a program to run.
+    """
     return Allowed(settings.KUBECONFIG_DIRS, (settings.UPLOAD_DIR,))
 
 
 def seal(plain: bytes) -> bytes:
-    """Encrypted with the first key. Raises Unusable where there is none."""
+    """Return the bytes encrypted with the first key. Raise Unusable if no key is set."""
     return _vault().encrypt(plain)
 
 
 def unseal(sealed: bytes, seconds: int | None = None) -> bytes:
-    """What was sealed with any of the keys, not longer ago than so many seconds. Raises Unusable."""
+    """Return what was encrypted with any of the keys, at most so many seconds ago. Raise Unusable."""
     try:
         return _vault().decrypt(sealed, seconds)
     except InvalidToken:
         raise Unusable(
-            "The credentials were encrypted with a key that is not in CAUSELINE_CREDENTIALS_KEY: add that key behind "
+            "The credentials were encrypted with a key that is not in CAUSELINE_CREDENTIALS_KEY: add that key after "
             "the new one, or connect the cluster anew."
         ) from None
 
 
 def renewed(sealed: bytes) -> bytes:
-    """The same, encrypted with the first key. Raises Unusable."""
+    """Return the same encrypted with the first key. Raise Unusable."""
     return seal(unseal(sealed))
 
 
@@ -129,6 +135,6 @@ def _vault_of(keys: Sequence[str]) -> MultiFernet:
 
 
 def _key(text: str) -> bytes:
-    """Any long random text is a key, as for CAUSELINE_SECRET_KEY."""
+    """Return a Fernet key derived from any long random text, as for CAUSELINE_SECRET_KEY."""
     derived = HKDF(SHA256(), 32, None, b"causeline credentials").derive(text.encode())
     return base64.urlsafe_b64encode(derived)

@@ -14,19 +14,20 @@ from collectors.watch.resources import Resource
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner, revision
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
-_ALWAYS_SIGNED = ("Lease",)  # every write leaves a sign: the same writer, in the same second
-# A field manager that wrote at most this long before the object arrived is taken for the writer of its last change.
+# Kinds whose managedFields every write sets, often to the same: one writer, within a second.
+_ALWAYS_SIGNED = ("Lease",)
+# µs; a field manager that wrote at most so long before the object arrived is taken for the writer of its last change.
 _LAST_WRITER_MICROSECONDS = 5_000_000
-_DATA = ("data", "binaryData", "immutable")
+_DATA = ("data", "binaryData", "immutable")  # fields of a ConfigMap
 
 
 class KnownObject(Protocol):
-    """What has to be known of an object that lives, to tell what became of it while nobody watched."""
+    """This protocol is what is known of an existing object, to tell what happened to it while nothing was watched."""
 
     @property
     def ref(self) -> ObjectRef: ...
     @property
-    def revision(self) -> int: ...  # of its last change that is known
+    def revision(self) -> int: ...  # resourceVersion of its last known change
     @property
     def owner(self) -> Owner | None: ...
 
@@ -35,11 +36,11 @@ class _LiveObject(msgspec.Struct, gc=False):
     ref: ObjectRef
     revision: int
     owner: Owner | None
-    managers: int = 0  # a hash of its managedFields; 0 where they are not known
+    managers: int = 0  # a hash of its managedFields; 0 if they are not known
 
 
 class Malformed(Exception):
-    """What came is no event of a watch; the message says why."""
+    """This exception says that a response is not a list or a watch event. Its message says why."""
 
 
 class _ListMetadata(msgspec.Struct, gc=False):
@@ -82,31 +83,35 @@ _bookmark_decoder = msgspec.json.Decoder(_Bookmark)
 
 
 class Page(NamedTuple):
-    revision: int  # the list's
-    continue_token: str  # asks for the next page; "" where there is none
+    """This tuple is one page of a list."""
+
+    revision: int  # the list's resourceVersion
+    continue_token: str  # requests the next page; "" if there is none
     items: list[msgspec.Raw]
 
 
 class Bookmark(NamedTuple):
+    """This tuple is a bookmark of a watch, with its resourceVersion."""
+
     revision: int
 
 
 def page_of(body: bytes) -> Page:
-    """Raises Malformed."""
+    """Decode one page of a list. Raise Malformed."""
     try:
         page = _list_decoder.decode(body)
     except (ValueError, RecursionError):
-        raise Malformed("The answer is no list of objects.") from None
+        raise Malformed("The answer is not a list of objects.") from None
     version = revision(page.metadata.resourceVersion)
     if version is None:
-        raise Malformed("The list names no revision that can be compared.")
+        raise Malformed("The list has no resourceVersion that can be compared.")
     return Page(version, page.metadata.continue_, page.items or [])
 
 
 class ObjectDecoder:
-    """One kind: what each of its objects and events tells, and the objects that live.
+    """This class decodes the objects and events of one kind, and keeps track of which objects exist.
 
-    A sighting that cannot be used is counted in `unusable`, and `why` says what is wrong with the last one.
+    An object that cannot be used is counted in `unusable`, and `why` says what is wrong with the last one.
     """
 
     def __init__(self, resource: Resource, known_objects: Mapping[str, KnownObject]) -> None:
@@ -118,11 +123,14 @@ class ObjectDecoder:
         self.why = ""
 
     def listed(self, item: msgspec.Raw, arrived: int) -> Entry | None:
+        """Return the entry of an item of a list; None if it cannot be used. `arrived` is in µs since 1970."""
         return self._observe(bytes(item), Change.OBSERVED, arrived)
 
     def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | Refused | None:
-        """What a line of the watch tells; None where its object cannot be used, or was told before: all up to the
-        revision `reached` was. Raises Malformed."""
+        """Decode one line of a watch. Return None if its object cannot be used, or if it was delivered before.
+
+        Everything up to `resume_version` was delivered before. Raise Malformed.
+        """
         try:
             event = _event_decoder.decode(line)
             if change := _CHANGES.get(event.type):
@@ -134,10 +142,10 @@ class ObjectDecoder:
             raise Malformed("A line of the watch is not JSON as an API server writes it.") from None
         if event.type == "ERROR":
             return refused(bytes(event.object))
-        raise Malformed("A line of the watch is no event of a watch.")
+        raise Malformed("A line of the watch is not a watch event.")
 
     def vanished(self, seen: set[str], since: int, answered: int) -> Iterator[Entry]:
-        """Those that lived and are not in a list that was answered then: they went somewhere since the other time."""
+        """Yield a deletion for each known object that is not in a list: it happened between `since` and `answered`."""
         for uid in self.live_objects.keys() - seen:
             gone = self.live_objects.pop(uid)
             yield Entry(
@@ -153,7 +161,7 @@ class ObjectDecoder:
                 raw, change, None, bodies=True, api_version=resource.api_version, kind=resource.kind
             )
             if observed.entry.resource_version is None:
-                raise ValueError("it has no resourceVersion that can be compared, as every API server gives one")
+                raise ValueError("it has no resourceVersion that can be compared")
         except (ValueError, RecursionError) as error:
             self.unusable += 1
             self.why = safe_text(str(error))
@@ -161,7 +169,7 @@ class ObjectDecoder:
         entry = entry_without_credentials(observed.entry)
         own_version, key, writer = entry.resource_version or 0, key_of(entry), entry.user_agent
         known = self.live_objects.get(key)
-        if own_version <= resume_version:  # it was told before
+        if own_version <= resume_version:  # it was delivered before
             if known and known.revision >= own_version:
                 return None
         elif change is Change.DELETED:
@@ -173,17 +181,17 @@ class ObjectDecoder:
             writer = _signature(entry, known, managers, arrived)
             if own_version >= known.revision:
                 known.revision, known.owner, known.managers = own_version, entry.owner, managers
-        ref = known.ref if known and known.ref == entry.ref else entry.ref  # one is enough in memory
+        ref = known.ref if known and known.ref == entry.ref else entry.ref  # share one copy in memory
         return replace(entry, ref=ref, arrived=arrived, user_agent=writer)
 
 
 def key_of(entry: Entry) -> str:
-    """By what an object is known when it comes again."""
+    """Return the key by which an object is recognised: its UID, else its namespace and name."""
     return entry.ref.uid or f"{entry.ref.namespace}/{entry.ref.name}"
 
 
 def key_in(item: msgspec.Raw) -> str:
-    """The same of an object that cannot be used; "" where it has no name."""
+    """Return the same of an object that cannot be used; "" if it has no name."""
     try:
         metadata = _name_decoder.decode(item).metadata
     except (ValueError, RecursionError):
@@ -196,7 +204,7 @@ def _hash(managers: bytes) -> int:
 
 
 def _signature(entry: Entry, known: _LiveObject, managers: int, arrived: int) -> str:
-    """Who made a change; "" where it left no sign of that, as a binding does."""
+    """Return who made a change; "" if the change did not record it, as with a binding."""
     if entry.change is not Change.MODIFIED or entry.ref.kind in _ALWAYS_SIGNED:
         return entry.user_agent
     if known.managers:
@@ -205,7 +213,10 @@ def _signature(entry: Entry, known: _LiveObject, managers: int, arrived: int) ->
 
 
 def _without_data(raw: bytes, resource: Resource) -> bytes:
-    """Without its data, should the server have sent them, and as what it is rather than as metadata alone."""
+    """Return the object without its data, which a server may have sent anyway, and with its own kind.
+
+    A server that sends only metadata calls the kind PartialObjectMetadata.
+    """
     fields: Any = orjson.loads(raw)
     if isinstance(fields, dict):
         kept = {name: value for name, value in fields.items() if name not in _DATA}

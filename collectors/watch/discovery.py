@@ -1,4 +1,4 @@
-"""This module discovers again and again which resources a cluster serves, and which of them share a counter."""
+"""This module discovers at intervals which resources a cluster serves, and which share a resourceVersion counter."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from collectors.watch.resources import Missing, Resource
     from timeline.core.entries import Mark
 
-LOOK_EVERY = 30  # seconds: by then a CustomResourceDefinition that came is found
-COMPARE_EVERY = 300  # seconds, once each kind was compared as often as it takes to be sure
-COMPARE_FIRST = 2  # seconds, until then
-TRIES = 10  # at most, until then: some may never be listed
-PAUSES = (0.5, 5.0)  # seconds after a look that failed: the first, the longest
+DISCOVER_EVERY = 30  # seconds after which a new CustomResourceDefinition is found
+COMPARE_EVERY = 300  # seconds, after each kind was compared often enough to be certain
+COMPARE_FIRST = 2  # seconds, before that
+TRIES = 10  # comparisons before that at most, since some kinds can never be listed
+PAUSES = (0.5, 5.0)  # seconds to wait after a failure: at first, at most
 
 
 class DiscoveryResult(NamedTuple):
-    """What one look has shown: resources, or why they cannot be told."""
+    """This tuple is the result of one discovery: resources, or the error that prevented it."""
 
     resources: list[Resource]
     missing: list[Missing]
@@ -36,7 +36,7 @@ class DiscoveryResult(NamedTuple):
 
 
 class Discovery(threading.Thread):
-    """Delivers what it sees, and what comparing gave, until `over` is set."""
+    """This thread delivers the resources that it finds, and the marks of comparisons, until `stop` is set."""
 
     def __init__(
         self,
@@ -46,35 +46,36 @@ class Discovery(threading.Thread):
         stop: threading.Event,
         namespace: str = "",
     ) -> None:
-        super().__init__(name="scout", daemon=True)
+        super().__init__(name="discovery", daemon=True)
         self._api, self._selection = api, selection
         self._deliver, self._stopping, self._namespace = deliver, stop, namespace
         self._found: list[Resource] = []
-        self._compared: Counter[tuple[str, str]] = Counter()  # how often each kind was
+        self._compared: Counter[tuple[str, str]] = Counter()  # how often each kind was compared
         self._tries = 0
 
     def run(self) -> None:
-        next_look = compare = 0.0  # when each is due
+        """Discover resources and compare them at their intervals, and deliver what fails as an error."""
+        next_discovery = compare = 0.0  # when each is due, by time.monotonic
         pause, longest = PAUSES
         while not self._stopping.is_set():
             try:
-                if time.monotonic() >= next_look:
+                if time.monotonic() >= next_discovery:
                     if self._discover():
                         compare = self._tries = 0
-                    next_look = time.monotonic() + LOOK_EVERY
+                    next_discovery = time.monotonic() + DISCOVER_EVERY
                 if time.monotonic() >= compare:
                     self.compare()
                     compare = time.monotonic() + (COMPARE_FIRST if self.comparison_due else COMPARE_EVERY)
                 pause = PAUSES[0]
-                self._stopping.wait(min(next_look, compare) - time.monotonic())
-            except Exception as error:  # whatever the network does, or an answer says
+                self._stopping.wait(min(next_discovery, compare) - time.monotonic())
+            except Exception as error:  # any failure of the network or of a response
                 message = str(error) if isinstance(error, ApiError) else safe_text(f"{type(error).__name__}: {error}")
                 self._deliver([DiscoveryResult([], [], message)])
                 self._stopping.wait(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, longest)
 
     def _discover(self) -> bool:
-        """Whether there are some that were not there before."""
+        """Discover and deliver the resources; return whether some are new."""
         result = DiscoveryResult(*resources(self._api, *self._selection))
         new = new_resources(self._found, result.resources)
         self._found = result.resources
@@ -82,7 +83,7 @@ class Discovery(threading.Thread):
         return bool(new)
 
     def compare(self) -> None:
-        """One round of calibration."""
+        """Do one round of calibration, and deliver its marks."""
         marks = list(calibrate(self._api, self._found, self._namespace))
         self._compared.update((mark.group, mark.kind) for mark in marks)
         self._tries += 1
@@ -90,6 +91,6 @@ class Discovery(threading.Thread):
 
     @property
     def comparison_due(self) -> bool:
-        """Whether some kind was not compared as often as it takes, and may yet be."""
+        """Return whether some kind was not compared often enough to be certain, and may still be."""
         kinds = {(each.group, each.kind) for each in self._found}
         return self._tries < TRIES and any(self._compared[kind] < PASSES for kind in kinds)

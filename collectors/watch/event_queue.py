@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-CAPACITY = 2000  # that wait before those who tell do
+CAPACITY = 2000  # items that may wait before `put` blocks
 
 
 class EventQueue(Generic[T]):
-    """What each thread put in comes out in that order."""
+    """This class keeps the order of the items of each thread."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -20,7 +20,7 @@ class EventQueue(Generic[T]):
         self._changed = threading.Condition()
 
     def put(self, items: Sequence[T], *, last: bool = False) -> None:
-        """Returns once there is room. What comes after the last, or after `close`, is dropped."""
+        """Add items, once there is room. Drop those that come after the `last` ones, or after `close`."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._items) < self._capacity or not self._open)
             if self._open:
@@ -29,10 +29,10 @@ class EventQueue(Generic[T]):
                 self._changed.notify_all()
 
     def take(self, most: int, timeout: float, not_before: float) -> list[T]:
-        """At most so much of what waits.
+        """Return at most so many of the waiting items.
 
-        Unless it is that much, not before a moment of `time.monotonic`. Nothing where nothing has come within so many
-        seconds, or `call` was called.
+        With fewer, wait until the moment `not_before` of `time.monotonic`. Return none if none has come within
+        `timeout` seconds, or if `interrupt` was called.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._interrupted or not self._open, timeout)
@@ -46,13 +46,13 @@ class EventQueue(Generic[T]):
             return batch
 
     def interrupt(self) -> None:
-        """Have `take` return, now or the next time."""
+        """Let `take` return, now or the next time."""
         with self._changed:
             self._interrupted = True
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nothing more is let in, and what waits is dropped."""
+        """Drop the items that wait, and all that come later."""
         with self._changed:
             self._open = False
             self._items.clear()

@@ -1,6 +1,8 @@
-"""This module runs the exec plugin of a kubeconfig, which prints credentials (`exec_plugins` reduced it).
+"""This module runs the exec plugin of a kubeconfig, which prints credentials (`exec_plugins` has reduced it).
 
-The client library would give it the whole environment, including Causeline's secrets, and would wait without limit.
+The protocol is ExecCredential of client.authentication.k8s.io:
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins. The client library
+would pass the whole environment, including Causeline's secrets, and would wait without limit.
 """
 
 import json
@@ -15,10 +17,10 @@ from typing import Any, NamedTuple
 from collectors.redaction import redact
 from collectors.watch.failures import Unusable
 
-_SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0  # in which a program has to end
-_MOST_BYTES = 1 << 20  # of what it writes
-_SHOWN_CHARACTERS = 200  # characters of what it complains about
-_RENEW_BEFORE = timedelta(minutes=5)  # before its end, a token is renewed
+_SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0  # seconds in which a program has to end
+_MOST_BYTES = 1 << 20  # bytes of its output at most
+_SHOWN_CHARACTERS = 200  # characters of its error output that are shown
+_RENEW_BEFORE = timedelta(minutes=5)  # a token is renewed so long before it expires
 _KEPT_VARIABLES = {
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
@@ -28,18 +30,19 @@ _KEPT_PREFIXES = ("LC_", "XDG_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "USE_
 
 
 class Credential(NamedTuple):
-    """What a program has given: fields of a kubeconfig's user, and until when they count."""
+    """This tuple is what a program has printed: fields of a kubeconfig's user, and when they expire."""
 
     user: dict[str, str]
     expires: datetime | None
 
     @property
     def expired(self) -> bool:
+        """Return whether the credential has expired or soon will."""
         return self.expires is not None and self.expires - _RENEW_BEFORE < datetime.now(UTC)
 
 
 def run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credential:
-    """Run the program of a reduced kubeconfig for the credentials of this cluster. Raises Unusable."""
+    """Run the program of a reduced kubeconfig for the credentials of this cluster. Raise Unusable."""
     interactive = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin["provideClusterInfo"]:
@@ -53,7 +56,7 @@ def run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credential:
 
 
 def _environment() -> dict[str, str]:
-    """Return what programs need of our own environment, without the secrets that are in it."""
+    """Return the variables of our own environment that programs need, without the secrets in it."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -62,7 +65,10 @@ def _environment() -> dict[str, str]:
 
 
 def _output(command: list[str], variables: dict[str, str], *, interactive: bool) -> bytes:
-    """Return what a program writes; a person at a terminal sees its complaints and can answer its questions."""
+    """Return what a program prints; with a terminal, the user sees its error output and can answer its questions.
+
+    Raise Unusable if it cannot be started, fails, or does not end in time.
+    """
     seconds = _INTERACTIVE_SECONDS if interactive else _SECONDS
     with tempfile.TemporaryFile() as written, tempfile.TemporaryFile() as complaints:
         try:
@@ -75,7 +81,7 @@ def _output(command: list[str], variables: dict[str, str], *, interactive: bool)
                 start_new_session=not interactive,
             )
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "its name or its arguments are none that a system takes"
+            why = getattr(error, "strerror", None) or "its name or its arguments are not valid"
             raise Unusable(
                 f"There are no credentials: its program (exec) {command[0]} cannot be started: {why}."
             ) from None
@@ -103,7 +109,7 @@ def _output(command: list[str], variables: dict[str, str], *, interactive: bool)
 
 
 def _credential(output: bytes, version: str) -> Credential:
-    """Return what the program has told. Raises Unusable, and quotes nothing of it."""
+    """Return the credential in the program's output. Raise Unusable, without quoting the output."""
     try:
         info = json.loads(output) if len(output) <= _MOST_BYTES else None
     except (ValueError, RecursionError):
@@ -120,6 +126,6 @@ def _credential(output: bytes, version: str) -> Credential:
         try:
             expires = datetime.fromisoformat(ends)
         except ValueError:
-            raise Unusable("There are no credentials: exec: its expirationTimestamp is no time.") from None
+            raise Unusable("There are no credentials: exec: its expirationTimestamp is not a valid time.") from None
         expires = expires if expires.tzinfo else expires.replace(tzinfo=UTC)
     return Credential(user, expires)

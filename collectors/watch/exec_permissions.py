@@ -1,6 +1,6 @@
 """This module decides which clusters' kubeconfigs may run an exec plugin where Causeline runs.
 
-Somebody who may run programs there allows it at a terminal. The permission in the cluster's row is a signature by a key
+A user who may run programs there allows it at a terminal. The permission in the cluster's row is a signature by a key
 that is not in the database. It covers the cluster's name, the path and the context, so a row that was written, changed
 or copied in the database allows nothing.
 """
@@ -18,12 +18,12 @@ _SALT = "collectors.watch.programs"  # of the signatures in the database; anothe
 
 
 def permission(cluster: str, reference: dict[str, Any]) -> str:
-    """Return the signature that lets the programs of this kubeconfig run for the cluster of this name."""
+    """Return the signature that lets the exec plugins of this kubeconfig run for the cluster of this name."""
     return _signature(cluster, reference, _keys()[0])
 
 
 def allowed(cluster: str, reference: dict[str, Any]) -> bool:
-    """Return whether they may run. Nothing else decides that."""
+    """Return whether the exec plugins may run: whether the signature in the reference is valid."""
     given = reference.get("programs")
     return isinstance(given, str) and any(
         constant_time_compare(given, _signature(cluster, reference, key)) for key in _keys()
@@ -31,7 +31,7 @@ def allowed(cluster: str, reference: dict[str, Any]) -> bool:
 
 
 def refusal(cluster: str, reference: dict[str, Any]) -> str:
-    """Return why programs that were to run may not, and what to do; nothing where none were to run."""
+    """Return why exec plugins with an invalid permission may not run, and what to do; "" without a permission."""
     if not reference.get("programs") or allowed(cluster, reference):
         return ""
     return (
@@ -43,7 +43,7 @@ def refusal(cluster: str, reference: dict[str, Any]) -> str:
 
 
 def _signature(cluster: str, reference: dict[str, Any], key: str) -> str:
-    # Only the folder is resolved: Kubernetes renews a mounted file by a link that leads to another place each time.
+    # Only the folder is resolved: Kubernetes replaces a mounted file by changing where its link leads.
     path = Path(str(reference.get("path")))
     signed = [
         cluster,
@@ -56,5 +56,5 @@ def _signature(cluster: str, reference: dict[str, Any], key: str) -> str:
 
 
 def _keys() -> list[str]:
-    """The first one signs."""
+    """Return the keys that are accepted; the first one signs."""
     return [*settings.CREDENTIALS_KEYS, settings.SECRET_KEY]

@@ -7,7 +7,7 @@ from collectors.watch.failures import Unusable
 
 
 def exec_plugin(user: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Return the fields of a user that name a program, or the token that an auth-provider has left. Raises Unusable."""
+    """Return the fields of a user that name a program, or the token that an auth-provider has left. Raise Unusable."""
     if isinstance(user.get("exec"), dict):
         return {"exec": _exec(user["exec"], folder)}
     provider = user.get("auth-provider")
@@ -17,7 +17,7 @@ def exec_plugin(user: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         token = provider["config"].get("id-token")
         if isinstance(token, str):
             return {"token": token}
-    raise Unusable("Its auth-provider is none that Causeline can use; kubectl has exec plugins instead of them.")
+    raise Unusable("Causeline cannot use its auth-provider; kubectl has replaced auth-providers by exec plugins.")
 
 
 def _exec(given: dict[str, Any], folder: Path | None) -> dict[str, Any]:
@@ -28,9 +28,9 @@ def _exec(given: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         command = str(folder / command)  # as client-go does; an absolute path stays as it is
     arguments, variables = given.get("args") or [], given.get("env") or []
     if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        raise Unusable("The arguments of its program (exec) are no list of texts.")
+        raise Unusable("The arguments of its program (exec) are not a list of texts.")
     if not isinstance(variables, list) or not all(map(_is_variable, variables)):
-        raise Unusable("The variables of its program (exec) are no list of names and values.")
+        raise Unusable("The variables of its program (exec) are not a list of names and values.")
     return {
         "command": command,
         "apiVersion": version,

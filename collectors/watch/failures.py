@@ -1,35 +1,35 @@
-"""This pure module has the errors of requests to an API server. Messages are sentences without credentials."""
+"""This pure module has the errors of requests to an API server. Their messages are sentences without credentials."""
 
 import msgspec
 
 from collectors.redaction import redact
 
-_SHOWN_CHARACTERS = 300  # letters of what a server says
-_SCANNED_CHARACTERS = 10_000  # of it, in which credentials are looked for
+_SHOWN_CHARACTERS = 300  # characters of a server's message that are shown
+_SCANNED_CHARACTERS = 10_000  # characters of it that are searched for credentials
 
 
 class ApiError(Exception):
-    """A request had no answer, or not the one that was wanted."""
+    """This exception says that a request had no response, or not the expected one."""
 
-    status = 0  # of HTTP; 0 where nothing was answered
-    reason = ""  # of the server's Status, such as "Expired"
-    retry_after: float | None = None  # seconds, as the server asks
+    status = 0  # the HTTP status; 0 without a response
+    reason = ""  # the reason in the server's Status, such as "Expired"
+    retry_after: float | None = None  # seconds to wait, if the server asks for it
 
 
 class Unreachable(ApiError):
-    """No connection, no answer in time, or one that broke off."""
+    """This exception says that there was no connection, no response in time, or an incomplete one."""
 
 
 class TooLarge(ApiError):
-    """An answer has more bytes than are read of one of its kind."""
+    """This exception says that a response has more bytes than are allowed for its kind."""
 
 
 class Unusable(ApiError):
-    """The configuration cannot be used, or gives no credentials."""
+    """This exception says that the configuration cannot be used, or gives no credentials."""
 
 
 class Refused(ApiError):
-    """The server answered with an error."""
+    """This exception says that the server has answered with an error."""
 
     def __init__(self, message: str, status: int, reason: str = "", retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -39,23 +39,26 @@ class Refused(ApiError):
 
 
 class Unauthorized(Refused):
-    """401: the server does not know who asks."""
+    """This exception stands for status 401: the server does not accept the credentials."""
 
 
 class Forbidden(Refused):
-    """403: it knows, and that may not be asked for."""
+    """This exception stands for status 403: the credentials do not allow this request."""
 
 
 class Missing(Refused):
-    """404: there is no such resource."""
+    """This exception stands for status 404: there is no such resource."""
 
 
 class Gone(Refused):
-    """410: it no longer knows what has changed since that revision."""
+    """This exception stands for status 410: the server has forgotten what changed since the given resourceVersion."""
 
 
 class RevisionsWentBack(Exception):
-    """The server's revisions are lower than they were: its etcd was restored. The message says what shows it."""
+    """This exception says that resourceVersions are lower than before: the cluster's etcd was restored.
+
+    Its message says what shows it.
+    """
 
 
 class _Details(msgspec.Struct):
@@ -63,7 +66,7 @@ class _Details(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    """The part of a Status that tells what is wrong."""
+    """This struct holds the fields of a Status (meta/v1) that say what is wrong."""
 
     code: int | None = None
     reason: str | None = None
@@ -76,7 +79,10 @@ _TYPES: dict[int, type[Refused]] = {401: Unauthorized, 403: Forbidden, 404: Miss
 
 
 def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Refused:
-    """What a Status says, of an answer or in a watch; of an answer also its HTTP status and its header Retry-After."""
+    """Return the error for a Status, from a response or in a watch.
+
+    For a response, `status` is its HTTP status and `retry_after` its header Retry-After.
+    """
     try:
         status_body = _status.decode(body)
     except (ValueError, RecursionError):
@@ -90,6 +96,6 @@ def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Ref
 
 
 def safe_text(text: str | None) -> str:
-    """Return what a server says so that it can be stored and shown: short, on one line, and without credentials."""
+    """Return a server's text in a form that can be stored and shown: short, on one line, without credentials."""
     plain = "".join(letter if letter.isprintable() else " " for letter in (text or "")[:_SCANNED_CHARACTERS])
     return str(redact(plain))[:_SHOWN_CHARACTERS].strip()

@@ -1,4 +1,4 @@
-"""This module reads the small files of a kubeconfig, only from folders where that is allowed.
+"""This module reads the small files of a kubeconfig, only from allowed folders.
 
 Paths are compared after links are resolved, on both sides of the comparison. Errors do not quote contents.
 """
@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 from collectors.watch.failures import Unusable
 
-MOST_BYTES = 1 << 20  # of a kubeconfig, and of each file that it names
+MOST_BYTES = 1 << 20  # bytes of a kubeconfig, and of each file that it names
 
 
 class Allowed(NamedTuple):
-    """Where files may be read from."""
+    """This tuple says from where files may be read."""
 
-    folders: tuple[Path, ...] | None  # None: from everywhere
-    never: tuple[Path, ...] = ()  # not from these, even if they lie in one of the folders
+    folders: tuple[Path, ...] | None  # None: from any folder
+    never: tuple[Path, ...] = ()  # but not from these, even inside one of the folders
 
     def read(self, path: Path, called: str = "") -> bytes:
         """Return the content of a regular file of at most MOST_BYTES.
 
-        `called` stands in messages instead of the path. Raises Unusable.
+        Messages use `called` instead of the path. Raise Unusable.
         """
         called = called or str(path)
         try:
@@ -36,7 +36,7 @@ class Allowed(NamedTuple):
                     f"{', '.join(map(str, self.folders))}. Put it into one of them, or name its folder in "
                     "CAUSELINE_KUBECONFIG_DIRS."
                 )
-            # What was compared is what is opened: a link that took the file's place meanwhile is not followed.
+            # Open the path that was checked, and do not follow a link that has replaced it meanwhile.
             handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -44,7 +44,7 @@ class Allowed(NamedTuple):
                 content = file.read(MOST_BYTES + 1)
         except OSError as error:
             raise Unusable(f"{called} cannot be read where Causeline runs: {error.strerror}.") from None
-        except (RuntimeError, ValueError):  # links that lead in a circle; a path that no system takes
+        except (RuntimeError, ValueError):  # a circle of links, or an invalid path
             raise Unusable(f"{called} cannot be read where Causeline runs: it is not a path to a file.") from None
         if len(content) > MOST_BYTES:
             raise Unusable(f"{called} is larger than {MOST_BYTES >> 20} MiB, which no part of a kubeconfig is.")
@@ -52,6 +52,6 @@ class Allowed(NamedTuple):
 
 
 def lies_in(path: Path, folders: Iterable[Path]) -> bool:
-    """Return whether a path lies in one of the folders, or is one, after links are followed on both sides."""
+    """Return whether a path is in one of the folders, or is one, after links are resolved on both sides."""
     real = path.resolve()
     return any(real.is_relative_to(folder.resolve()) for folder in folders)

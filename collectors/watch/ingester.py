@@ -21,19 +21,22 @@ if TYPE_CHECKING:
     from timeline.storage.live import Live
 
 Show = Callable[[Cluster.State, str], None]
-BATCH = 1000  # observations in one commit
-COMMIT_SECONDS = 0.1  # seconds from one commit to the next at least, unless so many wait
-IDLE_SECONDS = 5.0  # seconds without a commit after which time is let pass: some rules judge silence
+BATCH = 1000  # observations in one commit at most
+COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
+IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
 MISSING = Stream.State.MISSING
 HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
 
 
 class Ended(Exception):
-    """What comes next does not belong to the source; the message says why, for the screen."""
+    """This exception says that what follows does not belong to the source. Its message is shown on screen."""
 
 
 class Ingester:
-    """Belongs to the thread that takes in. `show` writes the cluster's state and what is wrong."""
+    """This class stores what the streams deliver; one thread uses it.
+
+    `show` writes the cluster's state and its error.
+    """
 
     def __init__(
         self, lease: Lease, live_source: Live, streams: Streams, show: Callable[[Cluster.State, str], None]
@@ -43,12 +46,15 @@ class Ingester:
         rows = Stream.objects.filter(source=live_source.source).exclude(state=MISSING)
         self._previous_streams = [_resource(row) for row in rows]
         rows.update(state=Stream.State.WAITING)
-        self._statuses_written: dict[Resource, StreamStatus] = {}  # as it was written last
+        self._statuses_written: dict[Resource, StreamStatus] = {}  # the status of each stream that was written last
         self._error = ""
         self._committed = 0.0
 
     def commit_batch(self) -> None:
-        """Commit what waits; else return after a while. Raises Ended, leases.Lost, and what the database raises."""
+        """Commit the observations that wait, or return after a while if none come.
+
+        Raise Ended, leases.Lost, and what the database raises.
+        """
         self._streams.check()
         items = self._streams.queue.take(BATCH, IDLE_SECONDS, self._committed + COMMIT_SECONDS)
         batch = [each for each in items if isinstance(each, Entry | Mark)]
@@ -58,7 +64,9 @@ class Ingester:
             try:
                 pipeline.follow(self._live, batch, renew=self._hold)
             except pipeline.TwoClusters as error:
-                raise Ended("What is told now cannot be of the cluster that was watched before.") from error
+                raise Ended(
+                    "What the server reports now cannot come from the cluster that was watched before."
+                ) from error
         for each in items:
             if isinstance(each, StreamStatus):
                 self._write_status(each)
@@ -67,6 +75,7 @@ class Ingester:
         self._show(*self._summary())
 
     def _apply_discovery(self, result: DiscoveryResult) -> None:
+        """Start watching resources that are served now, and stop watching those that are not."""
         self._error = result.error
         if result.error:
             return
@@ -99,7 +108,7 @@ class Ingester:
             self._statuses_written[status.resource] = status
 
     def _summary(self) -> tuple[Cluster.State, str]:
-        """The cluster's state: it fails where nothing of it can be read."""
+        """Return the cluster's state and error: it is failing if none of its streams can be read."""
         errors = [status.error for status in self._statuses_written.values() if status.state == Stream.State.FAILING]
         if any(status.state in HEALTHY for status in self._statuses_written.values()):
             return Cluster.State.LIVE, self._error or next(iter(errors), "")

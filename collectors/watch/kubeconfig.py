@@ -1,7 +1,7 @@
 """This module checks a kubeconfig and reduces it to the one context that is used.
 
-The client library only ever gets what `reduced` returns: plain strings and booleans of known fields, with the contents
-of files instead of their names. Errors do not quote what a kubeconfig holds, because that may be secret.
+The client library only gets what `reduced` returns: plain strings and booleans of known fields, with the contents of
+files instead of their names. Errors do not quote contents of a kubeconfig, which may be secret.
 """
 
 import base64
@@ -18,14 +18,14 @@ from collectors.watch.exec_plugins import exec_plugin
 from collectors.watch.failures import Unusable
 from collectors.watch.files import MOST_BYTES, Allowed
 
-_DEPTH = 20  # of nested YAML
-_CONTEXTS = 1000
+_DEPTH = 20  # levels of nested YAML
+_CONTEXTS = 1000  # contexts of a kubeconfig at most
 _LONGEST_ADDRESS = 2048  # characters
 _SHOWN = 300  # characters of an address or a name
 _CLUSTER = ("server", "certificate-authority-data", "tls-server-name", "proxy-url")
 _USER = ("token", "client-certificate-data", "client-key-data", "username", "password")
 _INSECURE = "insecure-skip-tls-verify"
-_FILES = {  # field: the one that holds its content, in base64 or as it is
+_FILES = {  # field with a path -> field with the content, in base64 (a token: as text)
     "certificate-authority": "certificate-authority-data",
     "client-certificate": "client-certificate-data",
     "client-key": "client-key-data",
@@ -34,35 +34,37 @@ _FILES = {  # field: the one that holds its content, in base64 or as it is
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
 _SERVER = re.compile(rf"https?://{_HOST}(?:/[A-Za-z0-9._~%:=+/-]*)?")
 _PROXY = re.compile(rf"https?://(?:[^\s@/?#]*@)?{_HOST}/?")
-_USER_OF = re.compile(r"^(\w+://)[^/]*@")  # an address
+_USER_OF = re.compile(r"^(\w+://)[^/]*@")  # a user and a password in an address
 _OTHERS = ("as", "as-groups", "as-uid", "as-user-extra")
 _PROGRAMS = ("exec", "auth-provider")
 INSTEAD = "Give Causeline a ServiceAccount and its token instead; `causeline connect --print-rbac` shows how."
 
-Read = Callable[[Path, str], bytes]  # a path, and what to call it in messages; raises Unusable
+Read = Callable[[Path, str], bytes]  # read(path, name for messages); raises Unusable
 
 
 class Context(NamedTuple):
+    """This tuple describes one context of a kubeconfig."""
+
     name: str
     server: str
     user: str
     current: bool
-    insecure: bool  # the server's certificate is not checked
-    programs: bool  # its credentials come from a program, which would run where the cluster is watched
+    insecure: bool  # whether the server's certificate is not checked
+    programs: bool  # whether its credentials come from a program that runs where the cluster is watched
 
 
 class _Fields(NamedTuple):
-    """A cluster, a user or a context, and the folder of the file that it stands in."""
+    """This tuple holds the fields of a cluster, a user or a context, and the folder of its file."""
 
     fields: dict[str, Any]
     folder: Path | None
 
 
 class Kubeconfig:
-    """A parsed kubeconfig. Raises Unusable for anything that is not a kubeconfig with a context."""
+    """This class is a parsed kubeconfig. Raise Unusable for anything that is not a kubeconfig with a context."""
 
     def __init__(self, content: bytes | dict[str, Any], folder: Path | None = None) -> None:
-        """`folder`: where the file lies; the files that it names are looked for there."""
+        """Parse and check the content. Paths in it are relative to `folder`, where its file is."""
         document = content if isinstance(content, dict) else _parsed(content)
         if not isinstance(document.get("contexts"), list):
             raise Unusable("This is not a kubeconfig: it has no contexts.")
@@ -79,7 +81,7 @@ class Kubeconfig:
 
     @classmethod
     def merged(cls, parts: Sequence["Kubeconfig"]) -> "Kubeconfig":
-        """Return several files as one, as kubectl merges them: of what has the same name, the first one counts."""
+        """Return several kubeconfigs merged as kubectl does: the first entry of a name wins."""
         first = parts[0]
         for part in parts[1:]:
             first._clusters = part._clusters | first._clusters
@@ -90,6 +92,7 @@ class Kubeconfig:
 
     @property
     def current(self) -> str:
+        """Return the name of the current context, or else of the first one."""
         return self._current if self._current in self._contexts else next(iter(self._contexts))
 
     def contexts(self) -> list[Context]:
@@ -98,7 +101,7 @@ class Kubeconfig:
         return sorted(found, key=lambda each: (not each.current, each.name))
 
     def context(self, name: str = "") -> Context:
-        """Return the context of this name, or the current one. Raises Unusable."""
+        """Return the context of this name, or the current one. Raise Unusable."""
         wanted = name or self.current
         if wanted not in self._contexts:
             names = ", ".join(each[:_SHOWN] for each in sorted(self._contexts)[:20])
@@ -108,8 +111,11 @@ class Kubeconfig:
         return self._context(wanted)
 
     def checked_context(self, name: str = "", *, programs: bool) -> Context:
-        """Return the context of this name. Raises Unusable where its credentials come from a program although
-        `programs` may not run, or where it impersonates somebody."""
+        """Return the context of this name.
+
+        Raise Unusable if it impersonates a user, or if its credentials come from a program without `programs` being
+        set.
+        """
         context = self.context(name)
         user = self._user_of(context.name).fields
         if context.programs and not programs:
@@ -123,10 +129,10 @@ class Kubeconfig:
         return context
 
     def reduced(self, name: str = "", read: Read | None = None, *, programs: bool = False) -> dict[str, Any]:
-        """Return a kubeconfig with that context alone, of the fields that Causeline uses.
+        """Return a kubeconfig with that context alone, and only the fields that Causeline uses.
 
-        `read` reads the files that it names. Raises Unusable where one is named and there is no `read`, where an
-        address cannot be used, and as `usable` does.
+        `read` reads the files that it names. Raise Unusable if a file is named without `read`, if an address cannot be
+        used, and as `checked_context` does.
         """
         context = self.checked_context(name, programs=programs)
         cluster, user = self._cluster_of(context.name) or _Fields({}, None), self._user_of(context.name)
@@ -164,8 +170,10 @@ class Kubeconfig:
 
 
 def own(paths: Sequence[Path], allowed: Allowed) -> Kubeconfig:
-    """Return the caller's own kubeconfig, of one file or several. Files that do not exist are passed over, as kubectl
-    does, unless none exists. Raises Unusable."""
+    """Return the user's own kubeconfig, from one file or several.
+
+    Files that do not exist are skipped, as kubectl does, unless none exists. Raise Unusable.
+    """
     existing_paths = [path for path in paths if path.exists()]
     if not existing_paths:
         raise Unusable(f"There is no kubeconfig {', '.join(map(str, paths))}.")
@@ -173,7 +181,7 @@ def own(paths: Sequence[Path], allowed: Allowed) -> Kubeconfig:
 
 
 def default_paths() -> list[Path]:
-    """Return where kubectl looks for a kubeconfig where none is named: KUBECONFIG may hold several paths."""
+    """Return where kubectl looks for a kubeconfig by default: the paths in KUBECONFIG, else ~/.kube/config."""
     named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
     return [path.expanduser().absolute() for path in named or [Path("~/.kube/config")]]
 
@@ -186,9 +194,9 @@ def _parsed(content: bytes) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
-        raise Unusable(f"It is not YAML{where}, and so no kubeconfig.") from None
+        raise Unusable(f"It is not YAML{where}, and so not a kubeconfig.") from None
     except ValueError as error:  # an alias, too many values, too deep: these messages quote nothing
-        why = str(error) if "alias" in str(error) else "it is no text that kubectl would write"
+        why = str(error) if "alias" in str(error) else "kubectl would not write such a file"
         raise Unusable(f"It cannot be used as a kubeconfig: {why}.") from None
     if not isinstance(document, dict):
         raise Unusable("This is not a kubeconfig: it has no contexts.")
@@ -205,7 +213,7 @@ def _named(document: dict[str, Any], field: str, inner: str, folder: Path | None
 
 
 def _text(given: object) -> str:
-    """Return what may be shown of a field: many contexts may share one that is long."""
+    """Return a shortened field for display, since many contexts may share a long one."""
     return given[:_SHOWN] if isinstance(given, str) else ""
 
 
@@ -217,7 +225,7 @@ def _check_addresses(context: str, cluster: dict[str, Any]) -> None:
             "(without a user name, a password or a query)."
         )
     if proxy and (len(proxy) > _LONGEST_ADDRESS or not _PROXY.fullmatch(proxy)):
-        raise Unusable(f"The proxy-url of the context {context} is no address such as http://10.0.0.1:3128.")
+        raise Unusable(f"The proxy-url of the context {context} is not an address such as http://10.0.0.1:3128.")
 
 
 def _kept(entry: _Fields, wanted: tuple[str, ...], read: Read | None) -> dict[str, Any]:
@@ -225,14 +233,14 @@ def _kept(entry: _Fields, wanted: tuple[str, ...], read: Read | None) -> dict[st
     kept: dict[str, Any] = {name: fields[name] for name in wanted if fields.get(name) is not None}
     for name, content in kept.items():
         if not isinstance(content, str):
-            raise Unusable(f"Its {name} is no text; put it in quotes.")
+            raise Unusable(f"Its {name} is not text; put it in quotes.")
     for field, holds in _FILES.items():
         path = fields.get(field)
         if not isinstance(path, str) or not path or holds not in wanted or kept.get(holds):
             continue
         if read is None or folder is None:
             raise Unusable(
-                f"It names a file ({field}), which is not at hand here. Write its content into the kubeconfig with "
+                f"It names a file ({field}), which cannot be read here. Write its content into the kubeconfig with "
                 "`kubectl config view --raw --flatten --minify`, and give that."
             )
         file = read(folder / path, f"Its {field}")

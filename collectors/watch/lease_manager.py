@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from timeline.storage.leases import Lease, Watched
 
 logger = logging.getLogger(__name__)
-BALANCE_SECONDS = 1.0  # seconds between two looks at who has what
-STOP_SECONDS = 5.0  # as long as followers may take to end their last commits
+BALANCE_SECONDS = 1.0  # seconds between two rounds of balancing
+STOP_SECONDS = 5.0  # seconds that watchers may take to end their last commits
 
 
 class ClusterWatcher(Protocol):
-    """What follows one cluster, on a thread of its own."""
+    """This protocol is a thread that watches one cluster."""
 
     def start(self) -> None: ...
 
     def stop(self) -> None:
-        """Returns at once; it ends when its last commit has."""
+        """Tell it to end after its last commit, and return at once."""
 
     def join(self, timeout: float | None = None) -> None: ...
 
@@ -38,17 +38,17 @@ class ClusterWatcher(Protocol):
 
 
 class WatchedCluster(NamedTuple):
-    """Who follows a cluster, and what was wanted of it when that began (`Watched.wanted`)."""
+    """This tuple is the watcher of a cluster, and what was configured when it began (`Watched.wanted`)."""
 
     watcher: ClusterWatcher
     wanted: str
 
 
 class LeaseManager(threading.Thread):
-    """One a worker. `holder` names it to people and to other workers."""
+    """This thread exists once in each worker. `holder` names the worker to users and to other workers."""
 
     def __init__(self, holder: str, follow: Callable[[Lease], ClusterWatcher]) -> None:
-        super().__init__(name="keeper of leases", daemon=True)
+        super().__init__(name="lease manager", daemon=True)
         self.holder = holder[: leases.NAME_LENGTH]
         self._follow = follow
         self._stopped = threading.Event()
@@ -56,28 +56,29 @@ class LeaseManager(threading.Thread):
         self._failed = False
 
     def stop(self) -> None:
-        """Returns at once; the thread ends once all leases are given back."""
+        """Tell the thread to end once all leases are given back, and return at once."""
         self._stopped.set()
 
     def run(self) -> None:
+        """Balance the leases once a second until the thread is stopped, then give all of them back."""
         while not self._stopped.is_set():
             try:
                 self.balance()
                 self._failed = False
             except (db.Error, psycopg.Error) as error:
                 if not self._failed:
-                    logger.warning("it cannot be seen who watches what: %s", error)
+                    logger.warning("the leases of clusters cannot be read: %s", error)
                 self._failed = True
                 db.connection.close()
             except Exception:
-                logger.exception("it could not be settled who watches what")
+                logger.exception("the leases of clusters could not be balanced")
                 db.connection.close()
             self._stopped.wait(BALANCE_SECONDS)
         self._give_back(list(self._watched))
         db.connection.close()
 
     def balance(self) -> None:
-        """Renew what is held, take what nobody has, give back what others should have."""
+        """Renew the leases that are held, take free ones, and give back those above the fair share."""
         leases.announce(self.holder)
         leases.keep(self._watched)
         watched = leases.overview()
@@ -96,10 +97,10 @@ class LeaseManager(threading.Thread):
                 notify.notify(cluster=lease.cluster)
 
     def _update_watchers(self, leases_now: Mapping[Lease, Watched]) -> None:
-        """Let go of what was lost or is to pause; follow anew what has changed."""
+        """Stop watchers that lost their lease or are paused; restart those whose configuration has changed."""
         for lease, (watcher, wanted) in list(self._watched.items()):
             each = leases_now.get(lease)
-            if each is None:  # another's, or deleted
+            if each is None:  # another worker has it, or the cluster was deleted
                 watcher.stop()
                 del self._watched[lease]
             elif each.paused:
@@ -115,7 +116,10 @@ class LeaseManager(threading.Thread):
         watcher.start()
 
     def _give_back(self, leases_to_release: list[Lease]) -> None:
-        """Once their last commits are done. Where the database cannot be reached, leases run out by themselves."""
+        """Stop watchers, and release their leases after their last commits.
+
+        If the database cannot be reached, leases expire by themselves.
+        """
         watchers = [self._watched.pop(lease).watcher for lease in leases_to_release]
         for watcher in watchers:
             watcher.stop()
@@ -127,5 +131,7 @@ class LeaseManager(threading.Thread):
                 leases.release(lease)
                 notify.notify(cluster=lease.cluster)
             except (db.Error, psycopg.Error) as error:
-                logger.warning("the lease of cluster %s has to run out: %s", lease.cluster, error)
+                logger.warning(
+                    "the lease of cluster %s could not be released and has to expire: %s", lease.cluster, error
+                )
                 db.connection.close()

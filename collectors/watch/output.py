@@ -1,4 +1,4 @@
-"""This module writes a recording in Causeline's own format as it grows. A killed process loses the last moment only."""
+"""This module writes a recording in Causeline's own format as it grows. A killed process loses the last second only."""
 
 import threading
 from pathlib import Path
@@ -10,16 +10,19 @@ from collectors.formats import own
 from timeline.core.entries import Observation
 from timeline.history.codec import line_of
 
-_LEVEL = 6
+_LEVEL = 6  # of zstd
 
 
 class RecordingFile:
-    """Packed where its name ends in .zst. Thread-safe. Raises OSError where it cannot be written."""
+    """This class writes a file, compressed if its name ends in .zst.
+
+    It is thread-safe. Raise OSError if the file cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Raises FileExistsError: what was recorded before is never overwritten."""
+        """Create the file. Raise FileExistsError if it exists: a recording is never overwritten."""
         self.path = path
-        self.size = 0  # bytes, as far as it was flushed
+        self.size = 0  # bytes that were flushed
         self._open = True
         self._lock = threading.Lock()
         self._file: BinaryIO = path.open("xb")
@@ -32,12 +35,13 @@ class RecordingFile:
         self.flush()
 
     def write(self, observations: list[Observation]) -> None:
+        """Append observations."""
         lines = b"".join([line_of(each) + b"\n" for each in observations])
         with self._lock:
             self._put(lines)
 
     def flush(self) -> None:
-        """What was written up to now can be read by others, and outlives this process."""
+        """Write buffered data to the file, so that other processes can read it and it outlives this one."""
         with self._lock:
             if self._packed:
                 self._packed.flush(zstandard.FLUSH_BLOCK)
@@ -45,7 +49,7 @@ class RecordingFile:
             self.size = self._file.tell()
 
     def close(self) -> None:
-        """What is written afterwards is dropped."""
+        """End the file; later writes are ignored."""
         with self._lock, self._file:
             self._open = False
             if self._packed:

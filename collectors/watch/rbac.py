@@ -1,4 +1,4 @@
-"""This pure module writes the RBAC manifests with the least that a cluster has to grant Causeline."""
+"""This pure module writes the RBAC manifests with the least permissions that Causeline needs in a cluster."""
 
 from collections.abc import Collection, Iterable
 
@@ -10,7 +10,7 @@ _VERBS = "get, list, watch"
 
 
 def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
-    """The resources by API group: "jobs.batch.volcano.sh" is `jobs` of `batch.volcano.sh`."""
+    """Return the resources by API group: "jobs.batch.volcano.sh" is `jobs` of `batch.volcano.sh`."""
     found: dict[str, list[str]] = {}
     for each in resources:
         resource, _, group = each.partition(".")
@@ -21,8 +21,10 @@ def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
 
 
 def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME) -> str:
-    """A ServiceAccount that may list and watch, in the whole cluster, what is usual and what is included, without what
-    is excluded; and its token. YAML."""
+    """Return YAML of a ServiceAccount that may list and watch, and of its token.
+
+    It may list and watch the default and the included resources, without the excluded ones, in the whole cluster.
+    """
     named = [
         each for each in (*default_resources(), *include) if each not in exclude and each.partition(".")[0] != _NEVER
     ]
@@ -38,7 +40,7 @@ def _quoted(name: str) -> str:
 
 
 def steps(namespace: str = NAME) -> str:
-    """How to make a kubeconfig of it: shell commands."""
+    """Return shell commands that make a kubeconfig of the manifest."""
     return _STEPS.format(name=NAME, namespace=namespace)
 
 

@@ -1,7 +1,7 @@
-"""This module lists and watches one resource (the reflector of client-go), and starts again however a watch ends.
+"""This module lists and watches one resource, as the Reflector of client-go does, and restarts when a watch ends.
 
-It delivers entries in order, and marks that say up to which resourceVersion nothing is missing. It never claims to know
-what it did not see: where the server can no longer tell what changed, it delivers a gap.
+It delivers entries in order, and marks that say up to which resourceVersion nothing is missing. If the server can no
+longer say what changed, it delivers a gap instead of guessing.
 """
 
 import logging
@@ -20,26 +20,29 @@ from collectors.watch.stream import Silent, Stopped, Stream
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 logger = logging.getLogger(__name__)
-PAGE = 500  # objects
+PAGE = 500  # objects in one page of a list
 PAGE_BYTES = LIST_BYTES
-_PAGE_DIVISOR = 8  # times, where a page has too many bytes
-PAGES = 20_000  # after which a list has no end
+_PAGE_DIVISOR = 8  # the page size is divided by it if a page has too many bytes
+PAGES = 20_000  # pages after which a list is taken for endless
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # seconds before the next try, at first and after many
-_FAILURE_WINDOW = 300.0  # seconds after a failure, after which the next one is treated as the first
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # seconds before the next attempt: at first, at most
+_FAILURE_WINDOW = 300.0  # seconds after a failure, after which the next one counts as a first one
 _RETRY_AFTER_LIMIT = 60.0  # seconds that a server may ask us to wait
-_WATCH_SECONDS = (240, 480)  # seconds after which the server is to end a watch
-_LOCK_SECONDS = 0.5  # seconds, after which who waits to list looks whether to go on
-_LIST_ATTEMPTS = 5  # times that a list is begun anew because its pages were too slow, before that is a failure
+_WATCH_SECONDS = (240, 480)  # seconds after which the server shall end a watch: at least, at most
+_LOCK_SECONDS = 0.5  # seconds between two checks of `stop` while it waits to list
+_LIST_ATTEMPTS = 5  # times that a list whose pages were too slow is restarted before that is a failure
 
 Deliver = Callable[[list[Observation]], None]
 ReportState = Callable[[Resource, str, str], None]
 
 
 class Reflector:
-    """Calls `deliver` with what it learns, in order; `tell` with "listing", "watching", "failing", "forbidden",
-    "missing" and why, when that changes; and with "restored" where revisions went back, which ends `run`."""
+    """This class keeps up with one resource: it calls `deliver` with entries and marks, in order.
+
+    It calls `report_state` with "listing", "watching", "failing", "forbidden" or "missing" and a reason when that
+    changes, and with "restored" if resourceVersions went back, which ends `run`.
+    """
 
     def __init__(
         self,
@@ -55,29 +58,34 @@ class Reflector:
         page: int = PAGE,
         retry_seconds: float = 30.0,
     ) -> None:
-        """`resume`: the revision up to which all was told before, and `heard` when, µs; `standing`: who lived then.
-        `again`: seconds before a resource that is forbidden or missing is asked for once more."""
+        """Prepare to resume from what was delivered before.
+
+        Everything up to the resourceVersion `resume_from` was delivered before, at `resumed_at` in µs; `known_objects`
+        existed then. After `retry_seconds`, a forbidden or missing resource is requested again.
+        """
         self._api, self.resource = api, resource
         self._deliver, self._report_state = deliver, report_state
         self.path = resource.path(namespace)
         self._page_size, self._retry_seconds = page, retry_seconds
         self.decoder = ObjectDecoder(resource, known_objects)
-        self.revision = resume_from  # up to which everything was told; None: it has to be listed
+        self.revision = resume_from  # everything up to it was delivered; None: it has to be listed
         self._last_version = resume_from or max((each.revision for each in known_objects.values()), default=0)
-        self._complete_at = resumed_at  # when that was so, µs
-        # Why the next list leaves a gap; "" where it leaves none.
+        self._complete_at = resumed_at  # when everything was delivered, µs
+        # Why there is a gap before the next list; "" if there is none.
         self._gap_reason = "nobody watched" if known_objects or resume_from else ""
-        self._may_have_gone_back = resume_from is not None  # whether revisions may have gone back meanwhile
-        self._unreadable_after: int | None = None  # the revision behind which a line could not be read
+        self._may_have_gone_back = resume_from is not None  # whether an etcd restore may have gone unnoticed
+        self._unreadable_after: int | None = None  # the resourceVersion after which a line could not be read
         self._attempts = 0
-        self.failures = 0  # of this program, not of the server
-        self._failure, self._failed_at = "", 0.0  # the last of them, and when it was, time.monotonic
-        self._running_failures = 0  # that came soon after another
+        self.failures = 0  # failures of this program, not of the server
+        self._failure, self._failed_at = "", 0.0  # the last of them, and when it was by time.monotonic
+        self._running_failures = 0  # failures that each came soon after another
         self._state_reported = ("", "")
 
     def run(self, stop: threading.Event) -> None:
-        """Follow the resource until `stop` is set, soon after which this returns. Nothing else ends it but revisions
-        that went back, which is told, and a `deliver` that raises Stopped."""
+        """List and watch the resource until `stop` is set, and return soon after that.
+
+        It also returns if resourceVersions went back, which it reports, and if `deliver` raises Stopped.
+        """
         while not stop.is_set():
             try:
                 if self.revision is None:
@@ -102,23 +110,23 @@ class Reflector:
                 if self._attempts > 1 or isinstance(error, Refused):
                     self._set_state("failing", str(error))
                 stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _RETRY_AFTER_LIMIT)))
-            except Exception as error:  # an error of this program must not end the watch unseen
+            except Exception as error:  # an error of this program must not end the watch unnoticed
                 logger.exception("the watch of %s failed, and is begun anew", self.resource.name)
                 self._set_state("failing", self._failed(error))
-                self._begin_gap("the watch failed within Causeline")  # what it was about to tell may be lost
+                self._begin_gap("the watch failed within Causeline")  # what it was about to deliver may be lost
                 stop.wait(
                     min(_RETRY_AFTER_LIMIT, _FIRST_PAUSE * 2 ** min(self._running_failures, 10))
                     * random.uniform(0.5, 1)
                 )
 
     def _backoff(self) -> float:
-        """Seconds before the next try: more with each that failed."""
+        """Return the seconds before the next attempt, which grow with each failure."""
         longest: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._attempts, 10))
         self._attempts += 1
         return longest * random.uniform(0.5, 1)
 
     def _failed(self, error: Exception) -> str:
-        """Count a failure of this program; what is said of it."""
+        """Count a failure of this program, and return what is reported of it."""
         now = time.monotonic()
         lately = self.failures and now - self._failed_at < _FAILURE_WINDOW
         self._running_failures = self._running_failures + 1 if lately else 0
@@ -133,7 +141,7 @@ class Reflector:
             self._report_state(self.resource, state, error)
 
     def _begin_gap(self, why: str) -> None:
-        """What was told up to now stays; what comes next cannot be joined to it."""
+        """Forget the resourceVersion to resume from: what was delivered stays, and a gap separates what follows."""
         if self.revision is not None:
             self._last_version, self.revision = max(self._last_version, self.revision), None
             self._gap_reason = why
@@ -141,7 +149,7 @@ class Reflector:
     # Listing
 
     def _list(self, stop: threading.Event) -> None:
-        """Everything that stands, and where it stood."""
+        """List all objects, and deliver them and what is gone."""
         self._set_state("listing")
         for _ in range(_LIST_ATTEMPTS):
             while not self._api.lists.acquire(timeout=_LOCK_SECONDS):
@@ -149,11 +157,11 @@ class Reflector:
                     raise Stopped
             try:
                 return self._list_once(stop)
-            except Gone:  # its pages were asked for too slowly
+            except Gone:  # its pages were requested too slowly
                 continue
             finally:
                 self._api.lists.release()
-        raise ApiError("The list took so long that the server forgot its beginning, again and again.")
+        raise ApiError("The list took so long that the server repeatedly expired it.")
 
     def _list_once(self, stop: threading.Event) -> None:
         page = self._page_of("")
@@ -194,7 +202,7 @@ class Reflector:
                 self._page_size = max(1, self._page_size // _PAGE_DIVISOR)
 
     def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
-        """What a page shows. Raises RevisionsWentBack where an object is older than it was."""
+        """Return the entries of a page. Raise RevisionsWentBack if an object is older than before."""
         arrived = self._api.now()
         entries: list[Observation] = []
         for item in page.items:
@@ -202,7 +210,7 @@ class Reflector:
             if entry is None:
                 if not (key := key_in(item)):
                     raise Malformed("The list has an object without a name, so it does not show what is gone.")
-                seen.add(key)  # it stands all the same
+                seen.add(key)  # it exists, although it cannot be used
             else:
                 entries.append(entry)
                 seen.add(key := key_of(entry))
@@ -214,7 +222,7 @@ class Reflector:
         return entries
 
     def _check_version(self, revision: int) -> None:
-        """Whether a list may be of this revision after all that was told."""
+        """Raise RevisionsWentBack if a list has a lower resourceVersion than what was delivered before."""
         if revision < (known := max(self._last_version, self.revision or 0)):
             raise RevisionsWentBack(
                 f"The list of {self.resource.name} is of revision {revision}, and {known} was seen before: the"
@@ -224,8 +232,8 @@ class Reflector:
     # Watching
 
     def _watch(self, stop: threading.Event) -> None:
-        """What changes, until the server ends it."""
-        if self._may_have_gone_back:  # a restored server would wait silently until its versions pass ours again
+        """Deliver changes until the server ends the watch."""
+        if self._may_have_gone_back:  # a restored server would stay silent until its resourceVersions are as high again
             self._check_version(page_of(self._api.get(self.path, limit=1)).revision)
             self._may_have_gone_back = False
         accept = {"accept": _METADATA} if self.resource.metadata_only else {}
@@ -275,7 +283,7 @@ class Reflector:
         if observations:
             self._complete_at, self._attempts = arrived, 0
             self._deliver(observations)
-        if self.decoder.unusable.bit_length() != before.bit_length():  # not for each one, where all are
+        if self.decoder.unusable.bit_length() != before.bit_length():  # report it at 1, 2, 4, 8, … of them
             self._set_state("watching", self._problems())
         if isinstance(failure, Malformed):
             self._unreadable()
@@ -286,16 +294,16 @@ class Reflector:
         if revision is not None and revision > (self.revision or 0):
             self.revision = revision
         elif revision != self.revision:
-            self._may_have_gone_back = True  # told twice, most likely
+            self._may_have_gone_back = True  # most likely it was delivered twice
 
     def _unreadable(self) -> None:
-        """Asked again, the server may tell it better; if not, it is lost, and that is a gap."""
+        """Begin a gap if a line could not be read twice in a row; at first the watch is only repeated."""
         if self._unreadable_after == self.revision:
             self._begin_gap("a line of the watch could not be read")
         self._unreadable_after = self.revision
 
     def _problems(self) -> str:
-        """Return what is wrong although the watch goes on."""
+        """Return what is wrong although the watch continues."""
         sentences = []
         if count := self.failures:
             times = "once" if count == 1 else f"{count} times"

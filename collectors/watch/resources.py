@@ -1,7 +1,7 @@
 """This module selects the resources of a cluster to watch: those that Causeline knows, and those that a user names.
 
-Secrets are never watched. Of ConfigMaps only the metadata is requested: every rule is content with it, and their data
-may be large and private.
+Secrets are never watched. Only the metadata of ConfigMaps is requested: no rule needs more, and their data may be large
+and private.
 """
 
 import re
@@ -27,46 +27,52 @@ _NEVER: dict[GroupKind, str] = {
 }
 _METADATA: frozenset[GroupKind] = frozenset({("", "ConfigMap")})
 _VERBS = {"list", "watch"}
-_MOST = 2000  # resources in the groups that are looked into
-_VERSIONS = 10  # of one group
-_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")  # of a group, a version or a resource
+_MOST = 2000  # resources in the wanted groups at most
+_VERSIONS = 10  # of one group that are tried at most
+# Of a group, a version or a resource, as Kubernetes allows it.
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,251}")
 
 
 class Resource(NamedTuple):
-    """What can be listed and watched under one path."""
+    """This tuple is what can be listed and watched under one path of the API."""
 
     group: str
     version: str
     kind: str
-    resource: str  # its plural, as paths name it
+    resource: str  # its plural, as in paths
     namespaced: bool
 
     @property
     def group_kind(self) -> GroupKind:
+        """Return the group and the kind."""
         return self.group, self.kind
 
     @property
     def api_version(self) -> str:
+        """Return the apiVersion, such as "v1" or "apps/v1"."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def name(self) -> str:
-        """As kubectl takes it: pods, jobs.batch.volcano.sh."""
+        """Return the name that kubectl takes, such as pods or jobs.batch.volcano.sh."""
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
     @property
     def metadata_only(self) -> bool:
+        """Return whether only the metadata of its objects are requested."""
         return self.group_kind in _METADATA
 
     def path(self, namespace: str = "") -> str:
-        """Of all of them, or of those in one namespace."""
+        """Return the path of its list, in one namespace or in all."""
         within = f"/namespaces/{namespace}" if namespace else ""
         return f"/{'apis' if self.group else 'api'}/{self.api_version}{within}/{self.resource}"
 
 
 class Missing(NamedTuple):
-    resource: str  # as it was asked for
+    """This tuple is a resource that was requested but cannot be watched."""
+
+    resource: str  # as the user named it
     why: str  # a sentence
 
 
@@ -99,7 +105,7 @@ class _GroupList(msgspec.Struct):
 
 class _Known(NamedTuple):
     resource: Resource
-    names: frozenset[str]  # without the group: plural, singular, short ones
+    names: frozenset[str]  # without the group: its plural, singular and short names
     verbs: frozenset[str]
 
 
@@ -109,8 +115,11 @@ _group_list = msgspec.json.Decoder(_GroupList)
 
 
 def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple[list[Resource], list[Missing]]:
-    """What is watched: the built-in set and what is included, as kubectl names resources ("jobs.batch.volcano.sh",
-    "*.example.com"), without what is excluded; and of what is included that which cannot be. Raises ApiError."""
+    """Return the resources to watch, and what was included but cannot be watched.
+
+    They are the default ones and those in `include`, without those in `exclude`; both name resources as kubectl does
+    ("jobs.batch.volcano.sh"), or whole groups ("*.example.com"). Raise ApiError.
+    """
     wanted = (described() | _OTHER_KINDS) - _NEVER.keys()
     known, failed = _discovered(api, {group for group, _ in wanted}, include)
     chosen = {
@@ -128,13 +137,13 @@ def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple
 
 
 def default_resources() -> list[str]:
-    """What is watched where nobody says otherwise, as kubectl takes it."""
+    """Return the names of the resources that are watched by default, as kubectl takes them."""
     wanted = sorted((described() | _OTHER_KINDS) - _NEVER.keys())
     return [f"{resource_of(kind)}.{group}" if group else resource_of(kind) for group, kind in wanted]
 
 
 def new_resources(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:
-    """Those that were not there before, in whatever version."""
+    """Return the resources that were not there before, in any version."""
     names = {each.name for each in before}
     return [each for each in after if each.name not in names]
 
@@ -148,7 +157,7 @@ def _reason_never_watched(known: _Known) -> str | None:
 
 
 def _reason_missing(name: str, matching: list[_Known], failed: dict[str, str]) -> str:
-    """Why nothing that a name stands for is watched; "" where something is."""
+    """Return why no resource of this name is watched; "" if one is."""
     if any(map(_watchable, matching)):
         return ""
     for each in matching:
@@ -160,7 +169,7 @@ def _reason_missing(name: str, matching: list[_Known], failed: dict[str, str]) -
 
 
 def _matching(name: str, known: list[_Known]) -> list[_Known]:
-    """Those that a name as kubectl takes it stands for; without a group those of Kubernetes itself come first."""
+    """Return the resources that a name stands for; without a group, those of Kubernetes itself come first."""
     plural, dot, _ = name.lower().partition(".")
     found = [
         each
@@ -171,8 +180,10 @@ def _matching(name: str, known: list[_Known]) -> list[_Known]:
 
 
 def _matches_group(name: str, group: str) -> bool:
-    """Whether a name may stand for something of a group: "jobs" for any, "jobs.batch" for one, "*.example.com" also for
-    those below it."""
+    """Return whether a name may stand for a resource of a group.
+
+    "jobs" stands for any group, "jobs.batch" for one, and "*.example.com" also for groups below example.com.
+    """
     plural, _, meant = name.lower().partition(".")
     return not meant or fnmatchcase(group, meant) or (plural == "*" and group.endswith(f".{meant}"))
 
@@ -182,8 +193,10 @@ def _is_builtin_group(group: str) -> bool:
 
 
 def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[list[_Known], dict[str, str]]:
-    """What the server has in the groups that are wanted or may be meant, each in its preferred version where it is in
-    that; and why a group could not be looked into. Raises ApiError where nothing can be."""
+    """Return the resources of the wanted groups, and group -> reason for each group that could not be read.
+
+    A resource has its preferred version if that serves it. Raise ApiError if nothing can be read.
+    """
     known, failed = _served_in_group(api, "", ["v1"]), {}
     for group in _decoded(_group_list, api.get("/apis", most=DISCOVERY_BYTES)).groups or ():
         if not _NAME.fullmatch(group.name):
@@ -191,7 +204,7 @@ def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[lis
         if group.name in wanted or any(_matches_group(name, group.name) for name in include):
             try:
                 known += _served_in_group(api, group.name, _versions(group))
-            except Refused as error:  # an aggregated server that is away
+            except Refused as error:  # an aggregated API server is not available
                 failed[group.name] = str(error)
             if len(known) + len(failed) > _MOST:
                 raise ApiError(f"The cluster names more than {_MOST} resources in the groups that are to be watched.")
@@ -199,7 +212,7 @@ def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[lis
 
 
 def _versions(group: _Group) -> list[str]:
-    """The preferred one first."""
+    """Return the versions of a group, the preferred one first."""
     preferred = group.preferredVersion.version if group.preferredVersion else ""
     served = [each.version for each in group.versions if _NAME.fullmatch(each.version)]
     return sorted(served, key=lambda version: version != preferred)[:_VERSIONS]
@@ -210,7 +223,7 @@ def _served_in_group(api: Api, group: str, versions: list[str]) -> list[_Known]:
     for version in versions:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         for each in _decoded(_resource_list, api.get(path, most=DISCOVERY_BYTES)).resources or ():
-            # What is no name is passed over, as are parts of a resource (pods/log).
+            # Skip invalid names, and subresources such as pods/log.
             if _NAME.fullmatch(each.name) and _KIND.fullmatch(each.kind) and each.name not in found:
                 names = {each.name, each.singularName or each.kind.lower(), *(each.shortNames or ())}
                 resource = Resource(group, version, each.kind, each.name, each.namespaced)
@@ -222,4 +235,4 @@ def _decoded(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:
     try:
         return decoder.decode(body)
     except (ValueError, RecursionError):
-        raise ApiError("What answers there is no API server of Kubernetes.") from None
+        raise ApiError("The server at this address is not a Kubernetes API server.") from None

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collectors.watch.decoding import KnownObject
     from collectors.watch.resources import Resource
 
-RESTORED = "restored"  # what a reflector tells when revisions went back
+RESTORED = "restored"  # the state that a reflector reports when resourceVersions went back
 
 
 class StreamStatus(NamedTuple):
-    """How a stream is from here on."""
+    """This tuple is the state of a stream from now on."""
 
     resource: Resource
     state: str
@@ -33,9 +33,10 @@ StreamItem = Entry | Mark | StreamStatus | DiscoveryResult
 
 
 class Streams:
-    """A scout and a reflector for each resource, from `__enter__` to `__exit__`, which waits for none of them.
+    """This class runs discovery and a reflector for each resource, from `__enter__` to `__exit__`.
 
-    What they tell is in the inbox. Nothing comes after a `Said` of RESTORED: it would not belong to what came before.
+    `__exit__` waits for none of them. What they deliver is in `queue`. Nothing follows a StreamStatus of RESTORED,
+    since it would not belong to what came before.
     """
 
     def __init__(self, api: Api, include: list[str], exclude: list[str]) -> None:
@@ -43,7 +44,7 @@ class Streams:
         self.queue: EventQueue[StreamItem] = EventQueue()
         self._stop = threading.Event()
         self._running: dict[Resource, threading.Event] = {}
-        self._thread_error = ""  # how a thread ended that should not have
+        self._thread_error = ""  # how a thread ended unexpectedly; "" if none did
         self._restored = False
         self._discovery = Discovery(api, (include, exclude), self.queue.put, self._stop)
 
@@ -60,13 +61,13 @@ class Streams:
 
     @property
     def resources(self) -> set[Resource]:
-        """Those that are read."""
+        """Return the resources that are watched."""
         return set(self._running)
 
     def start(
         self, resource: Resource, known_objects: Mapping[str, KnownObject], resume_from: int | None, resumed_at: int
     ) -> None:
-        """Read it from a revision on, which was reached at a time, µs; from a list on where none is told."""
+        """Watch a resource from a resourceVersion on, which was reached at `resumed_at` in µs; None: list it first."""
         stop = self._running[resource] = threading.Event()
         reflector = Reflector(
             self.api,
@@ -83,19 +84,20 @@ class Streams:
         reason = "it returned"
         try:
             reflector.run(stop)
-        except BaseException as error:  # `check` tells it to whoever takes in
+        except BaseException as error:  # `check` raises it in the thread that stores
             reason = type(error).__name__
         if not (stop.is_set() or self._restored):
             self._thread_error = f"The thread that watched {reflector.resource.name} ended ({reason})."
 
     def check(self) -> None:
-        """Raises RuntimeError where a thread has ended that should go on: nothing would be heard of its resource."""
+        """Raise RuntimeError if a thread has ended unexpectedly: nothing more would be received of its resource."""
         if not self._stop.is_set() and not self._discovery.is_alive():
             raise RuntimeError("The thread that looked for resources ended.")
         if self._thread_error:
             raise RuntimeError(self._thread_error)
 
     def stop(self, resource: Resource) -> None:
+        """Stop watching a resource."""
         self._running.pop(resource).set()
 
     def _report(self, resource: Resource, state: str, error: str) -> None:

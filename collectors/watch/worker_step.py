@@ -1,6 +1,6 @@
-"""This module makes a Celery worker watch clusters: a step of the worker itself, beside the pool that runs tasks.
+"""This module makes a Celery worker watch clusters: in a step of the worker itself, beside the pool that runs tasks.
 
-It needs no broker, so it goes on while Valkey is away.
+It needs no broker, so it continues while Valkey is not available.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.credentials import api_of
 from collectors.watch.lease_manager import STOP_SECONDS, LeaseManager
 
-_THRESHOLDS = 50_000, 20, 20  # of the garbage collector: walking all that is known, again and again, took a third
+# Of the garbage collector: with the defaults, scanning all objects took a third of the time.
+_THRESHOLDS = 50_000, 20, 20
 
 
-_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt
+_ARENA_MAX, _ARENAS = -8, 2  # M_ARENA_MAX and its value for glibc's mallopt
 
 
 class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
-    """This step begins after the pool has forked its processes, and ends as soon as the worker is asked to stop.
+    """This step begins after the pool has forked its processes, and ends as soon as the worker shall stop.
 
-    A worker that only does what is periodic watches nothing.
+    A worker that only runs periodic tasks watches nothing.
     """
 
     requires = ("celery.worker.components:Pool",)
@@ -36,10 +37,12 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
         self._lease_manager: LeaseManager | None = None
 
     def include_if(self, parent: Any) -> bool:
+        """Return whether this worker consumes the queue of imports; only such workers watch."""
         return "imports" in parent.app.amqp.queues.consume_from
 
     def start(self, parent: Any) -> None:
-        with suppress(OSError, AttributeError):  # glibc alone keeps memory apart for each thread: a third more of it
+        """Start the lease manager."""
+        with suppress(OSError, AttributeError):  # glibc keeps an arena for each thread, which took a third more memory
             ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
@@ -47,9 +50,10 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
             f"{parent.hostname}/{os.getpid()}", lambda lease: ClusterWatcher(lease, api_of)
         )
         self._lease_manager.start()
-        signals.worker_shutting_down.connect(self._stop_watching)  # long before `stop` where tasks still run
+        signals.worker_shutting_down.connect(self._stop_watching)  # sent long before `stop` while tasks still run
 
     def stop(self, parent: Any) -> None:
+        """Stop the lease manager, and wait until the leases are given back."""
         self._stop_watching()
         if self._lease_manager:
             self._lease_manager.join(2 * STOP_SECONDS)

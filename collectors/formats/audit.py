@@ -80,7 +80,10 @@ class _Events:
                     self._unnamed.append((resource, entry))
 
     def learned(self) -> Learned:
-        """Return the names of kinds, and the entries without one since the last call, for the reader of other lines."""
+        """Return what a reader of other lines of the log needs, as far as it is new since the last call.
+
+        These are the names of kinds, and the entries whose kind is not known yet.
+        """
         unnamed, self._unnamed = self._unnamed, []
         return self._interner.kind_names, unnamed
 

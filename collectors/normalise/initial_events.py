@@ -27,7 +27,7 @@ class _Trace(NamedTuple):
 
 
 class _Stream:
-    """This class holds what was observed of one kind."""
+    """This class keeps track of the watch of one kind: which objects exist, and whether it has listed all of them."""
 
     def __init__(self) -> None:
         self.listing = True  # whether an added object may have existed before the watch

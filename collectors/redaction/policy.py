@@ -61,7 +61,7 @@ def checked(pattern: str) -> re.Pattern[str]:
         compiled = re.compile(pattern)
         ways = _ways(parser.parse(pattern))
     except (re.error, RecursionError, OverflowError) as error:
-        raise PatternError(f"it is no regular expression: {error}") from None
+        raise PatternError(f"it is not a regular expression: {error}") from None
     if compiled.search(""):
         raise PatternError("it matches the empty text, and so everything")
     if ways > _WAYS:

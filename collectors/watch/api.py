@@ -53,8 +53,8 @@ class Api:
         """Load the configuration. Raise Unusable if that fails.
 
         `load` fills a configuration. `connect` and `read` are the seconds to wait for a connection and for the next
-        bytes of a response. `silence` are the seconds that a watch may be silent: (if it was busy before, if it was
-        not).
+        bytes of a response. `silence` are the seconds after which a silent watch is ended: if it was busy before, and
+        if it was not.
         """
         self._load = load
         self._timeout = urllib3.Timeout(connect=connect, read=read)

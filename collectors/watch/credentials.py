@@ -56,7 +56,7 @@ def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api
         raise
     except Exception as error:  # messages of the package may quote credentials
         raise Unusable(f"The credentials cannot be used ({type(error).__name__}).") from None
-    raise Unusable("No credentials are stored for it. Connect it anew.")
+    raise Unusable("No credentials are stored for it. Connect it again.")
 
 
 def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeconfig) -> bool:
@@ -114,12 +114,12 @@ def unseal(sealed: bytes, seconds: int | None = None) -> bytes:
     except InvalidToken:
         raise Unusable(
             "The credentials were encrypted with a key that is not in CAUSELINE_CREDENTIALS_KEY: add that key after "
-            "the new one, or connect the cluster anew."
+            "the new one, or connect the cluster again."
         ) from None
 
 
 def renewed(sealed: bytes) -> bytes:
-    """Return the same encrypted with the first key. Raise Unusable."""
+    """Return sealed bytes encrypted again with the first key. Raise Unusable."""
     return seal(unseal(sealed))
 
 

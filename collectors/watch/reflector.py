@@ -111,7 +111,7 @@ class Reflector:
                     self._set_state("failing", str(error))
                 stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _RETRY_AFTER_LIMIT)))
             except Exception as error:  # an error of this program must not end the watch unnoticed
-                logger.exception("the watch of %s failed, and is begun anew", self.resource.name)
+                logger.exception("the watch of %s failed, and is restarted", self.resource.name)
                 self._set_state("failing", self._failed(error))
                 self._begin_gap("the watch failed within Causeline")  # what it was about to deliver may be lost
                 stop.wait(

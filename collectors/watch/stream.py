@@ -105,7 +105,7 @@ class Stream:
         if self.stop.is_set():
             raise Stopped
         if self.closed_as_silent:
-            raise Silent("The watch was silent for too long, so it is begun anew.")
+            raise Silent("The watch was silent for too long, so it is restarted.")
 
     @property
     def has_steady_rate(self) -> bool:

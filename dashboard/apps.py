@@ -5,7 +5,7 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
-        """Make the Celery application the one that `@shared_task` and `.delay()` use; hear of sign-ins."""
+        """Make the Celery application the one that `@shared_task` and `.delay()` use, and log sign-ins."""
         import dashboard.celery  # noqa: F401
         from dashboard.access import change_log
 

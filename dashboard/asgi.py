@@ -30,11 +30,12 @@ _routes: Any = Measured(
 )
 
 if settings.TOKEN_REQUIRED:
-    rights.token()  # it is created now, and a bad one stops the start
+    rights.token()  # creates the token if there is none; a token that is too short stops the start
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Serve one request or socket. Its id is logged with everything that happens meanwhile, and answered."""
+    """Serve one HTTP request or WebSocket. Its id is in each line that it logs, and in the header X-Request-ID of the
+    response."""
     rights.take_token(scope)
     request_id = logs.begin_request(scope.get("headers", []))
 
@@ -46,5 +47,5 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await _routes(scope, receive, answer)
 
 
-if settings.PROXIES:  # the headers of anybody else say nothing about where a request comes from
+if settings.PROXIES:  # X-Forwarded-For is believed only if one of these sends it
     application = ProxyHeadersMiddleware(application, settings.PROXIES)  # type: ignore[arg-type, assignment]

@@ -1,4 +1,4 @@
-"""This module is the Celery application: workers import recordings and watch clusters, beat is the clock."""
+"""This module is the Celery application: workers import recordings and watch clusters, beat sends periodic tasks."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])
 app.steps["worker"].add("collectors.watch.worker_step:WatchStep")
 if os.geteuid():
-    # Celery takes any group without a name for root's group, and the account that root becomes has no name.
+    # Celery warns of root's group if the group has no name, as that of the account has which root changes to.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
@@ -42,7 +42,7 @@ def _send_request_id(headers: dict[str, Any], **_: Any) -> None:
 
 @signals.task_prerun.connect  # type: ignore[untyped-decorator]
 def _bind_task(task_id: str, task: Any, **_: Any) -> None:
-    """Let every line that a task logs name the task, and the request that sent it."""
+    """Add the task, and the request that sent it, to every line that is logged while the task runs."""
     clear_contextvars()
     bind_contextvars(task=task.name, task_id=task_id)
     if isinstance(request_id := task.request.get(_REQUEST_ID), str):
@@ -69,8 +69,8 @@ def _report_figures_of_child(**_: Any) -> None:
 class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types
     """This scheduler keeps beat's schedule in memory. Celery's usual one is a file of pickles, which run when read.
 
-    All intervals are short, so nothing is lost when beat restarts. An empty file has the time of the last tick, for the
-    health check.
+    All intervals are short, so nothing is lost when beat restarts. The modification time of the empty file
+    `beat-ticked` is the time of the last tick, for the health check.
     """
 
     def tick(self, *arguments: object, **options: object) -> float:

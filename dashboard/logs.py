@@ -1,7 +1,7 @@
 """This module formats the log: one line for each event, as JSON or as text, on standard error.
 
 All libraries log through Python's `logging`; structlog formats what they say. What an event belongs to (a request, a
-task, a source, a cluster) is bound with `structlog.contextvars`, and stands in every line that is written meanwhile.
+task, a source, a cluster) is bound with `structlog.contextvars`, and is part of every line that is written meanwhile.
 """
 
 import re
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import logging
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
-# The user and password of an address, if an @ follows. What is matched is never looked at again, so that the time grows
-# with the text and no faster: whoever sends a request chooses its path, which is logged.
+# The user and password of an address, if an @ follows. The quantifiers are possessive, so matching takes linear time:
+# anybody can send a request with any path, and paths are logged.
 _ADDRESS = re.compile(r"(://)[^\s/@:'\"]*+:[^\s@'\"]*+(@)?")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
 _MASK = "***"
@@ -49,7 +49,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             "causeline.changes": {"level": "INFO"},  # these are written at every CAUSELINE_LOG_LEVEL
-            "uvicorn": {"level": "INFO" if level == "DEBUG" else level},  # its DEBUG logs whole heads, with tokens
+            "uvicorn": {"level": "INFO" if level == "DEBUG" else level},  # at DEBUG it logs all headers, with tokens
         },
     }
 
@@ -78,7 +78,7 @@ def _about_record(logger: Any, method: str, event: EventDict) -> EventDict:
 
 
 def _with_fields(logger: Any, method: str, event: EventDict) -> EventDict:
-    """Add what a record says in fields: `extra={"fields": {…}}`, and the parts of uvicorn's line of a request."""
+    """Add the fields of a record: those in `extra={"fields": {…}}`, and the parts of uvicorn's line of a request."""
     record: logging.LogRecord = event["_record"]
     fields: dict[str, Any] = getattr(record, "fields", {})
     values: Any = getattr(record, "values", ())

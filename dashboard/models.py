@@ -1,12 +1,13 @@
-"""The tables of the web process and the workers. What Causeline knows about clusters is in `timeline.models`."""
+"""This module declares tables for signing in and for metrics. Those about clusters and recordings are in
+`timeline.models`."""
 
 from django.db import models
 
 
 class FailedSignIns(models.Model):
-    """How often signing in failed with one name from one address, or, if `name` is empty, with any name from it."""
+    """A row counts the failures to sign in with one name from one address, or with any name if `name` is empty."""
 
-    name = models.CharField(max_length=64)  # a hash: people type passwords where the name belongs
+    name = models.CharField(max_length=64)  # a hash, because people may type a password into the field of the name
     address = models.TextField()
     count = models.IntegerField(default=0)
     last = models.DateTimeField()
@@ -20,10 +21,10 @@ class FailedSignIns(models.Model):
 
 
 class ProcessFigures(models.Model):
-    """What one process has measured since it began (see `dashboard.metrics.processes`)."""
+    """A row holds what one process has measured since it began (see `dashboard.metrics.processes`)."""
 
     process = models.CharField(max_length=32, primary_key=True)
-    kind = models.TextField()  # "web", "worker", "periodic"
+    kind = models.TextField()  # "web", "worker", "import", or "past" for the sum of ended processes
     reported = models.DateTimeField()
     figures = models.JSONField()  # [[name, [[label, its value]], value]]
 

@@ -60,12 +60,12 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "dashboard.access.change_log.NoteChanges",
-    "dashboard.access.middleware.Entrance",
+    "dashboard.access.change_log.LogChanges",
+    "dashboard.access.middleware.SignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
-    "dashboard.presentation.bidi.ShowTurningCharacters",
+    "dashboard.presentation.bidi.ReplaceBidiControls",
 ]
 DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.access.debugging.WithoutAddresses"
 ROOT_URLCONF = "dashboard.urls"
@@ -108,24 +108,24 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # JSON, so that who can write to the broker cannot run code
+CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # unlike pickle, JSON cannot run code
 # Imports can take hours, so they have a queue of their own, and periodic tasks never wait for them.
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
 CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
-# A message that no worker has taken in time expires, because the next one does the same.
+# A message expires if no worker has taken it before the next message for the same task is sent.
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
-        ("drop what live sources are not to keep", "collectors.tasks.keep", 600.0),
+        ("delete old changes of live sources", "collectors.tasks.keep", 600.0),
         (
-            "take up uploads whose worker is gone",
+            "resume uploads whose worker has ended",
             "collectors.tasks.take_up_uploads",
             variables.import_silence_seconds / 2,
         ),
-        ("judge again what an older version has judged", "collectors.tasks.judge_again", 30.0),
-        ("remove what signing in has left", "dashboard.tasks.clear_sessions", 3600.0),
+        ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
+        ("delete expired sessions and failures to sign in", "dashboard.tasks.clear_sessions", 3600.0),
     )
 }
 
@@ -139,7 +139,7 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = True  # files are served from the packages, so collectstatic is not needed
 
-# It allows what the pages and plotly.js need, and nothing else.
+# The policy allows what the pages and plotly.js need, and nothing else.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],

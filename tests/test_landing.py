@@ -1,6 +1,7 @@
-"""An alert's link among several clusters and recordings: which life it opens, and when it asks.
+"""These tests open links of alerts among several clusters and recordings: which life a link opens, and when it offers a
+choice.
 
-Each recording is told as (created, deleted) of lives of one Pod, in seconds since 07:00 of 21 November.
+Each recording is given as pairs (created, deleted) of lives of one Pod, in seconds since 07:00 of 21 November.
 """
 
 import re
@@ -35,7 +36,7 @@ def at(seconds: float) -> str:
 
 
 def lines(name: str, lives: list[Life], uids: str, namespace: str, end: int | None) -> Iterator[dict[str, object]]:
-    """The creation and the deletion of each life, and a ConfigMap at the end of the recording."""
+    """Return the creation and the deletion of each life, and a ConfigMap at the end of the recording."""
     revision = 100
     for number, (created, deleted) in enumerate(lives):
         for verb, time in (("create", created), ("delete", deleted)):
@@ -79,7 +80,7 @@ def recorded(
 
 
 def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") -> Source:
-    """The same as what a connected cluster's watches told, up to a second."""
+    """Return the same as a source that a connected cluster's watches have observed up to a second."""
     source = recorded(cluster, *lives, uids=uids)
     fed = Cluster.objects.create(name=cluster, state="live", source=source)
     Source.objects.filter(pk=source.pk).update(cluster=fed, sequence=1, last=datetime.fromisoformat(at(heard)))
@@ -88,7 +89,7 @@ def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") 
 
 
 def opened(client: Client, seconds: float | None, **question: str | int) -> tuple[int, str, str]:
-    """The source and the UID that it leads to, and what the timeline says."""
+    """Return the source and the UID to which the link redirects, and the banner of the timeline."""
     asked = {"namespace": "team-a", "pod": "train-0"} | ({} if seconds is None else {"at": at(seconds)}) | question
     answer = client.get("/go", asked)
     assert answer.status_code == 302, unescape(answer.content.decode())
@@ -110,7 +111,7 @@ def offered(client: Client, seconds: float | None, **question: str | int) -> str
 
 @pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
 def test_a_late_alert_among_three_recordings(client: Client, late: int) -> None:
-    """yesterday: ├──────┤   today: ├──── Pod ────┤   overlapping: ──┤ (ends while the Pod still stands)"""
+    """yesterday: ├──────┤ today: ├──── Pod ────┤ overlapping: ──┤ (ends while the Pod still exists)"""
     recorded("yesterday", (-DAY, 100 - DAY), uids="old", end=2 * HOUR - DAY)
     today = recorded("today", (0, 100), uids="new", end=101)
     recorded("overlapping", (0, None), uids="new", end=50)
@@ -168,7 +169,7 @@ def test_a_cluster_that_was_not_heard_is_not_taken_to_stand(client: Client) -> N
     watched("prod", (0, None), heard=HOUR)
     assert opened(client, HOUR + 4 * MINUTE)[2].startswith("Pod train-0 existed at the time of the alert")
     told = opened(client, HOUR + 30 * MINUTE)[2]
-    assert told.startswith("Pod train-0 existed when the cluster was last heard, 30 min before the alert")
+    assert told.startswith("Pod train-0 existed when the cluster was last observed, 30 min before the alert")
 
 
 def test_of_many_incarnations_the_moment_chooses(client: Client) -> None:
@@ -303,12 +304,12 @@ def test_each_search_walks_an_index_in_a_source_of_any_size() -> None:
             try:
                 candidates(sources, target, "")
             except Exception:
-                assert target.address  # its row tells no lifeline
+                assert target.address  # its row has no lifeline
         assert f"timeline_track_{source.pk}_{column}_idx" in explaining.plan, explaining.plan
 
 
 class Explaining:
-    """Tells how the query of tracks is planned."""
+    """This context manager collects the query plans of queries on tracks."""
 
     plan = ""
 

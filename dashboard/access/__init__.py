@@ -1,4 +1,4 @@
-"""Here it is decided who may do what: the start-up token, accounts, origins, waits after failures, the change log.
+"""This package decides who may do what: it checks tokens, accounts and origins, slows down guessing, and logs changes.
 
 Every request and every WebSocket passes through here before a view sees it.
 """

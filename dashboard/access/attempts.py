@@ -51,7 +51,10 @@ def succeeded(name: str, address: str) -> None:
 
 
 def unlock(name: str = "", address: str = "") -> int:
-    """Delete the failures of a name, of an address, or all, and return of how many names and addresses they were."""
+    """Delete the failures of a name, of an address, or all of them, and return the number of deleted rows.
+
+    There is one row for each name together with an address, and one for each address.
+    """
     rows = FailedSignIns.objects.all()
     if name:
         rows = rows.filter(name=_hashed(name))
@@ -71,7 +74,7 @@ def wait(over: int) -> timedelta:
 
 
 def network_of(address: str) -> str:
-    """Return the address, or its network for IPv6, or "" for what is no IP address, such as a socket's."""
+    """Return the address, or its network for IPv6, or "" for text that is not an IP address, such as a path."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -82,7 +85,8 @@ def network_of(address: str) -> str:
 
 
 def _row(name: str, network: str) -> FailedSignIns:
-    """Return the row, locked until the transaction ends. Callers lock a name before an address, to avoid deadlocks."""
+    """Return the row of a name and an address, which is created if it does not exist, and locked until the transaction
+    ends. Callers lock a name before an address, to avoid deadlocks."""
     now = timezone.now()
     FailedSignIns.objects.bulk_create(
         [FailedSignIns(name=name, address=network, last=now, locked_until=now)], ignore_conflicts=True

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
 
 logger = logging.getLogger("causeline.changes")
-FILE = "changes.log"  # in the folder of the logs: what commands changed, whose standard error is somebody's terminal
+FILE = "changes.log"  # in the log folder; commands write here, because nobody keeps what a terminal shows
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
 _TOKEN = "start-up token"
@@ -28,7 +28,7 @@ _LONGEST = 200  # characters of a value
 
 
 def note(action: str, **about: object) -> None:
-    """Write one line."""
+    """Write one line to the log. `about` holds its fields; empty values are left out."""
     fields = {key: _shortened(value) for key, value in about.items() if value not in (None, "")}
     logger.info("%s", line(action, **about), extra={"fields": {"event": action, **fields}})
 
@@ -44,7 +44,7 @@ def note_command(action: str, **about: object) -> None:
     terminal."""
     try:
         by = getpass.getuser()
-    except (KeyError, OSError):  # a container's number may have no name
+    except (KeyError, OSError):  # a user id in a container may have no name
         by = ""
     try:
         handler = logging.FileHandler(_folder() / FILE, encoding="ascii")
@@ -64,12 +64,12 @@ def note_command(action: str, **about: object) -> None:
 
 
 def about(request: "HttpRequest", **objects: object) -> None:
-    """Log also what a request is about, where its path does not say it."""
+    """Add these fields to the line of a request whose path does not say what it changes."""
     request.__dict__.setdefault("changed", {}).update(objects)
 
 
 def who(request: "HttpRequest") -> str:
-    """Return the user's name; without accounts, what lets people in."""
+    """Return the user's name, or "" if nobody is signed in. Without accounts it is "start-up token" or "anybody"."""
     if settings.LOGIN_REQUIRED:
         return request.user.get_username() if request.user.is_authenticated else ""
     if settings.TOKEN_REQUIRED:
@@ -87,7 +87,7 @@ def address(request: "HttpRequest") -> str:
     return str(request.META.get("REMOTE_ADDR") or "")
 
 
-class NoteChanges(MiddlewareMixin):
+class LogChanges(MiddlewareMixin):
     """This middleware logs each request that may change something, whatever its route is and however it ends."""
 
     def process_view(
@@ -99,7 +99,7 @@ class NoteChanges(MiddlewareMixin):
             if str(given := options.get(f"{name}_id")).isdecimal():
                 bind_contextvars(**{name: int(str(given))})
         if request.method not in _SAFE:
-            request.__dict__["actor"] = who(request)  # from before the request, which may end the session
+            request.__dict__["actor"] = who(request)  # read before the view, which may end the session
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match

@@ -6,6 +6,6 @@ from django.views.debug import SafeExceptionReporterFilter
 
 
 class WithoutAddresses(SafeExceptionReporterFilter):
-    """Hides settings whose name says that they are an address, beside those that Django hides."""
+    """This filter hides the settings that Django hides, and those whose names say that they are addresses."""
 
     hidden_settings = re.compile(f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|BROKER", re.IGNORECASE)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-class Entrance(LoginRequiredMiddleware):
+class SignInMiddleware(LoginRequiredMiddleware):
     """This class turns a token in the address into a session, and redirects to the same address without the token."""
 
     def process_request(self, request: "HttpRequest") -> HttpResponse | None:
@@ -29,7 +29,7 @@ class Entrance(LoginRequiredMiddleware):
     def process_view(
         self, request: "HttpRequest", view_func: Any, view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
     ) -> Any:
-        return super().process_view(request, view_func, view_args, view_kwargs) if rights.asks() else None
+        return super().process_view(request, view_func, view_args, view_kwargs) if rights.sign_in_required() else None
 
     def _without_token(self, request: "HttpRequest", given: str) -> HttpResponse:
         target = escape_leading_slashes(request.get_full_path())

@@ -26,7 +26,7 @@ _GIVEN = "causeline.token"  # the key of the ASGI scope
 _SESSION = "start-up token"  # the key of the session
 
 
-class Holder(AnonymousUser):
+class TokenHolder(AnonymousUser):
     """This is the user with the start-up token, who has no row in the database and no name."""
 
     is_active: Any = True
@@ -36,32 +36,32 @@ class Holder(AnonymousUser):
     is_anonymous: Any = False
 
 
-def asks() -> bool:
+def sign_in_required() -> bool:
     """Return whether users have to prove who they are."""
     return bool(settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED)
 
 
 def admitted(user: Any) -> bool:
     """Return whether the user is let in."""
-    return not asks() or bool(user and user.is_authenticated)
+    return not sign_in_required() or bool(user and user.is_authenticated)
 
 
 def may_change(user: Any, owner: int | None) -> bool:
-    """Return whether the user may rename, extend, cancel or delete what this owner has sent. What has no owner, because
-    it was sent before owners were stored or its owner was deleted, only administrators may change."""
+    """Return whether the user may rename, extend, cancel or delete what this owner has sent. Only administrators may
+    change what has no owner, because it was sent before owners were stored, or because its owner was deleted."""
     return is_admin(user) or (owner is not None and user.pk == owner)
 
 
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
-    return bool(user and user.is_staff) if asks() else True
+    return bool(user and user.is_staff) if sign_in_required() else True
 
 
 def user_of(request: HttpRequest) -> Any:
     """Return the user of a request that has its session. Without accounts, the session of an account is ignored."""
     if not settings.TOKEN_REQUIRED:
         return get_user(request)
-    return Holder() if by_script(request) or _remembers(request.session) else AnonymousUser()
+    return TokenHolder() if by_script(request) or _remembers(request.session) else AnonymousUser()
 
 
 def how_to_sign_in() -> str:
@@ -142,15 +142,17 @@ def withdrawn(sessions: Iterable[str]) -> set[str]:
     token was replaced, or its user may not sign in any more or has changed the password."""
     close_old_connections()
     wanted = set(sessions)
-    if not asks() or not wanted:
+    if not sign_in_required() or not wanted:
         return set()
     held = Session.objects.filter(session_key__in=wanted, expire_date__gt=timezone.now())
-    told = {session.session_key: session.get_decoded() for session in held}
+    sessions_data = {session.session_key: session.get_decoded() for session in held}
     if settings.TOKEN_REQUIRED:
-        return {key for key in wanted if not _remembers(told.get(key, {}))}
-    users = get_user_model().objects.in_bulk({data[SESSION_KEY] for data in told.values() if SESSION_KEY in data})
+        return {key for key in wanted if not _remembers(sessions_data.get(key, {}))}
+    users = get_user_model().objects.in_bulk(
+        {data[SESSION_KEY] for data in sessions_data.values() if SESSION_KEY in data}
+    )
     by_text = {str(key): user for key, user in users.items()}
-    return {key for key in wanted if not _holds(told.get(key, {}), by_text)}
+    return {key for key in wanted if not _holds(sessions_data.get(key, {}), by_text)}
 
 
 def _holds(data: dict[str, Any], users: dict[str, Any]) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit status."""
+    """Run one subcommand, and return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal speaks UTF-8
@@ -86,14 +86,14 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "demo", parents=[served], help="start everything with an example recording and an example live cluster"
     )
-    command.set_defaults(run=serve.show)
+    command.set_defaults(run=serve.demonstrate)
     command = commands.add_parser(
         "token",
         parents=[shared],
         help="print the address of the running Causeline, with its token",
         epilog="Exit status: 0 printed, 1 nothing runs.",
     )
-    command.set_defaults(run=serve.tell_address)
+    command.set_defaults(run=serve.print_address)
     command = commands.add_parser(
         "import",
         parents=[shared],
@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--name", metavar="N", help="the recording to add to, or the name of a new one (the first file's name)"
     )
-    command.set_defaults(run=serve.take_in)
+    command.set_defaults(run=serve.import_files)
     command = commands.add_parser(
         "export",
         parents=[shared],
@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="the file to write, packed if it ends in .zst (stdout)"
     )
-    command.set_defaults(run=serve.give_out)
+    command.set_defaults(run=serve.export)
     clusters.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add an account")
     command.add_argument("name")

@@ -18,7 +18,7 @@ def with_token(url: str, token: str) -> str:
 
 @contextmanager
 def announced(data_dir: Path, address: str) -> Iterator[None]:
-    """Write the address down for the time of the context. It counts as long as this process holds the file's lock."""
+    """Write the address to a file during the context. It is valid as long as this process holds the file's lock."""
     descriptor = os.open(data_dir / "address", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not _locked(descriptor):  # another `causeline up` of this data directory has announced itself
@@ -48,7 +48,7 @@ def announced_by_another(data_dir: Path) -> str:
 
 
 def _locked(descriptor: int) -> bool:
-    """Take the lock. A reader holds it for an instant only, another `causeline up` as long as it runs."""
+    """Return whether the lock could be taken. A reader holds it for an instant; another `causeline up` keeps it."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

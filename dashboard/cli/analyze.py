@@ -29,14 +29,14 @@ def analyze(options: argparse.Namespace) -> int:
     Return the exit status: 0 nothing at or above the threshold, 1 findings, 2 the input or the command is not
     understood.
     """
-    from collectors.analysis import choose  # late: serving needs none of it
+    from collectors.analysis import choose  # imported here, because other commands do not need it
     from dashboard.cli.text import show
 
     analysis = _analysis(options)
     if isinstance(analysis, int):
         return analysis
     findings = choose(analysis.findings, options.rule, options.namespace)
-    with _while_it_is_read():
+    with _writing_standard_output():
         if options.output == "json":
             import orjson
 
@@ -44,7 +44,7 @@ def analyze(options: argparse.Namespace) -> int:
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
             show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
-    if _too_little(analysis, options):
+    if _mostly_skipped(analysis, options):
         return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
@@ -72,20 +72,20 @@ def report(options: argparse.Namespace) -> int:
         if options.output != "-":
             write(Path(options.output), [content])
             say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; open it in a browser")
-            return 2 if _too_little(analysis, options) else 0
+            return 2 if _mostly_skipped(analysis, options) else 0
     except NotWritable as error:
         say(str(error))
         return 2
-    with _while_it_is_read():
+    with _writing_standard_output():
         sys.stdout.buffer.write(content)
-    return 2 if _too_little(analysis, options) else 0
+    return 2 if _mostly_skipped(analysis, options) else 0
 
 
-def _too_little(analysis: Analysis, options: argparse.Namespace) -> bool:
+def _mostly_skipped(analysis: Analysis, options: argparse.Namespace) -> bool:
     """Return whether most of an input was skipped and `--allow-skipped` is not given, and say so."""
     if not analysis.mostly_skipped or options.allow_skipped:
         return False
-    say("most of the input could not be read; --allow-skipped takes what was found for the whole")
+    say("most of the input could not be read; --allow-skipped accepts the result all the same")
     return True
 
 
@@ -113,34 +113,35 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         return 130
     finally:
         progress.end()
-    for words in analysis.mostly_skipped:
-        say(words)
+    for sentence in analysis.mostly_skipped:
+        say(sentence)
     if analysis.nothing:
         say(analysis.nothing)
     else:
         seen = {track.ref.namespace for track in analysis.world.tracks()}
         for name in sorted(set(options.namespace) - seen):
             say(f"no object that a rule needs was observed in a namespace {name}")
-    gc.freeze()  # what it holds forms no cycles, and would be walked again and again
-    options.analysis = analysis  # for as long as the command runs: see `leave`
+    gc.freeze()  # the world has no reference cycles, so the garbage collector need not search it
+    options.analysis = analysis  # keeps the world alive until the process ends: see `leave`
     return analysis
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once. To free a large world would take a tenth of the whole time."""
+    """End the process at once. Freeing a large world would take a tenth of the whole time."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
 @contextmanager
-def _while_it_is_read() -> Iterator[None]:
-    """Let the reader of standard output close it early. Raises Unwritten if the disk is full."""
+def _writing_standard_output() -> Iterator[None]:
+    """Ignore that the reader of standard output closes it early. Raises Unwritten for any other error, such as a full
+    disk."""
     try:
         yield
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still held is written at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffer is written there at the exit
         if not isinstance(error, BrokenPipeError):
             raise Unwritten(error.strerror) from None
 
@@ -150,13 +151,13 @@ def rules(options: argparse.Namespace) -> int:
     from dashboard.presentation.catalogue import catalogue
     from timeline.judge import rulebook
 
-    if not options.markdown:  # which tells the defaults
+    if not options.markdown:  # the Markdown lists the defaults
         environment.rule_settings()
     rule = next((rule for rule in rulebook() if rule.id == options.id), None)
     if options.id and rule is None:
         say(f"There is no rule {options.id}. `causeline rules` lists them.")
         return 2
-    with _while_it_is_read():
+    with _writing_standard_output():
         if options.markdown:
             print(catalogue(), end="")
         elif rule:
@@ -169,6 +170,6 @@ def rules(options: argparse.Namespace) -> int:
 def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
-    with _while_it_is_read():
+    with _writing_standard_output():
         print((files("timeline") / "payloads/schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
     return 0

@@ -90,7 +90,7 @@ def connect(options: argparse.Namespace) -> int:
         usual = os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
         path = Path(options.kubeconfig or usual).expanduser().absolute()
         options.kubeconfig = str(path)  # the command may run with another home
-        if path.is_file() and not options.by_path:  # by path, workers have to be able to read it
+        if path.is_file() and not options.by_path:  # with --by-path, workers have to be able to read it
             reads.append(str(path.parent))
     return serve.run_beside(options, "clusters", "connect", f"--name={options.name}", *_given(options), reads=reads)
 
@@ -107,7 +107,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _print_rbac(options: argparse.Namespace) -> int:
-    from collectors.watch import rbac  # late: only this needs it here
+    from collectors.watch import rbac  # imported here, because other commands do not need it
 
     print(rbac.manifest(options.include, options.exclude), end="")
     return 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dashboard.services import Supervisor
 
 CLUSTER = "demo"
-_KEPT = ("--keep-days=1", "--keep-bytes=100000000")  # should somebody leave it running
+_KEPT = ("--keep-days=1", "--keep-bytes=100000000")  # limits its size if somebody leaves it running
 
 
 def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:

@@ -36,7 +36,7 @@ def write(path: Path, pieces: Iterable[bytes]) -> None:
             with path.open("wb") as file:
                 file.writelines(pieces)
             return
-        target = path.resolve()  # a link goes on pointing to it
+        target = path.resolve()  # a symbolic link keeps pointing to it
         handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -59,7 +59,8 @@ class _Ended(Exception):
 def written_by_root(path: Path, command: Callable[[], int]) -> int:
     """Run a command that leaves root in a child, and put its standard output into the file, which root alone may write.
 
-    Returns the exit status, twice: in the child, which goes on as its own process, and in this one. Raises NotWritable.
+    This function returns twice: the exit status of the command in the child process, and the same in this process.
+    Raises NotWritable.
     """
     writable(path, [])
     reading, writing = os.pipe()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collectors.watch.resources import Resource
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_SHOWN = 12  # kinds, gaps, resources that are named one by one
+_SHOWN = 12  # the most kinds, gaps or resources that a line names
 
 
 def duration(text: str) -> float:
@@ -95,7 +95,7 @@ def _exported(options: argparse.Namespace) -> int:
     from dashboard.cli import serve
 
     options.format = "recording"
-    return serve.give_out(options)
+    return serve.export(options)
 
 
 def _api(options: argparse.Namespace) -> Api:
@@ -106,7 +106,7 @@ def _api(options: argparse.Namespace) -> Api:
 
     if options.in_cluster:
         return Api.in_cluster()
-    # It is the caller's own, used with the caller's own rights, as kubectl uses it: files and programs included.
+    # The kubeconfig is the caller's own. As with kubectl, all files and programs that it names may be used.
     paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else default_paths()
     everywhere = Allowed(None)
     return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(options.context, everywhere.read, programs=True))
@@ -114,7 +114,7 @@ def _api(options: argparse.Namespace) -> Api:
 
 def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
     def end(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():  # the second time somebody is in a hurry: the file is whole but for the last second
+        if stop.is_set():  # on the second signal, stop at once: the file lacks at most its last second
             raise KeyboardInterrupt
         stop.set()
         say("stopping: the watches finish in a few seconds; Ctrl-C again stops at once")
@@ -150,19 +150,19 @@ def _summary(recorder: Recorder, output: RecordingFile) -> int:
         say("Nothing could be recorded.")
     else:
         say(f"{output.path} is written: {_length(recorder)}, {_size(output.size)}")
-        _tell("recorded", [f"{count} {kind}" for kind, count in recorder.entries.most_common()])
+        _say_list("recorded", [f"{count} {kind}" for kind, count in recorder.entries.most_common()])
     for resource, (state, why) in sorted(recorder.states.items()):
         if why and state in ("forbidden", "missing", "failing"):
-            _tell(f"not recorded: {resource.name}" if state != "failing" else f"{resource.name} was failing", [why])
+            _say_list(f"not recorded: {resource.name}" if state != "failing" else f"{resource.name} was failing", [why])
         elif why:
-            _tell(resource.name, [why])
+            _say_list(resource.name, [why])
     for lack in recorder.missing:
-        _tell(f"not recorded: {lack.resource}", [lack.why])
-    _tell("gaps", [f"{_clock(gap.since)} to {_clock(gap.time)}: {gap.reason}" for gap in recorder.gaps], "; ")
+        _say_list(f"not recorded: {lack.resource}", [lack.why])
+    _say_list("gaps", [f"{_clock(gap.since)} to {_clock(gap.time)}: {gap.reason}" for gap in recorder.gaps], "; ")
     late = sorted(
         each.name for each in recorder.resources if _watched(recorder, each) and each not in recorder.complete
     )
-    _tell("the last changes may be missing for", late)
+    _say_list("the last changes may be missing for", late)
     if not recorder.marks:
         return 1
     say(f"`causeline analyze {output.path}` judges it, and `causeline import` imports it")
@@ -173,7 +173,7 @@ def _watched(recorder: Recorder, resource: Resource) -> bool:
     return recorder.states.get(resource, ("", ""))[0] in ("watching", "failing")
 
 
-def _tell(what: str, things: list[str], between: str = ", ") -> None:
+def _say_list(what: str, things: list[str], between: str = ", ") -> None:
     if things:
         more = f"{between}and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
         say(f"  {what}: {plain(between.join(things[:_SHOWN]) + more)}")

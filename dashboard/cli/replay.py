@@ -58,7 +58,7 @@ def replay(options: argparse.Namespace) -> int:
         return 2
     try:
         token = token_in(Path(options.token_file)) if options.token_file else ""
-        environment.redaction(keeps=False)  # it serves what another has kept
+        environment.redaction(keeps=False)  # nothing is stored, so the strict mode does not matter
         played = tape([(Path(name), name) for name in options.files], environment.limits())
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:
         say(str(error))

@@ -1,7 +1,7 @@
 """This module holds the subcommands that start Causeline's servers, or join those that run.
 
-Django is never set up here: what needs it runs in a process of its own, so that a failing part cannot take the
-supervisor with it.
+Django is never set up here: commands that need it run in processes of their own, so that their failures do not end the
+supervisor.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
 
 def up(options: argparse.Namespace, *, sample: bool = False) -> int:
+    """Start all of Causeline, and run until a signal ends it. Return the exit status 0, or raise ServiceError."""
     host: str = options.host
     public = not is_loopback(host)
     if public:
-        _refuse_open_door(host)
+        _refuse_unprotected(host)
     login = _login(options, public)
     port = free_port(host, options.port)
     data_dir = _data_dir(options)
@@ -67,13 +68,13 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     return 0
 
 
-def show(options: argparse.Namespace) -> int:
-    """`causeline demo`."""
+def demonstrate(options: argparse.Namespace) -> int:
+    """Run `causeline demo`: start all of Causeline with an example recording and an example cluster."""
     return up(options, sample=True)
 
 
-def tell_address(options: argparse.Namespace) -> int:
-    """`causeline token`. Exit status: 0 printed, 1 nothing runs."""
+def print_address(options: argparse.Namespace) -> int:
+    """Run `causeline token`. Return 0 if the address was printed; raise ServiceError if nothing runs."""
     data_dir = _data_dir(options)
     if running_address := address.announced_by_another(data_dir):
         print(running_address)
@@ -91,26 +92,26 @@ def create_user(options: argparse.Namespace) -> int:
 
 
 def unlock(options: argparse.Namespace) -> int:
-    """`causeline unlock`."""
+    """Let people sign in again who failed too often. Return the exit status."""
     return run_beside(options, "unlock", f"--name={options.name or ''}", f"--address={options.address or ''}")
 
 
-def take_in(options: argparse.Namespace) -> int:
-    """`causeline import`. Exit status: 0 imported, 2 the input is not understood, 1 it could not be stored."""
+def import_files(options: argparse.Namespace) -> int:
+    """Return the exit status: 0 imported, 1 it could not be stored, 2 the input is not understood."""
     name = ["--name", options.name] if options.name else []
     command = ["import_recording", *name, "--", *options.files]
     return _beside(_data_dir(options), ["up_to_date", *command], reads=options.files)
 
 
-def give_out(options: argparse.Namespace) -> int:
-    """`causeline export`. Exit status: 0 written, 2 there is no such recording, or the file cannot be written."""
+def export(options: argparse.Namespace) -> int:
+    """Return the exit status: 0 written, 2 there is no such recording, or the file cannot be written."""
     packed = ["--packed"] if options.output.endswith(".zst") else []
 
-    def export(output: str) -> int:
+    def export_to(output: str) -> int:
         command = ["export_recording", "--format", options.format, *packed, "--output", output, "--", options.source]
         return _beside(_data_dir(options), ["up_to_date", *command])
 
-    return _to_file(options.output, export, 2)
+    return _to_file(options.output, export_to, 2)
 
 
 def back_up(options: argparse.Namespace) -> int:
@@ -121,7 +122,8 @@ def back_up(options: argparse.Namespace) -> int:
 
 
 def _to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
-    """Run a command that writes to the path; root's folders are written by root, which the command leaves."""
+    """Run a command that writes to the path, and return its exit status, or `otherwise` if the path is not writable.
+    Started as root, the command changes to another account, so root writes what it prints to the file."""
     if os.geteuid() != 0 or path == "-":
         return command(path)
     try:
@@ -142,15 +144,15 @@ def manage(options: argparse.Namespace) -> int:
 
 
 def run_beside(options: argparse.Namespace, *command: str, reads: Sequence[str] = ()) -> int:
-    """Run a command of Django's that reads these files on tables that are up to date; return its exit status."""
+    """Migrate the database, run a Django command that reads these files, and return its exit status."""
     return _beside(_data_dir(options), ["up_to_date", *command], reads=reads)
 
 
 def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ()) -> int:
     """Run Django's commands with the servers of a running `up`, or with servers started for them.
 
-    `reads` are the files that they read, which the account that they run as may not be allowed to.
-    Ctrl-C belongs to the command (a shell only drops its line), so the supervisor does not heed it.
+    `reads` are the files that the commands read, even if the account that runs them may not.
+    Ctrl-C is left to the command (a shell, for example, only discards its line), so the supervisor ignores it.
     """
     leave_root(data_dir, say, [Path(each).absolute() for each in reads if each != "-"])
     with Supervisor(say, (signal.SIGTERM, signal.SIGHUP)) as supervisor:
@@ -185,7 +187,7 @@ def _login(options: argparse.Namespace, public: bool) -> str:
     return "open" if options.no_token else "token"
 
 
-def _refuse_open_door(host: str) -> None:
+def _refuse_unprotected(host: str) -> None:
     """Raise ServiceError if others can reach the address and a setting that protects it is missing."""
     problems = []
     if (login := environment.login()) != "on":
@@ -199,7 +201,8 @@ def _refuse_open_door(host: str) -> None:
 
 
 def _refuse_without_users(database_url: str) -> None:
-    import psycopg  # late: only this check needs it here
+    """Raise ServiceError if no active user exists."""
+    import psycopg  # imported here, because only this check needs it
 
     with psycopg.connect(database_url) as connection:
         row = connection.execute("SELECT count(*) FROM auth_user WHERE is_active").fetchone()

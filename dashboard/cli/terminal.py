@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
 _COMMAND = re.compile(r"`[^`]*`")
-_ASCII = str.maketrans({"≈": "~", "≤": "<=", "–": "-", "→": "->"})  # what a length must not lose
+_ASCII = str.maketrans({"≈": "~", "≤": "<=", "–": "-", "→": "->"})  # the signs of a duration that have to stay readable
 KEPT = "\0"  # stands for a space at which no line is broken
 
 

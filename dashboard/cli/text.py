@@ -26,7 +26,7 @@ from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 
 _SKIPPED = 5  # reasons shown; JSON has them all
-_EVENTS = 6  # of a row's proof shown, and the last; JSON has them all
+_EVENTS = 6  # events of a row's proof that are shown, besides the last one; JSON has all of them
 _INDENT = " " * 8
 
 
@@ -38,7 +38,8 @@ def show(
     with_coverage: bool,
     only: Sequence[str] = (),
 ) -> None:
-    """Print the findings, a row for all subjects of an event, errors first; then what was read. `only`: these rules."""
+    """Print the findings, errors first, one row for all subjects of an event; then print what was read.
+    `only` names the rules whose coverage is shown; without names it is that of all rules."""
     groups = list(_groups(analysis, findings))
     for group, proof in groups:
         _show_group(group, proof, terminal)
@@ -78,7 +79,7 @@ def show_skipped(skipped: Iterable[Skipped], count: int, terminal: Terminal, mor
 def _groups(
     analysis: Analysis, findings: Sequence[Finding]
 ) -> Iterator[tuple[FindingGroupPayload, list[ProofPayload]]]:
-    """Yield rows with their proof. Findings that one event ended for several subjects make one row."""
+    """Yield rows with their proof. Findings about several subjects that ended with the same event make one row."""
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
@@ -128,7 +129,7 @@ def _proof(proof: ProofPayload) -> str:
     """Return the event of a proof as a line that wraps only between its parts."""
     revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
-    program = (proof["user_agent"] or "").partition(" ")[0]  # behind it stand its platform and its build
+    program = (proof["user_agent"] or "").partition(" ")[0]  # the platform and the build follow
     who = " with ".join(filter(None, [proof["actor"], program]))
     time = wording.instant(proof["time"], proof["earliest"], proof["latest"])
     parts = filter(None, [f"{proof['time'][:11]}{time}Z", proof["role"], revision, who, place])

@@ -31,9 +31,9 @@ FAMILIES = (
     "Cluster",
     "Other",
 )
-# How much of the family's colour is left over the paper; `ended` bars of all families are hatched.
+# The opacity of the family's colour over the paper. `ended` bars are hatched in all families.
 TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
-# Mark → the shape that tells it, and its size in pixels; sizes differ so that the shapes weigh the same.
+# The symbol of each mark, and its size in pixels. Sizes differ so that all symbols look equally large.
 SYMBOLS = {
     "status": ("square", 6),
     "scheduled": ("triangle-up", 9),

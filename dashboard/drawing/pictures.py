@@ -12,10 +12,10 @@ from dashboard.drawing.shapes import SHAPES, Bar, Box, Dot, Line, Picture
 from dashboard.drawing.ticks import clock, ticks
 from timeline.payloads.windows import Columns, LanePayload
 
-ROW = 34  # pixels
-BAR = 18
-HEAD = 26
-_SOFT = 0.3  # per cent of the width from which on an uncertain end is drawn
+ROW = 34  # height of a lane, in pixels
+BAR = 18  # height of a bar, in pixels
+HEAD = 26  # room above the first lane for an arrow, in pixels
+_SOFT = 0.3  # the least width, in per cent, of an uncertain interval that is drawn
 
 
 def picture(
@@ -27,6 +27,8 @@ def picture(
 
 
 class _Drawing:
+    """This class turns the columns of a window into the parts of a picture."""
+
     def __init__(self, columns: Columns, start: int, end: int, rows: Sequence[int]) -> None:
         self._columns = columns
         self._start, self._end = start, end

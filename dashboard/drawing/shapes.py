@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dashboard.drawing.ticks import Tick
 from timeline.payloads.windows import LanePayload
 
-# Drawn around (0, 0); the shapes of `figures.SYMBOLS`.
+# SVG paths around (0, 0) for the symbols of `figures.SYMBOLS`.
 SHAPES = {
     "square": "M-3-3H3V3H-3z",
     "triangle-up": "M0-4.6 4.6 3.6H-4.6z",
@@ -25,6 +25,8 @@ SHAPES = {
 
 
 class Bar(NamedTuple):
+    """This is one phase of an object, drawn as a bar."""
+
     at: str
     width: str
     y: int
@@ -33,8 +35,8 @@ class Bar(NamedTuple):
     text: str
     pad: int  # pixels before the text
     ink: str
-    unseen: bool  # it began before anything was observed
-    lives: bool  # beyond what is drawn or known
+    unseen: bool  # whether it began before anything was observed
+    lives: bool  # whether it continues beyond what is drawn or known
     track: int
 
 
@@ -49,7 +51,7 @@ class Dot(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An arrow. `path` is in thousandths of the width and in pixels; the head stands at its end."""
+    """This is an arrow. `path` is in thousandths of the width and in pixels of the height; its head is at its end."""
 
     path: str
     at: str
@@ -59,12 +61,14 @@ class Line(NamedTuple):
     text_at: str
     text_y: int
     anchor: str
-    width: int  # of the ground behind the text, pixels
-    shift: int  # of its left edge
-    pad: int  # of the text's anchor
+    width: int  # of the background behind the text, in pixels
+    shift: int  # of the background's left edge from `text_at`, in pixels
+    pad: int  # of the text from `text_at`, in pixels
 
 
 class Box(NamedTuple):
+    """This is a rectangle over a lane: a hole, a shade, or an interval in which a change was committed."""
+
     at: str
     width: str
     y: int
@@ -73,9 +77,11 @@ class Box(NamedTuple):
 
 
 class Picture(NamedTuple):
+    """This is what the template `parts/picture.html` draws."""
+
     lanes: list[LanePayload]
     height: int
-    head: int  # pixels above the first lane, where an arrow needs them
+    head: int  # room above the first lane if an arrow needs it, in pixels
     ticks: list[Tick]
     bars: list[Bar]
     births: list[Dot]
@@ -84,5 +90,5 @@ class Picture(NamedTuple):
     unsure: list[Box]  # where a hole or an arrow may begin or end
     shades: list[Box]
     arrows: list[Line]
-    summary: str  # what it shows, for those who do not see it
-    key: str  # tells the pictures of one page apart
+    summary: str  # what the picture shows, for screen readers
+    key: str  # distinguishes the pictures of one page

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from timeline.payloads.documents import timestamp
 
-_PIXELS = 900  # of a wide picture
+_PIXELS = 900  # the width for which the distance of ticks is chosen
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 _STEPS = [
@@ -17,9 +17,11 @@ _STEPS = [
 
 
 class Tick(NamedTuple):
+    """This is a time on the axis."""
+
     at: str  # per cent
     text: str
-    between: bool  # left out where there is little room
+    between: bool  # whether a narrow page leaves it out
 
 
 def clock(time: int, digits: int = 3) -> str:

@@ -53,7 +53,7 @@ def limits() -> Limits:
 
 
 def redaction(*, keeps: bool = True) -> None:
-    """Redact as the environment says. The strict mode matters only where what is read is stored (`keeps`)."""
+    """Set the redaction policy of the environment. The strict mode applies only if what is read is stored (`keeps`)."""
     if not _any_given(*_REDACTION):
         use(Policy())
         return
@@ -73,7 +73,7 @@ def login() -> str:
 
 
 def token(data_dir: Path) -> str:
-    """Return the start-up token that is given, or else the one in the data directory, which is created if need be.
+    """Return CAUSELINE_TOKEN, or else the token in the data directory, which is created if there is none.
 
     Raises SettingError where others can read that file, and where the token is too short.
     """

@@ -34,7 +34,7 @@ _LIMITS = Limits()
 
 
 class Reading(Environment):
-    """How much of a recording is read, and what is redacted."""
+    """These settings say how much of a recording is read, and what is redacted."""
 
     line_limit_bytes: Whole = Field(
         _LIMITS.line_bytes,

@@ -27,7 +27,7 @@ class VariablesOrFiles(PydanticBaseSettingsSource):
 
 
 class Environment(BaseSettings):
-    """Settings whose values are the variables of the environment alone."""
+    """This is the base class of settings whose values come from environment variables alone."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", hide_input_in_errors=True)
 
@@ -44,16 +44,16 @@ class Environment(BaseSettings):
             return cls()
         except ValidationError as error:
             sentence = sentence_of(cls, error)
-        raise SettingError(sentence)  # outside of the handler, since the other error has the value
+        raise SettingError(sentence)  # outside of the handler, because a chained error would show the value
 
 
 def written(default: str) -> Any:
-    """Return a default as one would write it into the environment; the field's type reads it."""
+    """Return a default in the form in which the variable would be set; the field's type parses it."""
     return default
 
 
 def variable_of(name: str, field: FieldInfo) -> str:
-    """Return the variable's name of a field."""
+    """Return the name of a field's variable."""
     return str(field.validation_alias or PREFIX + name.upper())
 
 
@@ -66,16 +66,16 @@ def range_of(field: FieldInfo) -> tuple[int, int] | None:
 
 
 def sentence_of(settings: type[BaseSettings], error: ValidationError) -> str:
-    """Return what is wrong with the first variable that is, and what to write instead.
+    """Return a sentence about the first wrong variable: what is wrong, and what to write instead.
 
-    A value is shown only of numbers: those are never secret. A parser of a text decides by itself what it shows.
+    Only values of numbers are shown, because they are never secret. Parsers of texts decide themselves what they show.
     """
     first = error.errors(include_url=False)[0]
     key = str(first["loc"][0])
     ((name, field),) = (each for each in settings.model_fields.items() if key in {each[0], each[1].validation_alias})
     variable = variable_of(name, field)
     if first["type"] == "missing":
-        text(variable)  # which says it
+        text(variable)  # raises the error that says so
     if bounds := range_of(field):
         given = text(variable)
         shown = given[:40] if given.strip().lstrip("+-").isdecimal() else repr(given[:40])

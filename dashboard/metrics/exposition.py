@@ -17,7 +17,7 @@ _cached: tuple[float, list[Metric]] = (-CACHED, [])
 
 
 class Everything:
-    """This is a collector of prometheus-client: all metrics of Causeline."""
+    """This collector of prometheus-client returns all metrics of Causeline."""
 
     def collect(self) -> Iterator[Metric]:
         """Return every metric. Raises DatabaseError."""

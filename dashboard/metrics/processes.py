@@ -19,7 +19,7 @@ from timeline.metrics import REGISTRY
 logger = logging.getLogger(__name__)
 EVERY = 5.0  # seconds between two reports of a process
 ALIVE = timedelta(seconds=30)  # after its last report a process is taken to have ended
-FOLDED = timedelta(days=1)  # after which the row of a process that has ended is added to the row of the past
+FOLDED = timedelta(days=1)  # the time after which the row of an ended process is added to the row PAST
 PAST = "past"
 _PROCESSES = "causeline_processes"
 Labels = tuple[tuple[str, str], ...]
@@ -95,12 +95,12 @@ def collect() -> Iterator[Metric]:
     """Return what all processes have measured. Gauges are those of living processes; a counter never goes back."""
     rows = list(ProcessFigures.objects.all())
     living = [row for row in rows if row.reported > timezone.now() - ALIVE and row.process != PAST]
-    counted, standing = _sums([row.figures for row in rows]), _sums([row.figures for row in living])
+    counted, current = _sums([row.figures for row in rows]), _sums([row.figures for row in living])
     for declared in REGISTRY.collect():
         metric = Metric(declared.name, declared.documentation, declared.type)
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(declared.type, ("",))
         names = [declared.name + ending for ending in endings]
-        values = standing if declared.type == "gauge" else counted
+        values = current if declared.type == "gauge" else counted
         for (name, labels), value in sorted(values.items(), key=lambda each: _order(*each[0])):
             if name in names:
                 metric.add_sample(name, dict(labels), value)

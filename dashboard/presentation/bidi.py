@@ -1,7 +1,7 @@
 """This module replaces bidirectional control characters in pages, so that no text around them is reordered.
 
-A name out of a recording may hold them, and could make a sentence or a command read as what it is not. Text of scripts
-that run from right to left needs none of them, and stays as it is.
+A name in a recording may contain them, and could make a sentence or a command look like another one. Text in Arabic or
+Hebrew does not need them, and stays as it is.
 """
 
 import re
@@ -12,14 +12,14 @@ from django.utils.deprecation import MiddlewareMixin
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def shown(text: str) -> str:
-    return _TURNS.sub("\ufffd", text)
+    return _CONTROLS.sub("\ufffd", text)
 
 
-class ShowTurningCharacters(MiddlewareMixin):
+class ReplaceBidiControls(MiddlewareMixin):
     """This middleware replaces these characters in every page."""
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":

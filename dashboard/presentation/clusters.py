@@ -24,7 +24,7 @@ WORDS: dict[SourceState, str] = {
     "paused": "paused",
     "ended": "ended",
 }
-_STREAMS: dict[StreamState, tuple[str, str]] = {  # what is said of it, and as which state of a cluster it is drawn
+_STREAMS: dict[StreamState, tuple[str, str]] = {  # its word, and the state of a cluster whose sign it has
     "waiting": ("waiting", "waiting"),
     "listing": ("listing", "connecting"),
     "watching": ("watching", "live"),
@@ -34,14 +34,14 @@ _STREAMS: dict[StreamState, tuple[str, str]] = {  # what is said of it, and as w
 }
 _HOWS = {"stored": "a stored kubeconfig", "path": "the kubeconfig", "in-cluster": "the workers' ServiceAccount"}
 _UNSEEN = {"forbidden", "missing"}
-_TOLD = {"failing", "watching", *_UNSEEN}  # what is said of a watch that goes on is no old failure
+_WITH_ERROR = {"failing", "watching", *_UNSEEN}  # in these states the error of a watch is not an old one
 
 
 class StreamLine(NamedTuple):
     """This is a row about the watch of one resource."""
 
     name: str
-    state: str  # a state of a cluster, for the sign
+    state: str  # the state of a cluster whose sign is drawn
     word: str
     watermark: str
     reached: str  # "07:55:31"
@@ -60,7 +60,7 @@ class Missed(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """An interval in which one kind or several were not observed."""
+    """This is an interval in which one kind or several were not observed."""
 
     since: str  # "2026-11-21 07:55:31"
     until: str
@@ -82,20 +82,20 @@ class Card:
     how: str
     source: int | None
     lag: str  # "80 ms"; "" where nothing is known
-    heard: str  # "2 s ago"
+    last_event: str  # "2 s ago"
     rate: str  # "12.5"
     entries: str
     gaps: int
     summary: str  # "24 kinds, 1 not allowed"
     holder: str
-    notes: list[str]  # what there is besides, as sentences
+    notes: list[str]  # sentences about what the cluster waits for, and its last error
     error: str
     streams: list[StreamLine]
 
     @property
     def vitals(self) -> list[str]:
         """Return lag, rate and counts as parts of a line of text."""
-        parts = [f"lag {self.lag}", f"last event {self.heard}"] if self.lag else []
+        parts = [f"lag {self.lag}", f"last event {self.last_event}"] if self.lag else []
         if self.source is not None:
             parts += [f"{self.rate} changes/s", self.summary, f"{self.entries} changes"]
         if self.gaps:
@@ -114,7 +114,7 @@ def card(cluster: ClusterPayload) -> Card:
         how=_HOWS[cluster["how"]],
         source=cluster["source"],
         lag=lag(health) if health else "",
-        heard=heard(health) if health else "",
+        last_event=last_event(health) if health else "",
         rate=rate(health) if health else "",
         entries=wording.count(health["entries"]) if health else "",
         gaps=health["outages"] if health else 0,
@@ -144,7 +144,7 @@ def lag(health: SourceHealthPayload) -> str:
     return duration(max(1000, int(health["lag"] * 1e6)))
 
 
-def heard(health: SourceHealthPayload) -> str:
+def last_event(health: SourceHealthPayload) -> str:
     """Return how long ago the last event arrived; "" if none ever did."""
     seconds = health["silent"]
     if seconds is None:
@@ -182,7 +182,7 @@ def stream(row: StreamPayload, known: str = "") -> StreamLine:
         reached=wording.clock_of(row["watermark_at"])[11:19] if row["watermark_at"] else "",
         entries=wording.count(row["entries"]),
         gaps=wording.some(row["gaps"]),
-        error=row["error"] if row["state"] in _TOLD and row["error"] != known else "",
+        error=row["error"] if row["state"] in _WITH_ERROR and row["error"] != known else "",
     )
 
 

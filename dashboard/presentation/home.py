@@ -10,10 +10,10 @@ from timeline.core.entries import microseconds
 from timeline.payloads.documents import mostly_skipped
 from timeline.queries import NewFinding, RecordingCard, SourceRow
 
-_BARS = 80  # of the histogram
+_BARS = 80  # bars of the histogram
 _WIDTH, _HEIGHT = 240, 30
-_FILES = 3  # of which it is told that most was skipped
-_CAP = 9  # above the bars, for ticks
+_FILES = 3  # files that are named because most of them was skipped
+_CAP = 9  # room above the bars for ticks, in pixels
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Recording:
     counts: list[Count]
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path
-    ended: str  # why nothing more comes from the cluster that fed it; "" for one that was uploaded
-    may_change: bool  # whether whoever looks may rename and delete it
+    ended: str  # why the cluster that fed it sends no more; "" for an uploaded recording
+    may_change: bool  # whether the signed-in user may rename and delete it
 
 
 @dataclass(frozen=True)

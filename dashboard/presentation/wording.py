@@ -24,7 +24,7 @@ def folder(files: Collection[str]) -> str:
 
 
 def span(first: int, last: int) -> str:
-    kept = -4 if first % 1_000_000 or last % 1_000_000 else -8  # no fraction where none was told
+    kept = -4 if first % 1_000_000 or last % 1_000_000 else -8  # no fraction if both are whole seconds
     start, end = (timestamp(time)[:kept].replace("T", " ") for time in (first, last))
     return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
 
@@ -78,7 +78,7 @@ def clock(iso: str) -> str:
 
 def instant(time: str, earliest: str | None, latest: str | None, digits: int = 6) -> str:
     """Return the time of a change with no more digits than its clock gives: a whole second as such, and several as
-    "07:52:31–07:52:33". `earliest` and `latest` are the interval of its commit. As `instant` in time.js."""
+    "07:52:31–07:52:33". `earliest` and `latest` are the interval of its commit. `instant` in time.js does the same."""
     if not earliest or not _whole(earliest, latest):
         return clock(time)[: 9 + digits]
     if not latest:
@@ -183,11 +183,11 @@ def kinds(coverage: SourceDocumentPayload) -> list[dict[str, str]]:
 
 
 class Skip(NamedTuple):
-    """The lines of one file that were skipped for one reason."""
+    """These are the lines of one file that were skipped for one reason."""
 
     file: str
     reason: str
-    lines: list[int]  # 0 for what is more than a line
+    lines: list[int]  # 0 stands for a whole file
 
     @property
     def line_numbers(self) -> str:
@@ -204,7 +204,7 @@ def skipped(skips: Iterable[tuple[str, int, str]]) -> list[Skip]:
     return [Skip(file, reason, lines) for (file, reason), lines in alike.items()]
 
 
-_LINES = 8  # told of each reason
+_LINES = 8  # line numbers that are shown for each reason
 
 
 def outdated(source: "SourceRow") -> str:
@@ -220,7 +220,7 @@ def outdated(source: "SourceRow") -> str:
 
 
 class Step(NamedTuple):
-    """One step of the advice, in lines of pieces. A command has an id on its page; other pieces have ""."""
+    """This is one step of the advice, as lines of pieces. A command has an id on its page; other pieces have ""."""
 
     name: str
     lines: list[list[tuple[Piece, str]]]

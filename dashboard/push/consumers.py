@@ -47,10 +47,9 @@ class _Forwarding(AsyncWebsocketConsumer):
     async def _forward(self) -> None:
         session = getattr(self.scope.get("session"), "session_key", None)
         try:
-            async with hub.visited(session, self._dismiss), self.queue() as queue:
-                await (
-                    self.accept()
-                )  # sent last: between what the page then fetches and what it receives, nothing is lost
+            async with hub.watch_rights(session, self._dismiss), self.queue() as queue:
+                # The queue is filled from now on, and the page fetches only once it is accepted: no commit is lost.
+                await self.accept()
                 while True:
                     await self.send(text_data=(await queue.get()).decode())
         except Exception as error:  # the browser connects again

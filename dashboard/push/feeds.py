@@ -23,7 +23,7 @@ class Feed:
     def __init__(self, source_id: int, send: Callable[[bytes], None]) -> None:
         self._source = source_id
         self._send = send
-        self.pulse = b""  # the last health message of the source
+        self.health = b""  # the last health message of the source
         self._woken = asyncio.Event()
         self._started = asyncio.Event()
         self._deltas: queries.Deltas | None = None
@@ -93,10 +93,10 @@ def _sequence(source_id: int) -> int:
 def _read(deltas: queries.Deltas) -> bytes | None:
     close_old_connections()
     try:
-        told = deltas.read()
+        payload = deltas.read()
     except queries.Missed:
         return refetch(deltas.cursor)
-    return orjson.dumps(told) if told else None
+    return orjson.dumps(payload) if payload else None
 
 
 @sync_to_async
@@ -106,19 +106,19 @@ def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
     if cursor is None:
         return []
     try:
-        told = queries.missed(source_id, cursor)
+        payload = queries.missed(source_id, cursor)
     except queries.Missed:
         return [refetch(cursor)]
     except Source.DoesNotExist:
         return [GONE]
-    return [orjson.dumps(told)] if told else []
+    return [orjson.dumps(payload)] if payload else []
 
 
 @sync_to_async
-def pulses(sources: Iterable[int]) -> dict[int, bytes]:
+def health_messages(sources: Iterable[int]) -> dict[int, bytes]:
     """Return the health of each of these sources as a message."""
     close_old_connections()
-    return {source: orjson.dumps(pulse) for source, pulse in queries.live_health(sources).items()}
+    return {source: orjson.dumps(health) for source, health in queries.live_health(sources).items()}
 
 
 @sync_to_async

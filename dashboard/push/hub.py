@@ -1,4 +1,4 @@
-"""This module reads what PostgreSQL announces once for each process, and hands it to every consumer."""
+"""This module listens to PostgreSQL's notifications once in each process, and hands them to every consumer."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ class Hub:
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}
         self._feeds: dict[int, feeds.Feed] = {}
-        self._visitors: dict[Callable[[], None], str] = {}
+        self._listeners: dict[Callable[[], None], str] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     @asynccontextmanager
@@ -41,7 +41,7 @@ class Hub:
         queue: Queue = asyncio.Queue(QUEUE)
         self._queues.setdefault(topic, set()).add(queue)
         if not self._tasks or any(task.done() for task in self._tasks):
-            self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._look_after())]
+            self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._check_regularly())]
         try:
             yield queue
         finally:
@@ -62,9 +62,9 @@ class Hub:
             feed = self._feeds[source_id]
             try:
                 await feed.started()
-                if not feed.pulse:
-                    feed.pulse = (await feeds.pulses([source_id])).get(source_id, b"")
-                greeting = [feed.pulse, *await feed.greeting(cursor)]
+                if not feed.health:
+                    feed.health = (await feeds.health_messages([source_id])).get(source_id, b"")
+                greeting = [feed.health, *await feed.greeting(cursor)]
                 for message in [*filter(None, greeting), *_drained(queue)]:
                     self._put(queue, topic, message)
                 yield queue
@@ -74,13 +74,13 @@ class Hub:
                     del self._feeds[source_id]
 
     @asynccontextmanager
-    async def visited(self, session: str | None, dismiss: Callable[[], None]) -> AsyncIterator[None]:
+    async def watch_rights(self, session: str | None, dismiss: Callable[[], None]) -> AsyncIterator[None]:
         """Call `dismiss` once if the session's rights are withdrawn during the context."""
-        self._visitors[dismiss] = session or ""
+        self._listeners[dismiss] = session or ""
         try:
             yield
         finally:
-            self._visitors.pop(dismiss, None)
+            self._listeners.pop(dismiss, None)
 
     async def _listen(self) -> None:
         while True:
@@ -106,25 +106,25 @@ class Hub:
         if ids.keys() & {"source", "cluster"} and "sequence" not in ids:
             self._send("uploads", SOURCES)
         if "cluster" in ids and self._feeds:
-            await self._tell_pulses({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
+            await self._send_health({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
 
-    async def _look_after(self) -> None:
+    async def _check_regularly(self) -> None:
         while True:
             await asyncio.sleep(CHECK)
             try:
-                gone = await rights.withdrawn(self._visitors.values())
-                for dismiss in [each for each, session in self._visitors.items() if session in gone]:
+                gone = await rights.withdrawn(self._listeners.values())
+                for dismiss in [each for each, session in self._listeners.items() if session in gone]:
                     dismiss()
-                await self._tell_pulses(self._feeds.keys())
+                await self._send_health(self._feeds.keys())
                 self._measure_waiting()
             except Exception as error:
-                logger.warning("looking after who listens failed, again in %s s: %r", CHECK, error)
+                logger.warning("checking who listens failed, again in %s s: %r", CHECK, error)
 
-    async def _tell_pulses(self, sources: Iterable[int]) -> None:
+    async def _send_health(self, sources: Iterable[int]) -> None:
         if wanted := list(sources):
-            for source, message in (await feeds.pulses(wanted)).items():
+            for source, message in (await feeds.health_messages(wanted)).items():
                 if feed := self._feeds.get(source):
-                    feed.pulse = message
+                    feed.health = message
                 self._send(_topic(source), message)
 
     def _send(self, topic: str, message: bytes) -> None:

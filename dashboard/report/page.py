@@ -31,9 +31,9 @@ from timeline.payloads.windows import OverviewPayload, WindowPayload
 _HOME = Path(__file__).resolve().parent.parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")
 _STAND_INS = {f"js/state/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
-_SKIPPED = 200  # reasons shown
+_SKIPPED = 200  # files and reasons that are shown
 _NAMES = 12  # files named in the title
-FINDINGS = 1000  # told; a file with many more would be too large to send
+FINDINGS = 1000  # the most findings that are listed; a file with more would be too large to send
 _OPEN = 40  # findings shown with their proof from the start
 
 
@@ -43,19 +43,19 @@ class Contents(NamedTuple):
     name: str  # of the recording
     title: str
     nothing: str  # why there is nothing to judge; "" where there is
-    first: int  # microseconds, of what is drawn
+    first: int  # the start of what is drawn, in microseconds since 1970
     last: int
     entries: str  # how many changes there were, in words
     overview: OverviewPayload
     window: WindowPayload  # of all lanes that are drawn
-    lanes: int  # that there are, drawn or not
+    lanes: int  # the number of lanes, drawn or not
     findings: list[FindingGroupPayload]  # the gravest first
     findings_total: int
     coverage: SourceDocumentPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
-    mostly_skipped: Sequence[str]  # of which files most was, a sentence each
-    chosen: list[tuple[str, str]]  # by what the findings and lanes were chosen, in words
+    mostly_skipped: Sequence[str]  # a sentence for each file of which most was skipped
+    chosen: list[tuple[str, str]]  # the filters of findings and lanes: a heading, and words
     steps: StepsPayload | None  # for measuring; None where there are too many changes
     search: str = ""  # of the timeline that the report opens with
 

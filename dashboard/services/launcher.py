@@ -76,8 +76,8 @@ def served(data_dir: Path, supervisor: Supervisor, *, join: bool = False) -> Ite
 
 
 def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
-    """Make the folders, and these keys unless they are given. The key that encrypts credentials is not made for a
-    database of others, because all its users have to share one."""
+    """Make the folders, and set these keys in `variables` unless they are given.
+    For a database that Causeline did not start, no key for credentials is made, because all its users share one."""
     (data_dir / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     for variable in names:
         if not environment.text(variable, ""):

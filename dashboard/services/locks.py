@@ -29,7 +29,8 @@ def try_lock(file: BinaryIO) -> bool:
 def kill_holders(lock: Path) -> None:
     """Kill the processes that a dead program has left behind. They are those that still hold its lock.
 
-    A process of PostgreSQL has a session of its own, and can wait for a killed one for ever. This works only on Linux.
+    Each process of PostgreSQL has its own session, so the signal to the process group does not reach it, and it may
+    wait forever for a process that was killed. This works only on Linux.
     """
     locked = lock.stat()
     for descriptor in Path("/proc").glob("[0-9]*/fd/*"):

@@ -51,7 +51,7 @@ def leave_root(data_dir: Path, say: Callable[[str], None], reads: Sequence[Path]
         raise ServiceError(
             f"{data_dir} cannot be used: {error.strerror}. Choose another folder with --data-dir."
         ) from None
-    account, view, problem = _way_out(data_dir, reads)
+    account, view, problem = _chosen_account(data_dir, reads)
     if problem:
         if data_dir.stat().st_uid != 0:
             raise ServiceError(
@@ -100,7 +100,7 @@ def _refuse_others_folder(data_dir: Path) -> None:
         )
 
 
-def _way_out(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | None, str]:
+def _chosen_account(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | None, str]:
     """Return the account, the view in which it can read what it needs, and why that is impossible, or ""."""
     paths = [Path(sys.executable), PACKAGES, Path(sys.prefix), Path(sys.base_prefix), *map(Path, sys.path), *reads]
     needed = [path for path in paths if path.is_absolute() and path.exists()]

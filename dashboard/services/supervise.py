@@ -41,6 +41,8 @@ LOG_CHECK_SECONDS = 10
 
 @dataclass
 class _Run:
+    """This is one program with its process while it runs, and when to start it again."""
+
     program: Program
     process: subprocess.Popen[bytes] | None = None
     pipe: int = -1
@@ -100,7 +102,7 @@ class Supervisor:
         while True:
             if self._asked_to_stop:
                 raise Stopped
-            self._look_after()
+            self._restart_dead()
             if done():
                 return
             if time.monotonic() > deadline:
@@ -136,12 +138,12 @@ class Supervisor:
                     self._say(f"{run.program.name} did not stop within {run.program.stop_seconds:g} s and is killed")
                     _signal_group(run.process.pid, signal.SIGKILL)
                     run.process.wait()
-                self._bury(run)
+                self._clean_up(run)
 
     def _runs(self) -> list[_Run]:
         return [run for group in self._groups for run in group]
 
-    def _look_after(self) -> None:
+    def _restart_dead(self) -> None:
         now = time.monotonic()
         for run in self._runs():
             if run.process and run.process.poll() is not None:
@@ -180,9 +182,9 @@ class Supervisor:
         code = run.process.returncode
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         self._say(f"{run.program.name} {how}; starting it again in {pause:g} s, see {run.program.log}")
-        self._bury(run)
+        self._clean_up(run)
 
-    def _bury(self, run: _Run) -> None:
+    def _clean_up(self, run: _Run) -> None:
         """Kill the remaining processes of a program that ended, so that they do not disturb its next run."""
         assert run.process
         _signal_group(run.process.pid, signal.SIGKILL)

@@ -87,9 +87,9 @@ def in_child(function: Callable[[], str]) -> str:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
+        output = pipe.read()
     os.waitpid(child, 0)
-    return told.decode(errors="replace")
+    return output.decode(errors="replace")
 
 
 def _followed(path: Path, links: dict[Path, str]) -> Path:

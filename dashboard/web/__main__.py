@@ -102,7 +102,7 @@ class ImpatientProtocol(HttpToolsProtocol):
 OPTIONS: dict[str, Any] = {
     "http": ImpatientProtocol,
     "ws_max_size": MESSAGE_BYTES,
-    "ws_per_message_deflate": False,  # each socket would pack the same message for itself
+    "ws_per_message_deflate": False,  # each socket would compress the same message again
     "server_header": False,
     "proxy_headers": False,  # dashboard.asgi reads those of the proxies that are named
     "log_config": None,  # Django's is used

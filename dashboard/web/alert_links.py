@@ -19,8 +19,8 @@ _EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label t
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 _ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")
-# The labels in which alerts name an object, as kube-state-metrics calls them. Where a link fills several, the first of
-# these that is known counts: what is more special stands before what it belongs to.
+# The labels in which alerts name an object, as kube-state-metrics calls them. If a link has several, the first of these
+# that names a known object counts: the more specific kinds come first, such as a Pod before the Job that owns it.
 LABELS = {
     "pod": "pod",
     "job_name": "job",
@@ -49,7 +49,7 @@ class Problem(Exception):
 
 
 class Asked(NamedTuple):
-    """Return the parameters as they were given, with the question that they ask; None if all of them are empty."""
+    """These are the parameters as they were given, and the query that they make; None if all of them are empty."""
 
     fields: dict[str, str]
     wanted: LinkQuery | None
@@ -160,12 +160,12 @@ def banner(source: Source, row: Track, at: int | None, now: int) -> str:
         case "began":
             return f"{what} began {between} after {alert}. No earlier incarnation near it is known."
     if is_live(source):
-        return f"{what} existed when the cluster was last heard, {between} before {alert}."
+        return f"{what} existed when the cluster was last observed, {between} before {alert}."
     return f"{what} existed when this recording ended, {between} before {alert}."
 
 
 def age(match: Match, at: int | None) -> str:
-    """Say the same in few words, for a list."""
+    """Return in a few words what `banner` says in a sentence, for a list."""
     relation, apart = match.place
     if at is None:
         return _ago(match.candidate, relation, apart).rstrip(".")

@@ -140,7 +140,7 @@ def _announced(scope: dict[str, Any]) -> int:
 
 def _admit(scope: dict[str, Any], announced: int) -> None:
     """Raise Refused for a long body if the client is not signed in, or if there is no space for it."""
-    if rights.asks() and not _is_signed_in(scope):
+    if rights.sign_in_required() and not _is_signed_in(scope):
         raise Refused(401, "You are signed out", rights.how_to_sign_in())
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     if announced + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:

@@ -24,7 +24,7 @@ from timeline.models import Cluster
 
 
 class Command(BaseCommand):
-    help = "Connect clusters, list them, let them go."
+    help = "Connect, list, pause, resume and disconnect clusters."
 
     def add_arguments(self, parser: CommandParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser)
@@ -99,10 +99,10 @@ def _show(checked: AccessReport, way: Connection) -> None:
 
 def _list() -> None:
     terminal = Terminal(sys.stdout)
-    told = queries.clusters()
-    if not told:
+    connected = queries.clusters()
+    if not connected:
         say("No cluster is connected. `causeline connect --name N` connects one.")
-    for each in told:
+    for each in connected:
         card = clusters.card(each)
         terminal.line(plain(f"{card.name}: {card.word}; {', '.join(card.vitals) or 'nothing seen yet'}"))
         for line in (*card.notes, *(f"{row.name}: {row.word}. {row.error}" for row in card.streams if row.error)):

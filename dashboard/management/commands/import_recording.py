@@ -65,8 +65,8 @@ class Command(BaseCommand):
         found = Finding.objects.filter(source=source).count()
         what = f"{new} changes" if known is None else f"{new} changes that were new"
         took = f"{time.monotonic() - began:.1f} s"
-        told = f"{source.entries} changes and {found} finding{'' if found == 1 else 's'} in all"
-        terminal.wrapped(f"{plain(source.name)}: {what}, in {took}; {told}; {count.skips.count} skipped.", "")
+        totals = f"{source.entries} changes and {found} finding{'' if found == 1 else 's'} in all"
+        terminal.wrapped(f"{plain(source.name)}: {what}, in {took}; {totals}; {count.skips.count} skipped.", "")
         return source
 
 

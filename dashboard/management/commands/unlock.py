@@ -1,4 +1,4 @@
-"""This command does the work of `causeline unlock`: who failed to sign in too often may try again at once."""
+"""This command does the work of `causeline unlock`: it lets people sign in again who failed too often."""
 
 from django.core.management.base import BaseCommand, CommandParser
 

@@ -1,4 +1,4 @@
-"""This module has what operations share: checked parameters, JSON with an ETag, problem documents."""
+"""This module holds what all API operations share: checked parameters, JSON with an ETag, problem documents."""
 
 from hashlib import blake2b
 from typing import Annotated, Any

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
     from timeline.queries import SourceRow
 
-_TIMES = 200  # occurrences that are listed
-_NAMED = 12  # objects from which on they are folded
+_TIMES = 200  # the most occurrences that are listed
+_NAMED = 12  # objects that are shown; further ones are folded
 NOTE = 2000  # characters of a note
 
 

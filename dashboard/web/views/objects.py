@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from timeline.payloads.objects import LifePayload, TrackPayload
     from timeline.queries import Revision, SourceRow
 
-_FOLDED = 60  # lines of a difference from which on it is folded
-_LINES = 3000  # told; a longer one is cut
+_FOLDED = 60  # a difference with more lines than these is folded
+_LINES = 3000  # the most lines of a difference that are shown
 
 
 @require_safe
@@ -151,8 +151,8 @@ def _revision(each: "Revision", managed: bool, withheld: bool) -> dict[str, Any]
 
 _UNNAMED = {
     "uid": "",
-    "time": "The log line names no UID. It is a change of this object, because no other one bore the name then.",
-    "possible": "The log line names no UID. Another object bore the name at about that time, and may be meant.",
+    "time": "The log line names no UID. It is a change of this object, because no other object had the name then.",
+    "possible": "The log line names no UID. Another object had the name at about that time, and may be meant.",
 }
 
 
@@ -172,7 +172,7 @@ def _line(line: bodies.Line) -> dict[str, str]:
 def _nothing(each: "Revision", withheld: bool) -> str:
     """Say why the page shows no difference."""
     if not each.entry.body and each.entry.facts is not None and withheld:
-        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was taken in."
+        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was imported."
     if not each.entry.body:
         return "The observation does not include the object: what was changed is not known."
     if not each.before:

@@ -6,7 +6,7 @@ WORKDIR /build
 RUN python -m venv /opt/causeline
 COPY requirements.lock requirements-dev.lock ./
 RUN /opt/causeline/bin/pip install --require-hashes -r requirements.lock
-# Of the dev lock, the wheel needs the build backend alone; it stays in this stage.
+# Only the build backend is installed from the development lock, because the wheel needs it. It stays in this stage.
 RUN sed -n '/^setuptools==/,/[^\\]$/p' requirements-dev.lock >build-backend.lock \
     && pip install --require-hashes -r build-backend.lock
 COPY pyproject.toml README.md LICENSE ./

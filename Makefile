@@ -5,15 +5,15 @@
 
 BIN := .venv/bin
 
-# mypy's Django plugin loads the settings, which insist on these; nothing connects to them.
+# mypy's Django plugin loads the settings, which require these variables. Nothing connects to these addresses.
 CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=only-to-check-types-never-to-serve DATABASE_URL=postgresql:///check REDIS_URL=redis://check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
-# Much of the suite waits, for browsers, servers and commands, so more processes run it than there are cores.
+# Much of the suite waits for browsers, servers and commands, so more processes run it than there are cores.
 SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
 
-# Hundreds of processes import the same modules: they are compiled once, whatever the shell says.
+# Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test soak check lint types layers hooks bench docs docs-site pictures release image lock vendor-check clean
@@ -33,7 +33,7 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 soak: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
 	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile soak -m hypothesis --timeout 0 $(PYTEST_ARGS)
 
-check: lint types layers ## everything that is checked without running the tests
+check: lint types layers ## check style, types and import contracts, without running the tests
 
 lint: .venv/dev
 	$(BIN)/ruff check
@@ -57,14 +57,14 @@ bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging
 	$(BIN)/python -m bench.drawing $(FILE)
 	$(BIN)/python -m bench.pushing
 
-docs: .venv/runtime ## write docs/rules.md anew from the rules
+docs: .venv/runtime ## write docs/rules.md again from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md
 
 docs-site: .venv/dev ## build the documentation as a site into build/site; a broken link fails it
 	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build
 	@echo "To read it: python3 -m http.server --bind 127.0.0.1 --directory build/site"
 
-pictures: .venv/dev ## take the pictures of docs/images anew from a running demo
+pictures: .venv/dev ## take the pictures of docs/images again from a running demo
 	@deploy/install-browser.sh
 	$(BIN)/python -m deploy.pictures
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line: `python manage.py help`."""
+"""This script is Django's command line: `python manage.py help` lists its commands."""
 
 import os
 import sys

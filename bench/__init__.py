@@ -1,1 +1,1 @@
-"""This package has measurements. Machines are noisy: every figure is a ratio of two things timed in one run."""
+"""This package holds benchmarks. Machines are noisy, so most figures are ratios of two things timed in one run."""

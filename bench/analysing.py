@@ -20,18 +20,20 @@ from typing import NamedTuple
 from bench.larger import repeated
 
 SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
-_ROUNDS = 60  # of the sample: about 100 000 lines
+_ROUNDS = 60  # repetitions of the sample, which make about 100 000 lines
 BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
 _ANALYZE = "import sys; from dashboard.cli.__main__ import main; sys.exit(main())"
 
 
 class Run(NamedTuple):
+    """This is what one process took."""
+
     seconds: float
-    peak: float  # MiB, of the larger of its processes
+    peak: float  # MiB; of the largest process if it started others
 
 
 def run(code: str, arguments: Sequence[str], processors: int) -> Run:
-    """Run a process of its own on so many processors."""
+    """Run Python code in a process of its own on so many processors, and return its time and memory."""
     start = time.perf_counter()
     child = os.fork()
     if child == 0:

@@ -63,33 +63,33 @@ def causeline(recording: Path) -> Iterator[str]:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=where, text=True)
         try:
             assert server.stdout
-            yield imported(server.stdout.readline().strip(), recording)
+            yield timeline_of(server.stdout.readline().strip(), recording)
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(60)
 
 
-def imported(door: str, recording: Path) -> str:
-    """Return the address of the timeline, with the token that `door` has."""
+def timeline_of(door: str, recording: Path) -> str:
+    """Import the recording, and return the address of its timeline. `door` is an address with the start-up token."""
     parts = urlsplit(door)
     site, token = f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]
     deadline = time.monotonic() + WAIT_SECONDS
     headers = {"Content-Type": "application/octet-stream", "Authorization": f"Bearer {token}"}
 
-    def asked(path: str, body: bytes | None = None) -> Any:
+    def request(path: str, body: bytes | None = None) -> Any:
         return json.load(urllib.request.urlopen(urllib.request.Request(f"{site}{path}", body, headers)))
 
-    told = asked(f"/api/uploads?name={recording.name}", recording.read_bytes())
-    while told["state"] != "done":
-        if told["state"] in {"failed", "cancelled"} or time.monotonic() > deadline:
-            sys.exit(f"{recording}: {told['error'] or told['state']}")
+    upload = request(f"/api/uploads?name={recording.name}", recording.read_bytes())
+    while upload["state"] != "done":
+        if upload["state"] in {"failed", "cancelled"} or time.monotonic() > deadline:
+            sys.exit(f"{recording}: {upload['error'] or upload['state']}")
         time.sleep(0.5)
-        told = asked(f"/api/uploads/{told['id']}")
-    return f"{site}{told['url']}?token={token}"
+        upload = request(f"/api/uploads/{upload['id']}")
+    return f"{site}{upload['url']}?token={token}"
 
 
 class Figures:
-    """The figures of one visit."""
+    """This class opens a timeline in a page, and measures it."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
@@ -143,7 +143,7 @@ def measure(address: str, gestures: int, browser_path: str | None) -> None:
         paints = []
         for _ in range(4):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.context.request.get(address)  # as somebody who came by this address before
+            page.context.request.get(address)  # signs in with the token of the address
             page.add_init_script(WATCH)
             visit = Figures(page, address.partition("?")[0])
             paints.append(visit.first)

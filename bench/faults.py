@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysing import SAMPLE
-from bench.importing import served
+from bench.importing import servers
 
 _ROOT = Path(__file__).resolve().parent.parent
 _WORKERS = ("a", "b", "c")
 _STEP = 25  # commits between two chances of a fault
-_AGAIN = 90  # seconds after which all must be there: a hanging watch that was quiet before is noticed after 75
+_AGAIN = 90  # seconds after which all must be stored: a watch that hangs is noticed after at most 75
 _ORDERS: list[dict[str, Any]] = [
     {"faults": [{"kind": "reset", "count": 3}]},
     {"faults": [{"kind": "half-line", "count": 3}]},
@@ -40,7 +40,7 @@ _ORDERS: list[dict[str, Any]] = [
 
 
 class Machine:
-    """Workers and servers that can be killed."""
+    """This class starts the workers, and kills, stops or freezes workers and servers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -98,7 +98,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+    with (
+        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
+        servers(Path(folder, "data")) as variables,
+    ):
         os.environ.update(variables, CAUSELINE_KUBECONFIG_DIRS=folder)
         subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=_ROOT, check=True)
         import django
@@ -123,7 +126,7 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
     from timeline.models import Cluster, Gap
 
     tape = taped(SAMPLE)
-    told: list[str] = []
+    disturbances: list[str] = []
     with serve(tape, speed=100_000, paused=True, bookmark_seconds=1) as replay:
         cluster = connected(replay, folder, name)
         _until(lambda: len(watched(cluster)) > 10)
@@ -132,9 +135,9 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
             _until(lambda: bool(replay.control(step=_STEP)))
             time.sleep(chance.uniform(0, 1))
             if chance.random() < 0.15:
-                told.append(machine.disturb(chance))
+                disturbances.append(machine.disturb(chance))
             elif chance.random() < 0.3:
-                told.append(str(order := chance.choice(_ORDERS)))
+                disturbances.append(str(order := chance.choice(_ORDERS)))
                 _until(lambda order=order: bool(replay.control(**order)))
         _until(lambda: bool(replay.control(clear=True)))
         began = time.monotonic()
@@ -159,7 +162,7 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
         gaps = Gap.objects.filter(source=source).count()
         print(f"{name}: {len(lost)} lost, {len(twice)} twice, {gaps} gaps, all there after {seconds:.1f} s", flush=True)
         if lost or twice:
-            print("\n".join([*told, str(lost[:5]), str(twice[:5])]), flush=True)
+            print("\n".join([*disturbances, str(lost[:5]), str(twice[:5])]), flush=True)
         Cluster.objects.filter(pk=cluster.pk).delete()
     return not lost and not twice
 
@@ -175,7 +178,7 @@ def _until(happens: Any, seconds: float = 90) -> None:
                 return
         except (DatabaseError, InterfaceError):
             connection.close()
-        except OSError:  # the replay is away
+        except OSError:  # the replay is not reachable at the moment
             pass
         time.sleep(0.2)
 

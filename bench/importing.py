@@ -26,7 +26,7 @@ import psycopg
 from bench.analysing import BARE, SAMPLE, run
 from bench.larger import repeated
 
-_ROUNDS = 60  # of the sample: about 100 000 lines
+_ROUNDS = 60  # repetitions of the sample, which make about 100 000 lines
 _ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = """
 import resource, sys, time
@@ -51,6 +51,8 @@ WHERE relname LIKE 'timeline\\_%' AND relkind = 'r' ORDER BY 2 DESC LIMIT 4
 
 
 class Import(NamedTuple):
+    """This is what one import took."""
+
     seconds: float
     entries: int
     peak: float  # MiB
@@ -63,7 +65,10 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+    with (
+        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
+        servers(Path(folder, "data")) as variables,
+    ):
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
             path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
@@ -71,17 +76,17 @@ def main() -> None:
 
 
 @contextmanager
-def served(data_dir: Path) -> Iterator[dict[str, str]]:
-    """Yield the environment variables of Django for servers of its own."""
+def servers(data_dir: Path) -> Iterator[dict[str, str]]:
+    """Run PostgreSQL and Valkey during the context, and yield the environment variables that Django needs for them."""
     command = [sys.executable, "-m", "dashboard.services", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as services:
         assert services.stdin and services.stdout
-        told = json.loads(services.stdout.readline())
+        addresses = json.loads(services.stdout.readline())
         yield os.environ | {
             "CAUSELINE_SECRET_KEY": "only for this bench, which signs nothing",
-            "CAUSELINE_DATA_DIR": told["data_dir"],
-            "DATABASE_URL": told["database_url"],
-            "REDIS_URL": told["redis_url"],
+            "CAUSELINE_DATA_DIR": addresses["data_dir"],
+            "DATABASE_URL": addresses["database_url"],
+            "REDIS_URL": addresses["redis_url"],
             "DJANGO_SETTINGS_MODULE": "dashboard.settings",
         }
         services.stdin.close()
@@ -107,8 +112,8 @@ def imported(path: Path, variables: dict[str, str]) -> Import:
         subprocess.run(migrate, cwd=_ROOT, env=variables, check=True)
         before = _size(connection)
         command = [sys.executable, "-c", _IMPORT, str(path)]
-        told = subprocess.run(command, cwd=_ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True).stdout
-        seconds, entries, peak = told.split()
+        done = subprocess.run(command, cwd=_ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True)
+        seconds, entries, peak = done.stdout.split()
         connection.execute("VACUUM")
         time.sleep(1)
         largest = connection.execute(_LARGEST).fetchall()

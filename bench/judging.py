@@ -23,7 +23,7 @@ _OWNER = Owner("batch", "v1", "Job", "many", "job-uid")
 
 
 class Cluster:
-    """A cluster with one Job whose Pods are created, and then written one after the other."""
+    """This class is a cluster with one Job, whose Pods are created, and then written one after the other."""
 
     def __init__(self, pods: int) -> None:
         self.world = RecordingWorld()

@@ -1,4 +1,4 @@
-"""Make a recording as large as one likes: repeat a small one, each time as if other objects had existed later."""
+"""Make a large recording from a small one by repeating it, each time with later times and other objects."""
 
 import re
 from collections.abc import Iterator

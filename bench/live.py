@@ -25,7 +25,7 @@ from typing import NamedTuple
 import psycopg
 
 from bench.analysing import BARE, SAMPLE, run
-from bench.importing import served
+from bench.importing import servers
 from bench.larger import repeated
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -95,8 +95,8 @@ _TAKEN = "SELECT coalesce(sum(entries), 0) FROM timeline_stream"
 Process = subprocess.Popen[str]
 
 
-class Taken(NamedTuple):
-    """The cost of following a replay."""
+class Cost(NamedTuple):
+    """This is what it took to follow a replay."""
 
     entries: int
     seconds: float  # from the first event to the last commit
@@ -110,7 +110,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="of the sample")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+    with (
+        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
+        servers(Path(folder, "data")) as variables,
+    ):
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
             path.write_bytes(b"\n".join(repeated(SAMPLE, options.rounds)))
@@ -143,15 +146,15 @@ def compare(path: Path, runs: int, variables: dict[str, str]) -> None:
 
 @contextmanager
 def _replay(path: Path, lines: Path, only: str) -> Iterator[tuple[Process, str, Path]]:
-    """Start a replay; yield its process, its address, and a kubeconfig for it."""
+    """Start a replay, and yield its process, its address, and a kubeconfig for it."""
     command = [sys.executable, "-c", _SERVE, str(path), str(lines), only]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin and process.stdout
-        told = json.loads(process.stdout.readline())
+        replayed = json.loads(process.stdout.readline())
         kubeconfig = lines.with_suffix(".kubeconfig")
-        kubeconfig.write_text(json.dumps(told["kubeconfig"]))
+        kubeconfig.write_text(json.dumps(replayed["kubeconfig"]))
         try:
-            yield process, told["url"], kubeconfig
+            yield process, replayed["url"], kubeconfig
         finally:
             process.stdin.close()
 
@@ -168,9 +171,9 @@ def _play(url: str) -> None:
         answer.read()
 
 
-def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "") -> Taken:
-    """Follow a replay of a recording, or of one resource of it, from its beginning to its end. `lines` becomes the
-    events that were watched."""
+def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "") -> Cost:
+    """Follow a replay of a recording, or of one resource of it, from its beginning to its end. The events that were
+    watched are written to the file `lines`."""
     with (
         psycopg.connect(variables["DATABASE_URL"], autocommit=True) as connection,
         _replay(path, lines, only) as (replay, url, kubeconfig),
@@ -192,7 +195,7 @@ def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "")
             seconds = time.perf_counter() - began
             cpu, peak = map(float, _ask(worker, "").split())
             worker.kill()
-    return Taken(count, seconds, cpu - before, peak / 1024)
+    return Cost(count, seconds, cpu - before, peak / 1024)
 
 
 def typed(path: Path, entries: int, variables: dict[str, str]) -> float:

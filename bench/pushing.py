@@ -53,7 +53,7 @@ def door(path: str) -> str:
 
 
 def pod(number: int, life: int, revision: int, ready: bool, now: float) -> bytes:
-    """A Pod of a Job, as a watch shows it."""
+    """Return the JSON of a Pod of a Job, as a watch shows it."""
     born = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - 2 if life else now - 600))
     job = f"job-{number // 10}"
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": f"uid-{job}", "controller": True}
@@ -67,12 +67,12 @@ def pod(number: int, life: int, revision: int, ready: bool, now: float) -> bytes
     }
     conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": born}]
     status = {"phase": "Running", "conditions": conditions}
-    told = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-1"}, "status": status}
-    return json.dumps(told).encode()
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-1"}, "status": status}
+    return json.dumps(body).encode()
 
 
 def write(rate: int, pods: int) -> None:
-    """Commit until the process is ended; send the source's id, then [sequence, time, entries] for each commit."""
+    """Commit until the process is ended. Print the source's id, then [sequence, ms, entries] of each commit."""
     import django
 
     django.setup(set_prefix=False)
@@ -110,14 +110,14 @@ def write(rate: int, pods: int) -> None:
             batch.append(entry(number, Change.DELETED))
             lives[number] += 1
             batch.append(entry(number, Change.CREATED))
-        told = pipeline.follow(held, batch)
-        print(json.dumps([told.sequence, time.time() * 1000, len(batch)]), flush=True)
+        commit = pipeline.follow(held, batch)
+        print(json.dumps([commit.sequence, time.time() * 1000, len(batch)]), flush=True)
         due += TICK
         time.sleep(max(0.0, due - time.monotonic()))
 
 
 def listen(source: int, sockets: int) -> None:
-    """Open sockets and read them until the process is ended; then send how many messages and bytes came."""
+    """Open sockets and read them until the process is ended; then print how many messages and bytes came."""
     import signal
 
     from websockets.asyncio.client import connect
@@ -190,7 +190,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def watched(options: argparse.Namespace, source: int, begin: Callable[[], None]) -> list[tuple[int, float]]:
-    """Return what a browser shows in so many seconds, after it has warmed up."""
+    """Return sequence and time of each frame that a browser shows in `options.seconds`, after it has warmed up."""
     path = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])

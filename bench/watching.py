@@ -3,7 +3,7 @@
     python -m bench.watching [--objects 20000] [--seconds 60]
 
 A real Celery worker first watches one cluster of 50 resources with so many objects; the bench measures its memory when
-all are listed, and after each tenth of them has changed. Then the worker watches ten clusters without change, with a
+all are listed, and after a tenth of them has changed. Then the worker watches ten clusters without change, with a
 bookmark a minute on each watch; the bench measures the fraction of one processor that the worker takes in so many
 seconds. PostgreSQL, Valkey and the replay are other processes.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psycopg
 
-from bench.importing import served
+from bench.importing import servers
 
 _ROOT = Path(__file__).resolve().parent.parent
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -43,12 +43,12 @@ for number in range(1, kinds):
     resources.append(Resource("example.com", "v1", f"Kind{number:02}", f"kind{number:02}s", True))
 def commit(number, revision, change):
     resource, name = resources[number % kinds], f"object-{number:06}"
-    told = json.loads(bodies[number % len(bodies)])
-    told |= {"apiVersion": resource.api_version, "kind": resource.kind}
-    told["metadata"] |= {"name": name, "uid": f"00000000-0000-4000-8000-{number:012}", "resourceVersion": str(revision)}
-    told["metadata"].pop("ownerReferences", None)
-    namespace, uid = told["metadata"]["namespace"], told["metadata"]["uid"]
-    return Commit(resource, namespace, name, uid, change, revision, sample.begins, json.dumps(told).encode())
+    body = json.loads(bodies[number % len(bodies)])
+    body |= {"apiVersion": resource.api_version, "kind": resource.kind}
+    body["metadata"] |= {"name": name, "uid": f"00000000-0000-4000-8000-{number:012}", "resourceVersion": str(revision)}
+    body["metadata"].pop("ownerReferences", None)
+    namespace, uid = body["metadata"]["namespace"], body["metadata"]["uid"]
+    return Commit(resource, namespace, name, uid, change, revision, sample.begins, json.dumps(body).encode())
 standing = [commit(number, number + 1, "ADDED") for number in range(objects)]
 changes = [commit(number, objects + number + 1, "MODIFIED") for number in range(objects // 10)]
 played = Tape(sorted(resources), dict.fromkeys(resources, ""), standing, changes, sample.begins, sample.ends)
@@ -74,7 +74,10 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder, served(Path(folder, "data")) as variables:
+    with (
+        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
+        servers(Path(folder, "data")) as variables,
+    ):
         variables["CAUSELINE_KUBECONFIG_DIRS"] = folder
         with _watching(Path(folder), variables, _KINDS, options.objects, 1) as (worker, url, connection):
             _await(connection, _TAKEN, options.objects)
@@ -104,9 +107,9 @@ def _watching(
         subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as replay,
     ):
         assert replay.stdin and replay.stdout
-        told = json.loads(replay.stdout.readline())
+        replayed = json.loads(replay.stdout.readline())
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(json.dumps(told["kubeconfig"]))
+        kubeconfig.write_text(json.dumps(replayed["kubeconfig"]))
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         subprocess.run(migrate, cwd=_ROOT, env=variables, check=True)
@@ -117,7 +120,7 @@ def _watching(
             celery, cwd=_ROOT, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as worker:
             try:
-                yield worker.pid, told["url"], connection
+                yield worker.pid, replayed["url"], connection
             finally:
                 worker.terminate()
                 worker.wait()

@@ -3,8 +3,8 @@
     python -m bench.windows [FILE] [--sizes 100000 1000000] [--windows 400] [--data-dir D]
 
 FILE (an audit log; else the sample) is repeated with shifted times, UIDs and revisions until there are so many lines,
-and imported into a PostgreSQL of its own. It requests windows of 40 lanes of random width, place and offset, with
-the filters that the page offers. With --data-dir the recordings stay there for the next run.
+and imported into a PostgreSQL of its own. The bench reads windows of 40 lanes with random widths, places, offsets and
+filters. With --data-dir the recordings stay there for the next run.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
 
 
 def _recording(path: Path, size: int, folder: Path) -> int:
-    """Return the source with so many lines; import it unless it exists."""
+    """Return the id of the source with so many lines, which is imported unless it exists."""
     from timeline.models import Source
 
     name = f"bench {size}"
@@ -101,7 +101,7 @@ def _import(path: Path, name: str) -> None:
 
 
 def _memory(source: int) -> None:
-    """Print the memory of a separate web process after so many different windows of a recording."""
+    """Print the memory of a separate web process after 50, 200 and 400 different windows of a recording."""
     from timeline import queries
 
     whole = queries.overview(source)

@@ -1,1 +1,1 @@
-"""Programs that set up a checkout, build the documentation site and a release, and check what was vendored."""
+"""This package holds programs that set up a checkout, build the site and a release, and check vendored files."""

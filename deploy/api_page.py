@@ -50,9 +50,9 @@ def _anchor(heading: str) -> str:
 
 
 def _sentence(operation: Schema) -> str:
-    """Return the first sentence of what is said about an operation."""
-    said: str = operation.get("description") or operation["summary"]
-    return re.split(r"(?<=\.)\s", said.strip(), maxsplit=1)[0].replace("\n", " ")
+    """Return the first sentence of an operation's description."""
+    description: str = operation.get("description") or operation["summary"]
+    return re.split(r"(?<=\.)\s", description.strip(), maxsplit=1)[0].replace("\n", " ")
 
 
 def _parameters(parameters: list[Schema]) -> Iterator[str]:

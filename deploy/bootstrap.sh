@@ -1,6 +1,6 @@
 #!/bin/sh
-# bootstrap.sh LOCK: makes .venv (when it is not there) and installs exactly what LOCK names into it.
-# The checkout is put on the environment's path, so that edits count at once and nothing has to be built.
+# bootstrap.sh LOCK makes .venv if it does not exist, and installs exactly the packages of the file LOCK into it.
+# The checkout is on the environment's path, so edits take effect at once and nothing has to be built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ find_python() {
     fail "no Python 3.11 or newer found (looked for ${PYTHON:-python3, python3.13, python3.12, python3.11})."
 }
 
-# Debian and Ubuntu keep what `python3 -m venv` needs in a package of its own.
+# On Debian and Ubuntu, the modules that `python3 -m venv` needs are a package of their own.
 need_venv_module() {
     "$1" -c 'import ensurepip, venv' 2>/dev/null && return
     package=$("$1" -c 'import sys; print("python{}.{}-venv".format(*sys.version_info))')
@@ -48,5 +48,5 @@ script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c {shlex.q
 script.chmod(0o755)
 PYTHON
 
-# Started as root, Causeline runs as an account that cannot keep compiled modules here; so they are made now.
+# Started as root, Causeline runs as an account that cannot write bytecode here, so the modules are compiled now.
 .venv/bin/python -m compileall -q collectors dashboard timeline

@@ -1,4 +1,4 @@
-"""Check that every vendored file is the one that npm serves under the version that its VENDOR.json names.
+"""Check that each vendored file is identical to the one in the npm package whose version its VENDOR.json names.
 
 This needs `npm` and a registry. If a file differs, it names the file and exits with 1.
 """
@@ -32,12 +32,12 @@ def published(name: str, version: str, path: str) -> bytes:
 def main() -> int:
     wrong = 0
     for about in sorted(VENDOR.glob("*/VENDOR.json")):
-        said = json.loads(about.read_text(encoding="utf-8"))
-        title = f"{said['name']}@{said['version']} {said['file']}"
-        ours = sha256((about.parent / said["file"]).read_bytes())
-        theirs = sha256(published(said["name"], said["version"], said["path_in_package"]))
+        declared = json.loads(about.read_text(encoding="utf-8"))
+        title = f"{declared['name']}@{declared['version']} {declared['file']}"
+        ours = sha256((about.parent / declared["file"]).read_bytes())
+        theirs = sha256(published(declared["name"], declared["version"], declared["path_in_package"]))
         licence = (about.parent / "LICENSE").is_file()
-        fine = ours == theirs == said["sha256"] and licence
+        fine = ours == theirs == declared["sha256"] and licence
         wrong += not fine
         reason = "" if licence else " (no LICENSE beside it)"
         print(f"{'ok    ' if fine else 'DIFFERS'} {title}: ours {ours[:12]}, npm's {theirs[:12]}{reason}")

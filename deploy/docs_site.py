@@ -1,4 +1,4 @@
-"""A hook of MkDocs that adds the pages that are not files in docs/ to the documentation site, and states the version.
+"""This hook of MkDocs adds pages that are not files in docs/ to the documentation site, and states the version.
 
 These pages are the reference of the API, the list of decisions, and the Markdown files at the top of the repository. A
 link from a page to any other file of the repository publishes that file, so that no link leads out of the site.
@@ -36,7 +36,7 @@ def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
 
 
 def on_files(files: Files, config: "MkDocsConfig") -> Files:
-    """Add what docs/ does not hold."""
+    """Add the pages and files that are not in docs/."""
     for uri, path in SHARED.items():
         files.append(File.generated(config, uri, abs_src_path=str(path)))
     for name, uri in TOP_LEVEL.items():

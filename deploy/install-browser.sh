@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a Chromium for the browser tests unless the machine has one (or CAUSELINE_BROWSER names one).
+# Install a Chromium for the browser tests unless the machine has one, or CAUSELINE_BROWSER names one.
 set -eu
 cd "$(dirname "$0")/.."
 

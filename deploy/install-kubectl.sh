@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a kubectl for the tests unless the machine has one: Debian's own, into the machine or, without root, .venv.
+# Install Debian's kubectl for the tests unless the machine has one: system-wide as root, into .venv otherwise.
 set -eu
 cd "$(dirname "$0")/.."
 

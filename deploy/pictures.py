@@ -1,7 +1,7 @@
 """Take the pictures of docs/images again from a running demo. Run `make pictures` after the look of a page has changed.
 
-They show what the tutorial describes, in its order: the timeline, a finding, an object's change, the home page after an
-import, and the coverage.
+They show what the tutorial describes: the timeline, a finding, a change of an object, the coverage, and the home page
+after an import.
 """
 
 import os

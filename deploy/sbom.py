@@ -32,11 +32,11 @@ _BLOCK = re.compile(
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _VIA = re.compile(r"^    #   ([a-z0-9-]+)", re.MULTILINE)
 _ONE_VIA = re.compile(r"^    # via ([a-z0-9-]+)", re.MULTILINE)
-_LONGEST_NAME = 64  # in `License:` some packages give a name, others the whole text
+_LONGEST_NAME = 64  # characters; some packages write the whole text of the licence into `License:`
 
 
 class Locked(NamedTuple):
-    """A package as a lock file pins it."""
+    """This is a package as a lock file pins it."""
 
     name: str
     version: str
@@ -103,7 +103,7 @@ def _package(package: Locked) -> Component:
     )
     try:
         licenses = _licenses(metadata(package.name))
-    except PackageNotFoundError:  # it is locked for another platform
+    except PackageNotFoundError:  # it is only installed on another platform
         licenses = []
     return Component(
         name=package.name,
@@ -117,9 +117,9 @@ def _package(package: Locked) -> Component:
 
 def _licenses(about: PackageMetadata) -> list[License]:
     """Return what the metadata of an installed package says: an SPDX expression, a name, or classifiers."""
-    said = next((about[field] for field in ("License-Expression", "License") if field in about), "")
-    if said and "\n" not in said and len(said) <= _LONGEST_NAME:
-        return [_LICENSES.make_from_string(said)]
+    declared = next((about[field] for field in ("License-Expression", "License") if field in about), "")
+    if declared and "\n" not in declared and len(declared) <= _LONGEST_NAME:
+        return [_LICENSES.make_from_string(declared)]
     classified = [
         each.rpartition(" :: ")[2] for each in about.get_all("Classifier", []) if each.startswith("License :: ")
     ]
@@ -127,15 +127,15 @@ def _licenses(about: PackageMetadata) -> list[License]:
 
 
 def _vendored(about: Path, source: Path) -> Component:
-    said = json.loads(about.read_text(encoding="utf-8"))
-    group, _, name = said["name"].rpartition("/")
+    declared = json.loads(about.read_text(encoding="utf-8"))
+    group, _, name = declared["name"].rpartition("/")
     return Component(
         name=name,
         group=group or None,
-        version=said["version"],
-        bom_ref=said["name"],
-        purl=PackageURL("npm", namespace=group or None, name=name, version=said["version"]),
-        licenses=[_LICENSES.make_from_string(said["licence"])],
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=said["sha256"])],
-        properties=[Property(name="causeline:path", value=f"{about.parent.relative_to(source)}/{said['file']}")],
+        version=declared["version"],
+        bom_ref=declared["name"],
+        purl=PackageURL("npm", namespace=group or None, name=name, version=declared["version"]),
+        licenses=[_LICENSES.make_from_string(declared["licence"])],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=declared["sha256"])],
+        properties=[Property(name="causeline:path", value=f"{about.parent.relative_to(source)}/{declared['file']}")],
     )

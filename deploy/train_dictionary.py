@@ -1,6 +1,7 @@
-"""Make a dictionary for the data that the store packs: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
+"""Make a zstd dictionary for stored data: python -m deploy.train_dictionary NUMBER entries|lifelines FILE…
 
-The dictionary is written to timeline/history/dictionaries/. Never make a released one again: stored data needs it.
+The dictionary is written to timeline/history/dictionaries/. Stored data needs each dictionary that was ever released,
+so never change one.
 """
 
 import sys

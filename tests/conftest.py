@@ -1,4 +1,5 @@
-"""The sample recording in the database, for the tests that only read it, and what holds for all tests."""
+"""This module has the fixtures that hold for all tests, and the sample recording in the database for those that only
+read it."""
 
 import gc
 import signal
@@ -17,13 +18,13 @@ from timeline.models import Source
 from timeline.pipeline import ingest
 from timeline.storage import store
 
-# Who starts this in the background of a script has it ignore Ctrl-C, and all that it starts; tests send it.
+# A shell makes its background processes ignore SIGINT, and their children inherit that. Tests send SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.load_profile(SUITE)
 
 
-# Their tests wait long for processes, so they are begun first, and no process is left alone with one at the end.
+# Their tests wait long for processes. They start first, so that no worker still runs one when the others are done.
 LONGEST = ("test_kills.py", "test_demo.py", "test_commands.py", "test_workers.py", "test_tutorial.py")
 
 
@@ -32,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay in memory; a collection of garbage need not look at them each time."""
+    """Exclude the collected tests from garbage collection, because thousands of them stay in memory."""
     gc.collect()
     gc.freeze()
 
@@ -49,7 +50,7 @@ def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
 
 
 def _empty_the_tables(case: TransactionTestCase) -> None:
-    """Delete the rows that a test has committed, after it; Django would truncate all tables and fill some anew.
+    """Delete the rows that a test has committed. Django would truncate all tables and fill some of them again.
 
     All foreign keys are deferred, so the order of the tables does not matter.
     """

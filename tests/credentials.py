@@ -1,6 +1,7 @@
-"""Credentials as they stand in the manifests, configurations and messages of well-known programs; `M` is the marker.
+"""This module lists credentials as they look in manifests, configurations and messages of well-known programs. `M` is
+the marker.
 
-Each is planted in ConfigMaps, annotations, messages and arguments by tests/test_redaction.py, and must not come out.
+tests/test_redaction.py plants each in ConfigMaps, annotations, messages and arguments, from which it must be removed.
 """
 
 from base64 import b64encode, encodebytes
@@ -289,7 +290,7 @@ def encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-FILES: dict[str, str] = {  # that say more than a line does: they are planted whole, and not within other texts
+FILES: dict[str, str] = {  # files of several lines, which are planted as they are and not inside other texts
     "yaml with a question mark": f"? password\n: {M}\n",
     "hcl here document": f"password = <<EOF\n{M}\nEOF\nx = 1\n",
     "haproxy stats": f"stats auth admin:{M}\n",
@@ -338,7 +339,7 @@ FILES: dict[str, str] = {  # that say more than a line does: they are planted wh
     "base64 of base64": encoded(encoded(f"a=1\npassword={M}\n")),
     "base64 in lines": encodebytes(f"a=1\npassword={M}\n{'x=1 ' * 40}".encode()).decode(),
 }
-BODIES: dict[str, Any] = {  # credentials that are known by the fields around them
+BODIES: dict[str, Any] = {  # objects whose credentials are recognised by the fields around them
     "parameter that is secret": {"parameters": [{"name": "a", "secret": True, "value": M}]},
     "parameter of a type": {"fields": [{"type": "password", "value": M}]},
     "labelled": {"fields": [{"label": "Password", "value": M}]},

@@ -1,4 +1,4 @@
-"""Audit events for tests: real ones out of tests/data, and ones made to measure."""
+"""This module makes audit events for tests, and reads real ones from tests/data."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def event(**changes: Any) -> dict[str, Any]:
-    """A Pod's creation at level RequestResponse; `changes` replace fields, None takes one away."""
+    """Return the event of a Pod's creation at level RequestResponse. `changes` replace fields; None removes one."""
     made: dict[str, Any] = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -39,13 +39,13 @@ def pod(**metadata: Any) -> dict[str, Any]:
 
 
 def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry | Skipped]:
-    """What the reader makes of these lines of a file named `log`."""
+    """Return what the reader makes of these lines of a file named `log`."""
     raw = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     return list(read_lines((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies))
 
 
 def entries_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry]:
-    """The same, where nothing may be skipped."""
+    """Return the entries of these lines, none of which may be skipped."""
     items = items_of(*lines, bodies=bodies)
     entries = [item for item in items if not isinstance(item, Skipped)]
     assert len(entries) == len(items), items
@@ -57,5 +57,5 @@ def reasons_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[str
 
 
 def real(name: str) -> list[bytes]:
-    """The lines of a file of tests/data."""
+    """Return the lines of a file in tests/data."""
     return (DATA / name).read_bytes().splitlines()

@@ -1,4 +1,4 @@
-"""A replayed cluster that is followed: what must have been seen of it, and what was stored."""
+"""This module says what should be stored of a replayed cluster that a worker watches, and what is stored of it."""
 
 import json
 from collections import Counter
@@ -26,19 +26,19 @@ def taped(path: Path) -> Tape:
 
 
 def connected(replay: Replay, folder: Path, name: str = "replayed", token_file: Path | None = None) -> Cluster:
-    """The row of a cluster that is reached by a kubeconfig in a folder."""
+    """Create the row of a cluster whose kubeconfig is a file in the folder."""
     file = folder / f"{name}.json"
     file.write_text(json.dumps(kubeconfig(replay.url, token_file=token_file)))
     return Cluster.objects.create(name=name, reference={"how": "path", "path": str(file), "context": ""})
 
 
 def by_path(cluster: Cluster) -> Api:
-    """How such a cluster is reached."""
+    """Return the API of a cluster that is reached by the path of a kubeconfig."""
     return api_to(Path(cluster.reference["path"]))
 
 
 def changes_of(source: Source) -> Counter[Seen]:
-    """Each change of the source's objects as often as it is stored; what a list showed is not one."""
+    """Return each stored change of the source's objects, with how often it is stored. Lists are not counted."""
     stored = (each for each in chunks.observations(source.pk) if isinstance(each, Entry))
     return Counter(
         (entry.ref.uid, entry.resource_version, entry.change.value)
@@ -48,7 +48,8 @@ def changes_of(source: Source) -> Counter[Seen]:
 
 
 def expected(tape: Tape, resources: set[str], begin: int = 0, end: int | None = None) -> Counter[Seen]:
-    """What a watch that began after so many commits tells of these resources until so many; lists not counted."""
+    """Return what a watch of these resources receives between commit `begin` and commit `end`. Lists are not
+    counted."""
     changes = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
     return Counter(
         (commit.uid, commit.revision, changes[commit.change].value)
@@ -58,18 +59,18 @@ def expected(tape: Tape, resources: set[str], begin: int = 0, end: int | None = 
 
 
 def watched(cluster: Cluster) -> set[str]:
-    """The resources of its current source that are watched."""
+    """Return the names of the resources that are watched for the cluster's current source."""
     rows = Stream.objects.filter(source__current_of=cluster, state="watching").values_list("resource", "group")
     return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
 
 
 def found(source: Source) -> set[tuple[str, str, str]]:
-    """Identity, verdict and status of what is found, as it is stored."""
+    """Return identity, verdict and status of the stored findings."""
     return {(each["id"], each["verdict"], each["status"]) for each in document(source)["findings"]}
 
 
 def found_anew(source: Source) -> set[tuple[str, str, str]]:
-    """The same, of all that is stored, taken in at once."""
+    """Return the same for findings that are judged again from all stored entries at once."""
     world = World()
     for _ in world.learn(chunks.observations(source.pk)):
         pass

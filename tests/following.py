@@ -1,4 +1,4 @@
-"""A live source of the tests: the entries of a recording are committed to it batch by batch."""
+"""This module commits the entries of a recording to a live source, batch by batch."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from timeline.storage import live, notify
 
 
 class Followed:
-    """The source of a cluster that a worker holds."""
+    """This class is the source of a cluster whose lease a worker holds."""
 
     def __init__(self, name: str = "prod") -> None:
         self.cluster = Cluster.objects.create(name=name, state="live", expires_at=datetime(2100, 1, 1, tzinfo=UTC))
@@ -20,11 +20,11 @@ class Followed:
         self.source = self._live.source
 
     def commit(self, batch: Sequence[Observation]) -> int:
-        """The sequence of the commit."""
+        """Commit a batch and return the sequence of the commit."""
         return pipeline.follow(self._live, batch).sequence
 
     def tell(self) -> int:
-        """A commit by itself, that changes nothing."""
+        """Make a commit that changes nothing, and return its sequence."""
         Source.objects.filter(pk=self.source.pk).update(sequence=F("sequence") + 1)
         self.source.refresh_from_db()
         sequence = self.source.sequence

@@ -1,4 +1,4 @@
-"""What the streams of a live source would have told of a recording."""
+"""This module turns a recording into what the watches of a live source would have observed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,11 @@ GroupKind = tuple[str, str]
 
 
 def observations(folder: Path) -> list[Observation]:
-    """The watch files of a folder as collectors tell them: compared, listed, followed, and complete in the end.
+    """Return the watch files of a folder as observations: each kind is compared, listed, watched, and complete at the
+    end.
 
-    What a list shows comes first, then every change in commit order, each when its neighbours tell that it was made.
+    The objects of the lists come first, then every change in commit order. The time of a change without one is that of
+    its neighbours.
     """
     entries = [item for item in read([(folder, "watch")], bodies=True) if isinstance(item, Entry)]
     by_kind: dict[GroupKind, list[Entry]] = defaultdict(list)
@@ -52,7 +54,7 @@ def batches(told: Sequence[Observation], size: int) -> Iterable[Sequence[Observa
 
 
 def verdicts(findings: Iterable[FindingPayload]) -> set[tuple[str, ...]]:
-    """What the findings of two sources of one story have in common."""
+    """Return the parts of findings that are equal for two sources of the same history."""
     return {
         (each["rule"], _name(each["subject"]), _name(each["other"]), each["verdict"], each["status"])
         for each in findings

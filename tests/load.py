@@ -1,4 +1,4 @@
-"""Clusters of any size, made up: a tape of objects that stand, and of changes that come."""
+"""This module makes replay tapes of any size, with objects that exist at the beginning and changes that follow."""
 
 import json
 from typing import Any
@@ -37,7 +37,8 @@ def commit(resource: Resource, number: int, revision: int, change: str, time: in
 
 
 def busy(objects: int, changes: int, resources: tuple[Resource, ...] = (PODS,), a_second: int = 100) -> Tape:
-    """So many objects of each resource, and so many changes of all of them, each of the next object."""
+    """Return a tape with this number of objects of each resource, and this number of changes. Each changes the next
+    object."""
     standing = [
         commit(resource, number, 1 + at * objects + number, "ADDED", BEGINS)
         for at, resource in enumerate(resources)

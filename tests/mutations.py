@@ -1,4 +1,4 @@
-"""What happens to audit logs on their way: lines lost, kinds and bodies left out, fields cut, clocks apart."""
+"""This module damages audit logs as real systems do: it removes lines, kinds, bodies and fields, and shifts clocks."""
 
 import random
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _GKE_IN_FULL = {"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io
 
 
 def resource(event: Event) -> str:
-    """As an audit policy names it: pods, pods/status."""
+    """Return the resource as an audit policy names it, such as pods or pods/status."""
     ref = event["objectRef"]
     return "/".join(filter(None, (ref["resource"], ref.get("subresource"))))
 
@@ -36,13 +36,13 @@ def lost(log: Log, chance: random.Random, share: float) -> Log:
 
 
 def without_piece(log: Log, chance: random.Random, length: int) -> Log:
-    """A file that was rotated away, or the minutes in which a disk was full."""
+    """Remove consecutive lines, as if a file had been rotated away or a disk had been full for some minutes."""
     start = chance.randrange(max(1, len(log) - length))
     return log[:start] + log[start + length :]
 
 
 def told_at(level: str, event: Event) -> Event:
-    """As a policy logs it that goes no further than a level."""
+    """Return the event as a policy logs it whose highest level is `level`."""
     if _LEVELS.index(event["level"]) <= _LEVELS.index(level):
         return event
     drop = {"responseObject", "requestObject"} if level == "Metadata" else {"responseObject"}
@@ -50,7 +50,8 @@ def told_at(level: str, event: Event) -> Event:
 
 
 def by_gke(log: Log) -> Log:
-    """By a managed cluster's policy: no Events, a kubelet's reports without answers, foreign groups at Metadata."""
+    """Return the log as the policy of a managed cluster writes it: without Events, with status writes of kubelets as
+    requests only, and with foreign groups at level Metadata."""
     kept = []
     for event in log:
         group = event["objectRef"].get("apiGroup", "")
@@ -65,7 +66,7 @@ def by_gke(log: Log) -> Log:
 
 
 def stripped(log: Log, of: str) -> Log:
-    """Without a field: of the events, or of the metadata in their bodies."""
+    """Remove a field from the events, or from the metadata in their bodies."""
     return [_without(event, of) for event in log]
 
 
@@ -82,7 +83,7 @@ def _without(event: Event, of: str) -> Event:
 
 
 def rounded(log: Log, digits: int) -> Log:
-    """With times of fewer digits, as log stores keep them."""
+    """Round the times to fewer digits, as log stores do."""
     return [event | {key: _cut(event[key], digits) for key in _TIMES} for event in log]
 
 
@@ -92,7 +93,7 @@ def _cut(time: str, digits: int) -> str:
 
 
 def shifted(log: Iterable[Event], seconds: float) -> Log:
-    """By a clock that is ahead."""
+    """Shift the times, as if they came from a clock that is ahead."""
     return [event | {key: _later(event[key], seconds) for key in _TIMES} for event in log]
 
 
@@ -102,7 +103,8 @@ def _later(time: str, seconds: float) -> str:
 
 
 def over_servers(log: Log, chance: random.Random, servers: int = 3) -> list[Log]:
-    """What each of several API servers logs: clients keep to one, and now and then connect anew."""
+    """Return what each of several API servers logs. A client stays with one server, and sometimes connects to
+    another."""
     files: list[Log] = [[] for _ in range(servers)]
     homes: dict[str, int] = {}
     for event in log:

@@ -1,4 +1,4 @@
-"""Whole objects for tests: real ones out of tests/data/objects, and ones made to measure."""
+"""This module makes whole objects for tests, and reads real ones from tests/data/objects."""
 
 import json
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ OBJECTS = Path(__file__).parent / "data" / "objects"
 
 
 def real(name: str) -> bytes:
-    """A file of tests/data/objects, unpacked."""
+    """Return the unpacked content of a file in tests/data/objects."""
     return zstandard.ZstdDecompressor().decompressobj().decompress((OBJECTS / f"{name}.zst").read_bytes())
 
 
 def items_of(content: bytes, bodies: bool = False, limits: Limits = Limits()) -> list[Entry | Skipped]:  # noqa: B008
-    """What is read of a file named `file`."""
+    """Return what the reader makes of a file named `file`."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "7"
         path.write_bytes(content)
@@ -29,7 +29,7 @@ def items_of(content: bytes, bodies: bool = False, limits: Limits = Limits()) ->
 
 
 def entries_of(content: bytes, bodies: bool = False) -> list[Entry]:
-    """The same, where nothing may be skipped."""
+    """Return the entries of such a file, of which nothing may be skipped."""
     items = items_of(content, bodies)
     entries = [item for item in items if not isinstance(item, Skipped)]
     assert len(entries) == len(items), [str(item) for item in items if isinstance(item, Skipped)]
@@ -41,7 +41,7 @@ def reasons_of(content: bytes, limits: Limits = Limits()) -> list[str]:  # noqa:
 
 
 def refusal(content: bytes, name: str) -> str:
-    """The words with which a file is refused."""
+    """Return the message with which a file is refused."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "7"
         path.write_bytes(content)
@@ -51,7 +51,10 @@ def refusal(content: bytes, name: str) -> str:
 
 
 def check_damaged(content: bytes, cut: tuple[float, float], noise: bytes, bodies: bool = True) -> None:
-    """Read it with a part, told in fractions of the whole, replaced by noise: it ends in words, never in an error."""
+    """Replace a part of the content by noise, and assert that it is read or refused without an unexpected error.
+
+    `cut` holds the start and the end of the part as fractions of the whole.
+    """
     begin, end = sorted(int(part * len(content)) for part in cut)
     try:
         items = items_of(content[:begin] + noise + content[end:], bodies)
@@ -62,14 +65,14 @@ def check_damaged(content: bytes, cut: tuple[float, float], noise: bytes, bodies
 
 
 def changes_of(items: Iterable[Entry | Skipped]) -> list[str]:
-    """Each entry as `name change revision`, in the order of revisions."""
+    """Return each entry as `name change revision`, in the order of revisions."""
     entries = [item for item in items if not isinstance(item, Skipped)]
     entries.sort(key=lambda entry: entry.resource_version or 0)
     return [f"{entry.ref.name} {entry.change} {entry.resource_version}" for entry in entries]
 
 
 def made(name: str, revision: int | str | None, **metadata: Any) -> dict[str, Any]:
-    """A ConfigMap as it stands after its creation; `metadata` replaces fields, None takes one away."""
+    """Return a ConfigMap as it is after its creation. `metadata` replaces fields; None removes one."""
     told = {
         "name": name,
         "namespace": "n",
@@ -84,23 +87,23 @@ def made(name: str, revision: int | str | None, **metadata: Any) -> dict[str, An
 
 
 def changed(name: str, revision: int, second: int = 5, **metadata: Any) -> dict[str, Any]:
-    """The same, written again in a later second."""
+    """Return the same ConfigMap after another write in a later second."""
     manager = {"manager": "controller", "operation": "Update", "time": f"2026-11-21T07:52:{second:02}Z"}
     return made(name, revision, managedFields=[manager], **metadata)
 
 
 def watch(*events: tuple[str, dict[str, Any]]) -> bytes:
-    """A watch as kubectl prints it: each is (ADDED, object)."""
+    """Return a watch as kubectl prints it, from pairs such as (ADDED, object)."""
     lines = (json.dumps({"type": type, "object": seen}, separators=(",", ":")) for type, seen in events)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def documents(*objects: dict[str, Any]) -> bytes:
-    """Objects as kubectl prints them in JSON, one behind the other."""
+    """Return objects as kubectl prints them in JSON, one after the other."""
     return "".join(json.dumps(each, indent=4) + "\n" for each in objects).encode()
 
 
 def listed(*objects: dict[str, Any], **fields: Any) -> bytes:
-    """A list as `kubectl get -o json` prints it."""
+    """Return a list as `kubectl get -o json` prints it."""
     whole = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects), **fields}
     return json.dumps(whole, indent=4, sort_keys=True).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Reading recordings in tests: entries, a settled world, what the rules find in it."""
+"""This module reads recordings into entries and worlds, and judges them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 
 
 def entries_of(path: Path) -> list[Entry]:
-    """All entries of a recording of which nothing is skipped."""
+    """Return all entries of a recording of which nothing may be skipped."""
     items = list(read([(path, path.name)], bodies=False))
     skipped = [item for item in items if isinstance(item, Skipped)]
     assert not skipped, skipped
@@ -24,12 +24,12 @@ def entries_of(path: Path) -> list[Entry]:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """The lines of a file that zstd packed."""
+    """Return the lines of a file that zstd has compressed."""
     return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read().splitlines()
 
 
 def world_of(*batches: Iterable[Entry]) -> World:
-    """A world that has learned the batches one after the other, and was settled after each."""
+    """Return a world that has learned the batches one after the other, and was settled after each of them."""
     world = World()
     for batch in batches:
         for _ in world.learn(batch):

@@ -1,4 +1,4 @@
-"""Watching a replay in tests: reflectors in threads of their own, what they told, and waiting until they have."""
+"""This module watches a replay in tests: it runs reflectors in threads, keeps what they observe, and waits for it."""
 
 import threading
 import time
@@ -17,17 +17,17 @@ from tests.patience import eventually, patient
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 
 WATCH = Path(__file__).parent / "data" / "objects" / "watch"
-LONG = 15.0  # seconds in which everything has to run again, whatever happened
+LONG = 15.0  # seconds after which all watches have to run again after any fault
 SHORT: dict[str, Any] = {"connect": 1.0, "read": 1.0, "silence": (0.5, 1.0)}  # seconds
 
 
 def until(holds: Callable[[], Any], seconds: float = LONG) -> None:
-    """Wait until it holds. Raises AssertionError where it does not in time."""
+    """Wait until the condition holds. Raises AssertionError if it does not hold in time."""
     eventually(holds, seconds, every=0.01)
 
 
 class Watching:
-    """What one resource told."""
+    """This class runs the reflector of one resource in a thread, and keeps what it observes."""
 
     def __init__(self, api: Api, resource: Resource, *, resume: int | None = None, **options: Any) -> None:
         self.batches: list[list[Observation]] = []
@@ -53,7 +53,7 @@ class Watching:
         self.end()
 
     def end(self) -> None:
-        """Stop it, which has to be soon."""
+        """Stop the reflector. Fail the test if it does not end soon."""
         self.stop.set()
         self.thread.join(patient(3))
         assert not self.thread.is_alive()
@@ -75,19 +75,19 @@ class Watching:
 
     @property
     def changes(self) -> list[tuple[str, str, int | None]]:
-        """What was told, in order."""
+        """Return the observed changes in order."""
         return [(each.change.value, each.ref.name, each.resource_version) for each in self.entries]
 
 
 @contextmanager
 def replayed(paths: list[Path] | None = None, **options: Any) -> Iterator[Replay]:
-    """A replay that waits to be told to play."""
+    """Run a replay that is paused until the test plays it."""
     with serve(paths or [WATCH], **{"paused": True, "speed": "max", **options}) as replay:
         yield replay
 
 
 def cut(replay: Replay, **order: Any) -> None:
-    """Reset all connections; returns once that is done, so that it meets nobody who steers the replay."""
+    """Reset all connections, and return once that is done, so that no later request of the test is affected."""
     replay.control(disconnect=True, **order)
     time.sleep(0.5)
 
@@ -98,7 +98,7 @@ def api_of(replay: Replay, **waits: Any) -> Api:
 
 
 def api_to(kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -> Api:
-    """With the rights of whoever runs the tests: files and programs that it names are used."""
+    """Return the API of a kubeconfig with the rights of the user who runs the tests: it may name files and programs."""
     everywhere = Allowed(None)
 
     def read() -> dict[str, Any]:
@@ -109,5 +109,5 @@ def api_to(kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -
 
 
 def resource(api: Api, name: str) -> Resource:
-    """Of what is watched, the one that kubectl names so."""
+    """Return the watched resource that kubectl calls by this name."""
     return next(each for each in resources(api, [], [])[0] if each.name == name)

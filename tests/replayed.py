@@ -1,4 +1,4 @@
-"""The official Python client against a replay, as a user would set it up. Its types are not those it gives."""
+"""This module connects the official Python client to a replay, as a user would. Its type hints are not reliable."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ _new_client: Any = config.new_client_from_config_dict
 
 @contextmanager
 def api_of(replay: Replay) -> Iterator[Any]:
-    """The client's connections; the classes of `kubernetes` take them."""
+    """Yield an API client for the replay; the classes of the package `kubernetes` take it."""
     with _new_client(replay.kubeconfig) as api:
         yield api
 
@@ -29,7 +29,7 @@ def core(api: Any) -> Any:
 
 
 class Stream:
-    """One watch, of which the lines are read as they come."""
+    """This class opens one watch and reads its lines as they arrive."""
 
     def __init__(self, replay: Replay, path: str = "/api/v1/pods", wait: float = 30, **query: Any) -> None:
         asked = {"watch": 1, "timeoutSeconds": 60, "allowWatchBookmarks": "true", "resourceVersion": 40, **query}

@@ -1,4 +1,5 @@
-"""A running Causeline: web and worker in processes of their own, on a database of their own; each can be killed."""
+"""This module runs Causeline: web and worker in processes of their own, on a database of their own. A test can kill
+each."""
 
 import os
 import secrets
@@ -26,13 +27,13 @@ START_SECONDS = 60
 TOKEN = "the-start-up-token-of-the-tests-0123456789"
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
 _STOP_SECONDS = 15
-_PORTS = 1_000  # from 10 000 on, for each worker of pytest-xdist: below what the kernel gives, and what Valkeys take
+_PORTS = 1_000  # for each worker of pytest-xdist, from 10 000 on: below the ports of Valkey and of outgoing connections
 _last_port = secrets.randbelow(_PORTS)
 _brokers = set(range(1, VALKEY_DATABASES))
 
 
 class Running:
-    """What runs of Causeline, and its address, which stays when a part is started anew."""
+    """This class is a running Causeline and its address, which stays the same when a part is started again."""
 
     def __init__(self, folder: Path, database: str, broker: str, settings: dict[str, str]) -> None:
         self.port = port = free_port()
@@ -64,7 +65,7 @@ class Running:
     def start(self, part: str) -> None:
         with self.log(part).open("ab") as log:
             self.processes[part] = subprocess.Popen(
-                guarded([sys.executable, "-m", *self._commands[part]], ROOT, None),  # it ends however the tests end
+                guarded([sys.executable, "-m", *self._commands[part]], ROOT, None),  # ends with the tests
                 env=self._environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -73,7 +74,7 @@ class Running:
             self._await_page()
 
     def kill(self, part: str) -> None:
-        """At once, as `kill -9` does."""
+        """Kill a part at once, as `kill -9` does."""
         process = self.processes.pop(part)
         process.kill()
         process.wait()
@@ -89,12 +90,12 @@ class Running:
                 process.wait()
 
     def manage(self, *command: str, **environment: str) -> None:
-        """A command of Django's."""
+        """Run a management command of Django."""
         python = [sys.executable, "manage.py", *command]
         subprocess.run(python, cwd=ROOT, env={**self._environment, **environment}, check=True, capture_output=True)
 
     def beside(self, module: str) -> "subprocess.Popen[str]":
-        """A module of Python beside the servers, on their database, spoken to by its standard input and output."""
+        """Run a Python module on the same servers and database, with pipes to its standard input and output."""
         command = [sys.executable, "-m", module]
         told = {"cwd": ROOT, "env": {**self._environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **told)  # type: ignore[call-overload,no-any-return]
@@ -119,14 +120,14 @@ class Running:
 
 @contextmanager
 def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
-    """Web and worker, unless other parts are named, with these variables in their environment."""
+    """Run web and worker, or the named parts, with these settings in their environment."""
     server, number = os.environ["DATABASE_URL"], _brokers.pop()
     name, broker = f"causeline_running_{os.getpid()}_{number}", _broker(number)
     _create_database(name, template=_migrated())
     started = Running(folder, _database_named(server, name), broker, settings)
     try:
         with redis.Redis.from_url(broker) as client:
-            client.flushdb()  # the tasks of whoever had this number before
+            client.flushdb()  # tasks of an earlier test that used this number
         for part in parts or ("web", "worker"):
             started.start(part)
         yield started
@@ -138,7 +139,7 @@ def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
 
 @cache
 def _migrated() -> str:
-    """The name of a database that has all tables and no rows; the others are copied from it."""
+    """Return the name of a migrated database without rows, from which the others are copied."""
     name = f"causeline_migrated_{WORKER}"
     _drop_database(name)
     _create_database(name)
@@ -159,7 +160,8 @@ def _drop_database(name: str) -> None:
 
 
 def _broker(number: int) -> str:
-    """The tests' own Valkey database is the first of those that are theirs; servers have the others."""
+    """Return the address of a Valkey database for a running Causeline. The first one belongs to the tests
+    themselves."""
     own = urlsplit(os.environ["REDIS_URL"])
     return urlunsplit(own._replace(path=f"/{int(own.path.strip('/') or 0) + number}"))
 
@@ -169,7 +171,7 @@ def _database_named(url: str, name: str) -> str:
 
 
 def free_port() -> int:
-    """A port that nobody listens on. No other test is given it, so it stays free until it is used."""
+    """Return a port that nobody listens on. No other test is given it, so it stays free until it is used."""
     global _last_port
     while True:
         _last_port = (_last_port + 1) % _PORTS

@@ -1,10 +1,10 @@
-"""A pytest plugin: it gives the tests a real PostgreSQL and Valkey, unless DATABASE_URL and REDIS_URL name some.
+"""This pytest plugin starts a real PostgreSQL and Valkey for the tests, unless DATABASE_URL and REDIS_URL name some.
 
-It is loaded with `-p`, so it sets the environment before pytest-django reads the settings. The servers run in a
-process of their own that ends when its standard input does: however pytest ends, the servers and their data go too.
+It is loaded with `-p`, so it sets the environment before pytest-django reads the settings. The servers run in a process
+that ends when its standard input is closed: however pytest ends, the servers and their data are removed.
 
-With `pytest -n`, every worker of pytest-xdist starts servers of its own, so that no test meets what another one does
-to a server. The process that only distributes the tests starts none.
+With `pytest -n`, each worker of pytest-xdist starts its own servers, so that no test is affected by what another one
+does to a server. The process that only distributes the tests starts none.
 """
 
 import json
@@ -24,7 +24,7 @@ from tests.patience import patient
 STOP_SECONDS = 30
 DISTRIBUTING = "postgresql:///each-worker-of-the-tests-starts-its-own"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
-VALKEY_DATABASES = 5  # for one worker, of the 16 that a Valkey has: the tests' own, and those of running servers
+VALKEY_DATABASES = 5  # for one worker, of the 16 of a Valkey: one for the tests, the others for running servers
 VARIABLES = {
     "CAUSELINE_SECRET_KEY": "only for the tests of Causeline, which sign nothing",
     "CAUSELINE_CREDENTIALS_KEY": "only for the tests of Causeline!",
@@ -36,14 +36,14 @@ _data: tempfile.TemporaryDirectory[str] | None = None
 
 
 def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
-    """Start a PostgreSQL and a Valkey; return their process and database_url, redis_url and data_dir."""
+    """Start a PostgreSQL and a Valkey. Return their process, and database_url, redis_url and data_dir."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dashboard.services", *options],
         cwd=Path(__file__).parent.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # Ctrl-C is pytest's; the servers outlive it by its last test
+        start_new_session=True,  # Ctrl-C ends only pytest; the servers end after its last test
     )
     assert process.stdout
     line = process.stdout.readline()
@@ -54,7 +54,7 @@ def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
 
 
 def stop(process: "subprocess.Popen[str]") -> None:
-    """Cut the leash of servers, and wait until everything is gone."""
+    """Close the standard input of the servers' process, and wait until everything has ended."""
     assert process.stdin and process.stdout
     process.stdin.close()
     process.stdout.close()
@@ -68,7 +68,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     distributes = not WORKER and bool(getattr(early_config.known_args_namespace, "numprocesses", None))
     given = {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() and os.environ["DATABASE_URL"] != DISTRIBUTING
     if distributes:
-        os.environ["PYTEST_PLUGINS"] = "tests.services"  # workers load what -p names too late, after pytest-django
+        os.environ["PYTEST_PLUGINS"] = "tests.services"  # workers load -p's plugins too late, after pytest-django
     if distributes and not given:
         os.environ |= {"DATABASE_URL": DISTRIBUTING, "REDIS_URL": "redis://each-worker-starts-its-own"}
     elif given and WORKER:
@@ -97,7 +97,8 @@ def pytest_unconfigure() -> None:
 
 
 def _remove_own(data_dir: Path) -> None:
-    """Started as root, the servers have become an account, which cannot remove the folders that tests have made."""
+    """Remove the folders that tests have made, as the servers cannot if root started them: they run as another
+    account."""
     for path in data_dir.iterdir() if data_dir.stat().st_uid != os.geteuid() else ():
         if path.lstat().st_uid == os.geteuid():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -1,4 +1,5 @@
-"""What the tables hold of a source, without the keys that rows happen to have; and a way to act beside a test."""
+"""This module compares what the tables hold of sources, without primary keys, and runs code as another process
+would."""
 
 import threading
 from collections.abc import Callable
@@ -71,14 +72,14 @@ def stored_of(source: Source) -> tuple[Any, ...]:
 
 
 def opened(name: str = "test") -> Source:
-    """A source that is shown, empty."""
+    """Return an empty source that is ready to be shown."""
     source = store.open_source(name)
     store.show_source(source)
     return source
 
 
 def tables() -> set[str]:
-    """Names of the tables that hold entries and tracks."""
+    """Return the names of the tables that hold entries and tracks."""
     with connection.cursor() as cursor:
         names = "^timeline_(chunk|track)_[0-9]+"
         cursor.execute("SELECT relname FROM pg_class WHERE relname ~ %s AND relkind = 'r'", [names])
@@ -86,13 +87,13 @@ def tables() -> set[str]:
 
 
 def tables_of(*sources: Source | int | None) -> set[str]:
-    """Those that these sources have."""
+    """Return the names of those tables that belong to these sources."""
     keys = {str(source.pk if isinstance(source, Source) else source) for source in sources}
     return {name for name in tables() if name.split("_")[2] in keys}
 
 
 def entries_in(source: Source) -> int:
-    """How many are stored; those of an import that is not done stand in no partition yet."""
+    """Return the number of stored entries. Those of an unfinished import are in no partition yet."""
     counts = [
         f"SELECT coalesce(sum(cardinality(keys)), 0) FROM {name}" for name in tables_of(source) if "chunk" in name
     ]
@@ -102,7 +103,7 @@ def entries_in(source: Source) -> int:
 
 
 def everything() -> str:
-    """All rows of all tables as text, and unpacked what is packed in them."""
+    """Return all rows of all tables as text, with what is compressed in them unpacked."""
     found = []
     with connection.cursor() as cursor:
         for query in ("SELECT lines FROM timeline_chunk", "SELECT lifeline FROM timeline_track"):

@@ -1,4 +1,5 @@
-"""Accounts: who may sign in how often, with which passwords, and who is made what."""
+"""These tests check accounts: how often one may try to sign in, which passwords are accepted, and who is an
+administrator."""
 
 import io
 import os
@@ -27,7 +28,7 @@ SECRET = "typed into the wrong field"
 @pytest.fixture
 def alice(db: None, settings: Settings) -> User:
     settings.LOGIN_REQUIRED = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hashes quickly
     return User.objects.create_user("alice", password=GOOD)
 
 
@@ -36,7 +37,7 @@ def sign_in(name: str, password: str, address: str = "192.0.2.1", **headers: Any
 
 
 def later(**time: float) -> None:
-    """As if that much time had gone by."""
+    """Let this much time pass for the module that counts failures."""
     for row in FailedSignIns.objects.all():
         row.last -= timedelta(**time)
         row.locked_until -= timedelta(**time)

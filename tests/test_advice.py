@@ -1,4 +1,5 @@
-"""What to do: in the order in which it is done, with commands that can be copied."""
+"""These tests check the advice of findings: its steps are in the order in which they are done, and commands can be
+copied."""
 
 import shlex
 from pathlib import Path

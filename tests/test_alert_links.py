@@ -1,4 +1,5 @@
-"""Each example of docs/how-to/link-alerts.md, filled as Prometheus, Alertmanager or Grafana do, opens its object."""
+"""These tests fill the examples of docs/how-to/link-alerts.md as Prometheus, Alertmanager and Grafana do, and open
+them."""
 
 import re
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ ACTION = re.compile(r"\{\{ (?P<value>[$.\w]+)(?P<escaped> \| urlquery)? \}\}")
 
 
 def filled(template: str, known: dict[str, Any]) -> str:
-    """What Go's templates make of the actions that the page uses; what is not there is empty."""
+    """Return what Go's templates make of the actions that the page uses. A missing value becomes an empty text."""
 
     def value(action: "re.Match[str]") -> str:
         found: Any = known
@@ -35,13 +36,13 @@ def filled(template: str, known: dict[str, Any]) -> str:
 
 
 def of_prometheus(template: str, labels: dict[str, str]) -> str:
-    """External labels are no labels of the alert while Prometheus fills an annotation."""
+    """Fill a template as Prometheus does, for which external labels are not labels of the alert."""
     own = {name: value for name, value in labels.items() if name != "cluster"}
     return filled(template, {"labels": own, "externalLabels": {"cluster": labels["cluster"]}})
 
 
 class Moment(datetime):
-    """Go's time, as far as the page uses it."""
+    """This class has the methods of Go's time that the page uses."""
 
     def Unix(self) -> int:
         return int(self.timestamp())

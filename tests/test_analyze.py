@@ -1,4 +1,5 @@
-"""`causeline analyze` and `causeline rules` as a person or a pipeline runs them: real processes, no server."""
+"""These tests run `causeline analyze` and `causeline rules` as people and pipelines do: in real processes, without a
+server."""
 
 import gzip
 import json
@@ -30,7 +31,7 @@ QUIET = RULES / "service-gap" / "quiet-collection-deleted.jsonl"
 
 
 def causeline(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:
-    """Exit status, output, errors."""
+    """Return exit status, output and errors."""
     command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
     environment = {"PATH": "/usr/bin:/bin", **variables}
     done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=patient(60), check=False)
@@ -54,7 +55,7 @@ def test_findings_are_listed_with_their_proof_and_fail_the_command() -> None:
     assert (status, errors) == (1, "")
     assert "Service ring was away for ≈ 50 ms under 3 running Pods" in output
     assert "revision 582" in output and f"{SAMPLE}:" in output
-    assert "\033" not in output  # nobody looks at colours in a pipe
+    assert "\033" not in output  # no colours in a pipe
 
 
 @pytest.mark.parametrize(("threshold", "status"), [("error", 0), ("warning", 1), ("never", 0)])
@@ -207,14 +208,14 @@ def test_a_reader_that_leaves_and_a_full_disk_are_no_crash(arguments: list[str |
 def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # CI may ignore it
+    heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # CI may ignore SIGINT
     run = f"{heed}; from dashboard.cli.__main__ import main; sys.exit(main(['analyze', {str(fifo)!r}]))"
     command = [sys.executable, "-c", run]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process, fifo.open("wb") as log:  # it is open once it reads
+    with process, fifo.open("wb") as log:  # opening waits until the command reads
         log.write(QUIET.read_bytes())
         log.flush()
-        time.sleep(0.5)  # it waits for more by then
+        time.sleep(0.5)  # by then the command waits for more input
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=patient(60)) == (b"", b"")
     assert process.returncode == 130
@@ -259,7 +260,7 @@ def test_pods_whose_service_came_late_are_one_row_with_the_proof_of_all() -> Non
     output = causeline("analyze", late, "--rule", "pod-before-service")[1]
     assert output.count("pod-before-service ·") == 1
     assert "3 Pods created before Service ring2, by 0.35–0.56 s" in output
-    assert "The delay is" not in output  # it is another for each
+    assert "The delay is" not in output  # each subject has another delay
     for told in ("ring2-0: Pod created", "ring2-1: Pod created", "ring2-2: Pod created", "ring2: Service created"):
         assert output.count(told) == 1
 

@@ -1,4 +1,5 @@
-"""Whatever is handed over, in any mixture: entries, skipped pieces or a refusal, and a judgement of what there is."""
+"""These tests read arbitrary mixtures of input: the result is entries, skipped pieces or a refusal, and never a
+crash."""
 
 import gzip
 import json
@@ -20,12 +21,12 @@ from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
 LIMITS = Limits(line_bytes=1 << 20, content_bytes=16 << 20, members=100)
-SECONDS = 5  # of the processor, for one input
+SECONDS = 5  # of processor time for one input
 
 
 @cache
 def snippets() -> tuple[bytes, ...]:
-    """A few lines of every format, and of every way to pack one."""
+    """Return a few lines of every format, and of every way to compress one."""
     lines = [line.decode() for line in real_lines("restart.jsonl")[:3]]
     found = [wrap(lines).encode() for _, wrap in WRAPPERS.values()]
     found += [listed(made("a", 1)), documents(made("b", 2)), watch(("ADDED", made("c", 3)))]

@@ -1,4 +1,4 @@
-"""The HTTP API: what it answers, what it refuses, and in which words."""
+"""These tests check the HTTP API: what it answers, what it refuses, and its messages."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def clean() -> Iterator[None]:
 
 
 def problem(answer: Any, status: int) -> str:
-    """What a problem document says, title and detail."""
+    """Return title and detail of a problem document with this status."""
     assert answer.status_code == status, answer.content
     assert answer["Content-Type"] == "application/problem+json"
     told = json.loads(answer.content)
@@ -306,7 +306,7 @@ def strict() -> Client:
 
 
 def token(client: Client) -> dict[str, str]:
-    """As a page has it."""
+    """Return the header with the CSRF token, as a page sends it."""
     client.get("/")
     return {"X-CSRFToken": client.cookies["causeline_csrf"].value}
 

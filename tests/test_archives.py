@@ -1,4 +1,5 @@
-"""Archives, folders, pipes: what a person names is opened whatever it is packed in, and nothing is unpacked to disk."""
+"""These tests read archives, folders and pipes: each is opened however it is packed, and nothing is unpacked to the
+disk."""
 
 import bz2
 import gzip
@@ -47,7 +48,7 @@ def zipped(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 class Pipe(io.RawIOBase):
-    """Takes what is written, and cannot go back to fill in sizes."""
+    """This stream accepts what is written, and cannot seek back to fill in sizes."""
 
     def __init__(self) -> None:
         self.taken = bytearray()
@@ -72,7 +73,7 @@ def piped_zip(files: Files, method: int = zipfile.ZIP_DEFLATED, zip64: bool = Fa
 
 
 def opened(*inputs: tuple[Path, str], limits: Limits | None = None) -> tuple[Files, list[str]]:
-    """What the recordings hold, by name, and what was skipped."""
+    """Return the content of each recording by name, and what was skipped."""
     files: Files = {}
     skipped: list[str] = []
     for each in open_all(inputs, Usage(limits or Limits())):
@@ -86,7 +87,7 @@ def opened(*inputs: tuple[Path, str], limits: Limits | None = None) -> tuple[Fil
 
 
 def opened_bytes(tmp_path: Path, content: bytes, limits: Limits | None = None) -> tuple[Files, list[str]]:
-    """The same of one file named `dump`; the names without it."""
+    """Return the same for one file named `dump`, without that name."""
     path = tmp_path / "7"
     path.write_bytes(content)
     files, skipped = opened((path, "dump"), limits=limits)
@@ -292,7 +293,7 @@ def test_an_archive_or_a_folder_without_files_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", ALL)
 def test_of_a_cut_tar_what_could_be_read_is_kept_and_the_loss_is_said(tmp_path: Path, pack: Pack) -> None:
-    long = random.Random(5).randbytes(1_300_000).hex().encode()  # bzip2 gives blocks of 900 kB or nothing
+    long = random.Random(5).randbytes(1_300_000).hex().encode()  # bzip2 decompresses whole blocks of 900 kB
     whole = pack(tar({**FILES, "default/pods.json": long}))
     files, skipped = opened_bytes(tmp_path, whole[: len(whole) * 2 // 3])
     assert files["nodes.json"] == TEXT

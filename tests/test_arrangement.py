@@ -1,4 +1,4 @@
-"""The order of lanes that is kept up change by change is the order that is computed of the whole.
+"""An order of lanes that is updated change by change equals the order that is computed from the whole recording.
 
 batches   ──[ Pod ]──[ Service ]──[ Pod, its owner ]──▶   arranged after each, as for a live source
 whole     ──────────────────────────────────────────▶   arranged once, as for a recording
@@ -37,7 +37,7 @@ def watched(name: str) -> list[Observation]:
 
 
 class Order(NamedTuple):
-    """What an order of lanes tells, without the places, which leave room in a live source."""
+    """This is an order of lanes without the stored positions, between which a live source leaves gaps."""
 
     lanes: list[tuple[list[Key], Key, list[int], bool]]
     strips: list[tuple[Key, list[list[Key]]]]
@@ -64,7 +64,7 @@ def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: in
     world = RecordingWorld()
     kept = Arrangement(world)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strips, "CROWD", 3)  # the recordings are small
+        patch.setattr(strips, "CROWD", 3)  # strips would need more lanes than these recordings have
         told = side_by_side(watched(name), random.Random(seed))
         for number, batch in enumerate(batches(told, size)):
             for _ in world.learn(batch):
@@ -76,7 +76,7 @@ def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: in
 
 
 def test_what_is_told_to_have_moved_is_all_that_moved() -> None:
-    """The database holds what was written of each lane and strip; it is never read before the next change."""
+    """The database holds what was last written of each lane and strip, and is not read before the next change."""
     world = RecordingWorld()
     stored: dict[Key, tuple[int, int, int, Key]] = {}
     written: dict[int, int] = {}
@@ -103,7 +103,7 @@ def test_what_is_told_to_have_moved_is_all_that_moved() -> None:
 
 @pytest.mark.django_db
 def test_the_report_and_the_page_show_the_same(sample: Source) -> None:
-    """Both put their windows together in `timeline.layout.assembly`; ids of tracks and groups differ by design."""
+    """Both assemble their windows in `timeline.layout.assembly`. Ids of tracks and groups differ by design."""
     world = world_of(entries_of(SAMPLE))
     report = excerpt(world, findings_of(world)).window
     page = queries.window(sample.pk, limit=400)

@@ -1,4 +1,4 @@
-"""Which files are taken for an audit log, and what becomes of lines that are not as they should be."""
+"""These tests check which files are recognised as audit logs, and what happens to invalid lines."""
 
 import json
 from pathlib import Path
@@ -196,7 +196,7 @@ def test_a_body_of_a_json_patch_does_not_disturb() -> None:
 
 
 def test_a_line_that_stands_twice_gives_the_same_entry_twice() -> None:
-    """The world knows them as one by their revision and auditID."""
+    """The world recognises both as one change by their revision and auditID."""
     first, second = entries_of(event(), event())
     assert (first.identity, first.resource_version) == (second.identity, second.resource_version)
 

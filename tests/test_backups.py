@@ -1,4 +1,4 @@
-"""`causeline backup` and `restore`: what was in one database is in another afterwards, and nothing is overwritten."""
+"""These tests move a database with `causeline backup` and `restore`: everything arrives, and nothing is overwritten."""
 
 import os
 import re
@@ -30,7 +30,7 @@ TOLD = (
 
 @contextmanager
 def empty_database() -> Iterator[str]:
-    """The address of a database without tables, on the server that the tests use."""
+    """Yield the address of a database without tables, on the server that the tests use."""
     name = f"backups_{uuid.uuid4().hex}"
     with psycopg.connect(CLUSTER, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
@@ -52,7 +52,7 @@ def told(url: str) -> list[list[tuple[object, ...]]]:
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[str]:
-    """The address of a database with a recording, an acknowledged finding, a user, an upload and a session."""
+    """Yield the address of a database with a recording, an acknowledged finding, a user, an upload and a session."""
     ingest = (
         "from tests.recordings import SAMPLE, entries_of; from timeline.models import *;"
         "from timeline.storage import store;"

@@ -1,4 +1,5 @@
-"""A running server and bodies that are too long, too slow, cut off, a stranger's, or more than the disk takes."""
+"""These tests send a running server bodies that are too long, too slow, cut off, not allowed, or too large for the
+disk."""
 
 import resource
 import socket
@@ -33,7 +34,7 @@ def visitor(site: Running) -> Visitor:
 
 
 def asked(what: str, host: str, header: str) -> bytes:
-    """A request whose body waits to be wanted."""
+    """Return a request that waits for `100 Continue` before it sends its body."""
     return f"{what} HTTP/1.1\r\nHost: {host}\r\nExpect: 100-continue\r\n{header}\r\n\r\n".encode()
 
 
@@ -44,7 +45,7 @@ def kept(site: Running) -> list[str]:
 
 @contextmanager
 def a_disk_that_is_full(site: Running) -> Iterator[None]:
-    """Where no file of the server may grow beyond a megabyte."""
+    """Run the context while no file of the server can grow beyond one megabyte."""
     process = site.processes["web"].pid
     before = resource.prlimit(process, resource.RLIMIT_FSIZE, (MIB, resource.RLIM_INFINITY))
     try:
@@ -71,7 +72,7 @@ def test_a_piece_that_the_disk_does_not_take_ends_its_upload_and_gives_its_space
 
 def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(site: Running, visitor: Visitor) -> None:
     with a_disk_that_is_full(site):
-        for size in (2 * MIB, 12 * MIB):  # the second does not even pass to the API
+        for size in (2 * MIB, 12 * MIB):  # the second one is refused before the API sees it
             status, told = visitor.ask("POST", "/api/uploads?name=a.log", b'{"auditID":"a"}\n' * (size // 16))
             assert (status, told["detail"]) == (507, "File too large. Nothing of it was stored.")
     assert kept(site) == []

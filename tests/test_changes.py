@@ -1,4 +1,5 @@
-"""Who changed what stands in the log: every route that may change something writes a line, and no name forges one."""
+"""These tests check the log of changes: every route that may change something writes a line, and no name can forge
+one."""
 
 import json
 import re
@@ -26,7 +27,7 @@ NUMBERS = re.compile(r"<[^>]*>|\{[^}]*\}")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    """The lines that were written, each as its pairs."""
+    """Return the lines that were logged, each as a dictionary of its pairs."""
     written = [each.getMessage() for each in caplog.records if each.name == "causeline.changes"]
     for each in written:
         assert "".join(match[0] for match in PAIR.finditer(each)) == each, "pairs, and nothing else"
@@ -34,7 +35,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 
 def pages(patterns: list[URLPattern | URLResolver], before: str = "/") -> list[str]:
-    """The paths of all routes but those of the API, with numbers where one is asked for."""
+    """Return the paths of all routes except the API's, with numbers in place of parameters."""
     found = []
     for each in patterns:
         path = before + str(each.pattern)
@@ -46,7 +47,7 @@ def pages(patterns: list[URLPattern | URLResolver], before: str = "/") -> list[s
 
 
 def operations() -> list[tuple[str, str]]:
-    """Method and path of each operation of the API that may change something."""
+    """Return method and path of each API operation that may change something."""
     told = api.get_openapi_schema()["paths"]
     return [
         (method.upper(), NUMBERS.sub("1", path))
@@ -154,7 +155,7 @@ def test_commands_tell_who_of_the_machine_ran_them(
     for act in ("pause", "resume", "disconnect"):
         call_command("clusters", act, "prod")
     with pytest.raises(SystemExit):
-        call_command("clusters", "disconnect", "prod")  # nothing was changed
+        call_command("clusters", "disconnect", "prod")  # fails, so nothing is changed
     line, *others = (tmp_path / "logs" / change_log.FILE).read_text().splitlines()
     assert [PAIR.findall(each)[0][1] for each in others] == ['"pause"', '"resume"', '"disconnect"']
     assert all('by="operator"' in each and 'name="prod"' in each for each in others)

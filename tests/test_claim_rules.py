@@ -1,4 +1,5 @@
-"""The rules of claims: what leaks while nobody asked for it, and who waits for what does not exist."""
+"""These tests check the rules about PersistentVolumeClaims: leaked claims, and Pods that wait for objects that do not
+exist."""
 
 from pathlib import Path
 
@@ -48,24 +49,24 @@ def test_the_advice_stops_cleans_prevents_and_verifies_with_commands_to_copy() -
 @pytest.mark.parametrize(
     ("fixture", "severity", "verdict", "count"),
     [
-        # Seen 7 s later, the job does not name the claim.
+        # The job was seen 7 s later, and does not name the claim.
         ("fires-one-claim-left-behind", "warning", Verdict.EXACT, 1),
         # The job's Event says that the attempt failed.
         ("fires-one-attempt-failed", "warning", Verdict.EXACT, 1),
-        # Three claims for one volume: two leaked whatever became of the last, and the log is whole.
+        # There are three claims for one volume and the log is complete, so two leaked even if the last one is used.
         ("fires-write-back-not-seen", "error", Verdict.EXACT, 3),
-        # Two claims for two volumes, and nothing after: the line that names them may be missing.
+        # There are two claims for two volumes and nothing after: the line that names them may be missing.
         ("fires-nothing-else-known", "info", Verdict.INCONCLUSIVE, 2),
-        # The job stands in the log without its body: how many claims its volumes call for is not known.
+        # The log has no body of the job, so the number of claims that it needs is not known.
         ("fires-job-without-body", "info", Verdict.INCONCLUSIVE, 21),
         ("fires-custom-resource-config", "error", Verdict.EXACT, 25),
         ("fires-custom-resource-claims", "error", Verdict.EXACT, 25),
-        # The log ends half a minute after: Pods may use them yet.
+        # The log ends half a minute later, and Pods may still come to use them.
         ("fires-children-not-yet-used", "info", Verdict.INCONCLUSIVE, 25),
         ("fires-deployment-replica-sets", "error", Verdict.EXACT, 22),
-        # Their names tell what they are for: there may be one for each of something.
+        # Their names differ by purpose, so each of them may be needed.
         ("fires-one-for-each-of-something", "info", Verdict.EXACT, 25),
-        # Jobs do work of their own.
+        # Jobs may use claims without Pods that are in the log.
         ("fires-own-work", "info", Verdict.EXACT, 25),
     ],
 )
@@ -79,7 +80,7 @@ def test_a_leak_is_known_although_lines_are_missing() -> None:
     entries = entries_of(FIXTURES / "runaway-creation" / "fires-volcano-retries.jsonl")
     written_back = [entry for entry in entries if not (entry.ref.kind == "Job" and entry.resource_version == 504)]
     (found,) = found_in(written_back, "runaway-creation")
-    assert (found.severity, found.count) == ("error", 7)  # of eight claims for one volume one may be named by now
+    assert (found.severity, found.count) == ("error", 7)  # of eight claims for one volume, one may be in use by now
     thinned = [entry for entry in entries if entry.ref.kind == "Job" or entry.resource_version in {328, 371}]
     (found,) = found_in(thinned, "runaway-creation")
     assert (found.severity, found.count) == ("error", 2)
@@ -102,16 +103,16 @@ def test_claims_whose_write_back_is_missing_from_the_log_are_no_alarm() -> None:
         ("fires-config-late-level-metadata", "warning", Verdict.EXACT, 12_000_000),
         ("fires-config-deleted-before", "warning", Verdict.EXACT, 100_004_000),
         ("fires-secret-away-meanwhile", "warning", Verdict.EXACT, 20_000_000),
-        ("fires-secret-never", "warning", Verdict.EXACT, 64_000_000),  # the source shows no Secrets: the Events alone
-        # An Event says so, and until the end of a whole log it does not come.
+        ("fires-secret-never", "warning", Verdict.EXACT, 64_000_000),  # the source has no Secrets, only the Events
+        # An Event says that it is missing, and a complete log does not show its creation.
         ("fires-claim-never", "warning", Verdict.EXACT, 60_004_000),
-        # The log is an excerpt: no more is known than what the Events say.
+        # The log is an excerpt, so only what the Events say is known.
         ("fires-vcjob-claim-never", "info", Verdict.EXACT, 4_744_398),
-        # When it came is not known; the Events say until when it had not.
+        # Its creation was not observed; the Events say until when it was missing.
         ("fires-secret-creation-not-observed", "warning", Verdict.EXACT, 32_000_000),
-        # It was never seen, which proves little.
+        # It was never observed, which does not prove that it never existed.
         ("fires-never-seen", "info", Verdict.INCONCLUSIVE, 60_004_000),
-        # The scheduler complained of something else later: it must have come by then.
+        # The scheduler later complained about something else, so it existed by then.
         ("fires-claim-came-unseen", "info", Verdict.EXACT, 100_000),
         ("fires-default-account-very-late", "info", Verdict.EXACT, 20_000_000),
         ("fires-pod-deleted-while-waiting", "info", Verdict.EXACT, 2_000_000),

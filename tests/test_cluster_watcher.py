@@ -1,4 +1,5 @@
-"""One cluster followed into PostgreSQL, in one process: what its streams tell is stored once, whatever is cut off."""
+"""These tests watch one cluster in this process: everything that its streams deliver is stored once, whatever breaks
+off."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,7 +54,7 @@ def follow(followers: list[ClusterWatcher]) -> ClusterWatcher:
 
 
 def blind() -> set[str]:
-    """The resources of which it is said that something was missed."""
+    """Return the resources that have a gap."""
     kinds = Gap.objects.filter(source=current()).values("kind")
     rows = Stream.objects.filter(source=current(), kind__in=kinds).values_list("resource", "group")
     return {f"{resource}.{group}".rstrip(".") for resource, group in rows}
@@ -66,7 +67,7 @@ def current() -> Source:
 
 
 def play(replay: Replay, commits: int) -> int:
-    """How many have been played, once they are."""
+    """Play this many commits, and return how many were played."""
     replay.control(step=commits)
     eventually(lambda: replay.status()["playing"] is False or replay.status()["ended"])
     return int(replay.status()["place"])
@@ -163,7 +164,7 @@ def test_a_lost_lease_ends_it_and_nothing_is_written_any_more(
     follower = follow(followers)
     eventually_stored(0, play(replay, 400))
     let_run_out(follower.lease)
-    eventually(lambda: bool(leases.take("another", 1)))  # not while a commit is under way
+    eventually(lambda: bool(leases.take("another", 1)))  # waits while a commit is being made
     told = changes_of(current())
     play(replay, 100)
     follower.join(10)
@@ -247,7 +248,7 @@ def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_r
 def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
     followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
-    """5000 objects in pages that each take a while, and changes from before the first page until after the last."""
+    """A list of 5000 objects arrives in slow pages, with changes from before the first page until after the last."""
     tape = busy(5000, 600, a_second=200)
     with serve(tape, paused=True, bookmark_seconds=0.5) as replay:
         replay.control(faults=[{"kind": "slow-list", "resource": "pods", "seconds": 0.2, "count": 20}])
@@ -265,7 +266,7 @@ def test_a_list_of_many_that_is_slow_loses_none_of_the_changes_meanwhile(
 
 
 def stored_last() -> dict[str, int]:
-    """The last revision of each object that is stored."""
+    """Return the last stored revision of each object."""
     if not (source := Cluster.objects.get().source):
         return {}
     last: dict[str, int] = {}

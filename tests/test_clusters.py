@@ -1,4 +1,5 @@
-"""How connected clusters are told of: on the home page, by the API, on the pages of their sources."""
+"""These tests check how connected clusters are shown: on the home page, by the API, and on the pages of their
+sources."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,12 +27,12 @@ NOW = datetime.now(UTC)
 
 @pytest.fixture(autouse=True)
 def now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let NOW be the time of each test: a long run collects the tests minutes before it comes to them."""
+    """Set NOW when a test runs, because a long run collects the tests minutes before."""
     monkeypatch.setitem(globals(), "NOW", datetime.now(UTC))
 
 
 def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
-    """A cluster that a worker watches, and the source that it feeds."""
+    """Return a cluster that a worker watches, and its source."""
     held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": NOW + timedelta(seconds=60)}
     held["reference"] = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
     cluster = Cluster.objects.create(name=name, **{**held, **columns})

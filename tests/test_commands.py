@@ -1,4 +1,5 @@
-"""`causeline import` and `causeline export` with real processes: beside servers that run, or with their own."""
+"""These tests run `causeline import` and `causeline export` in real processes, with servers that run or with their
+own."""
 
 import os
 import signal
@@ -25,7 +26,7 @@ LOG, WATCH = str(DATA / "families.jsonl.zst"), str(DATA / "families-watch")
 
 @pytest.fixture(scope="module")
 def data_dir() -> Iterator[Path]:
-    """A recording was imported into it with servers that the command started; now other servers run in it."""
+    """Yield a data directory whose servers run, after a command has imported a recording with servers of its own."""
     with tempfile.TemporaryDirectory(prefix="commands-") as folder:
         data_dir = Path(folder) / "data"
         done = run(data_dir, "import", LOG, "--name", "both")
@@ -47,7 +48,7 @@ def run(data_dir: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.Comp
 
 
 def names(data_dir: Path) -> list[str]:
-    """Of all recordings that the servers hold, also of those that are not imported whole yet."""
+    """Return the names of all recordings in the database, including those whose import is not finished."""
     addresses = addresses_of(data_dir)
     assert addresses
     with psycopg.connect(addresses.database_url) as connection:

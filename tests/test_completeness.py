@@ -1,4 +1,4 @@
-"""Whether writes are missing from a log, told by those that are there."""
+"""These tests check whether missing writes of a log are noticed from the writes that it has."""
 
 import random
 from functools import cache
@@ -75,7 +75,7 @@ def watched(kind: str, name: str, change: Change, second: int, revision: int, cr
     ref = ObjectRef("", "v1", kind, "n", name, f"uid-{name}")
     time = second * SECOND
     facts = kind_of("", kind).facts_type(created=created * SECOND)
-    who = "" if change is Change.DELETED else "kubelet"  # as managedFields tell it, and when
+    who = "" if change is Change.DELETED else "kubelet"  # the writer that managedFields name, and its time
     return Entry(ref, change, revision, Clock.OBJECT, time, FOREVER, facts, user_agent=who)
 
 
@@ -102,7 +102,7 @@ def test_watches_that_lost_several_lines_are_thinned_all_of_them() -> None:
 
 def test_a_deletion_does_not_tell_since_when_a_watch_follows() -> None:
     lines = [
-        watched("Pod", "old", Change.DELETED, 100, 10, created=50),  # changed for the last time an hour before
+        watched("Pod", "old", Change.DELETED, 100, 10, created=50),  # its last change was an hour before
         watched("Pod", "web", Change.MODIFIED, 3700, 20, created=1000),
     ]
     assert world_of(lines).completeness.losses == []
@@ -115,8 +115,9 @@ def logged(name: str, change: Change, revision: int, received: int, staged: int)
 
 
 def batch(deletes: Change) -> World:
-    """A thousand Pods made one after the other; twelve of them written at once, 12 revisions after all that is told."""
-    #   … 1000 |··· 12 revisions that no answer tells ···| 1013 … 1024 | 1025 …
+    """Return a world of a thousand Pods that are created one after the other. Twelve of them are written at once,
+    twelve revisions after everything else."""
+    #   … 1000 |··· 12 revisions that no response has ···| 1013 … 1024 | 1025 …
     made = [logged(f"p{at}", Change.CREATED, at, at * SECOND, at * SECOND + 500) for at in range(1, 1001)]
     at_once = [logged(f"p{at}", deletes, 1012 + at, 1001 * SECOND, 1003 * SECOND) for at in range(1, 13)]
     after = [logged(f"q{at}", Change.CREATED, at, at * SECOND, at * SECOND + 500) for at in range(1025, 1100)]

@@ -1,8 +1,9 @@
-"""The same recording watched live and uploaded: the same lives, and the same findings.
+"""These tests watch a recording live and upload it: the lives are the same, and so are the findings.
 
-A recording of kubectl is served as a cluster and followed over HTTP; then its files are uploaded. The live source heard
-up to where each kind was complete, so it may find what the files leave open, but nothing else: the audit log of the
-same cluster tells it, too. What no clock tells, it tells neither way: whole seconds that are the same are not compared.
+A recording of kubectl is served as a cluster and watched over HTTP; then its files are uploaded. The live source knows
+up to where each kind is complete, so it may find what the files leave open. It may find nothing else: the audit log of
+the same cluster confirms it. An order that no clock proves is left open by both, because equal whole seconds are not
+compared.
 """
 
 from collections import Counter
@@ -47,7 +48,7 @@ def uploaded(*paths: Path) -> Source:
 
 
 def watched(folder: Path, speed: float | str, followers: list[ClusterWatcher], room: Path) -> Source:
-    """The recording, played to its end before a follower's eyes, and everything confirmed or taken back."""
+    """Play the recording to its end while watchers follow it, and return the source once all findings are final."""
     with serve([folder], speed=speed, paused=True, bookmark_seconds=0.3) as replay:
         connected(replay, room)
         (lease,) = leases.take("here", 1)
@@ -72,7 +73,7 @@ def states(source: Source) -> list[str]:
 
 
 def compared(source: Source) -> bool:
-    """Whether it was asked often enough which kinds count together."""
+    """Return whether it was checked often enough which kinds share a counter of revisions."""
     marks = [each for each in chunks.observations(source.pk) if isinstance(each, Mark)]
     passes = Counter((each.group, each.kind) for each in marks if each.what is MarkType.TOGETHER)
     apart = {(each.group, each.kind) for each in marks if each.what is MarkType.APART}
@@ -80,7 +81,7 @@ def compared(source: Source) -> bool:
 
 
 def reached(source: Source, revisions: dict[str, str]) -> bool:
-    """Whether each stream is complete up to the last revision of its counter."""
+    """Return whether each stream is complete up to the last revision of its counter."""
     streams = Stream.objects.filter(source=source)
     return all((stream.watermark or 0) >= int(revisions[str(stream)]) for stream in streams)
 

@@ -1,4 +1,4 @@
-"""Clusters are connected, tested, changed and let go, and nothing of their credentials is ever seen."""
+"""These tests connect, test, change and disconnect clusters, and check that no credentials are ever shown."""
 
 import base64
 import json
@@ -43,7 +43,7 @@ KEY, OLD_KEY = "k" * 32, "o" * 40
 
 
 class Server(ThreadingHTTPServer):
-    """An API server that serves Pods, Services and Leases, and grants what it is told to; to who shows the token."""
+    """This API server serves Pods, Services and Leases, and grants what a test sets to requests with its token."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     other.write_text(config("https://127.0.0.1:1", {"exec": program}))
     changed: list[tuple[str, dict[str, Any]]] = [
         ("copied", signed),
-        ("terminal", {**signed, "programs": True}),  # as an earlier version wrote it
+        ("terminal", {**signed, "programs": True}),  # the form of an earlier version
         ("terminal", {**signed, "programs": ["x"]}),
         ("terminal", {**signed, "path": str(other)}),
         ("terminal", {**signed, "context": "stage"}),
@@ -243,7 +243,7 @@ def test_a_file_that_somebody_uploaded_is_no_kubeconfig(
     settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "real").mkdir()
-    (tmp_path / "data").symlink_to(tmp_path / "real")  # as where an operator has moved the data to another disk
+    (tmp_path / "data").symlink_to(tmp_path / "real")  # as if an operator had moved the data to another disk
     settings.UPLOAD_DIR = tmp_path / "data" / "uploads"
     settings.UPLOAD_DIR.mkdir()
     settings.KUBECONFIG_DIRS = (tmp_path,)
@@ -287,7 +287,8 @@ def test_a_kubeconfig_is_read_by_its_path_only_from_the_folders_that_an_operator
 
 
 def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, server: Server) -> None:
-    """What is checked is what is loaded: the client library would split the path, and load the other file."""
+    """The file that is checked is the one that is loaded. The client library would split the path and load another
+    file."""
     settings.KUBECONFIG_DIRS = (tmp_path,)
     ran_it = tmp_path / "ran"
     harmful = tmp_path / "b" / "kc"
@@ -360,7 +361,7 @@ def test_no_answer_no_log_and_no_page_holds_credentials(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     pages = [client.post("/clusters/", form(server.url)), client.post("/clusters/", form(server.url, "connect"))]
-    pages.append(client.post("/clusters/", form(server.url, "connect")))  # the name is taken
+    pages.append(client.post("/clusters/", form(server.url, "connect")))  # refused, because the name is in use
     pages.append(client.post("/clusters/", {**form("x"), "kubeconfig": f"token: [{SECRET}"}))
     cluster = Cluster.objects.get()
     pages += [client.post(f"/clusters/{cluster.pk}/", {"act": act}) for act in ("test", "nonsense")]
@@ -417,7 +418,7 @@ def test_a_cluster_that_lets_nobody_ask_can_be_connected(client: Client, server:
 
 
 def signed(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    """Return a self-signed certificate for 127.0.0.1 and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])

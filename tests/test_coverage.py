@@ -1,4 +1,4 @@
-"""What a source shows of each kind, and what each rule can say of it."""
+"""These tests check what a source is said to show of each kind, and what each rule can judge with it."""
 
 import json
 from pathlib import Path
@@ -20,12 +20,12 @@ def analysed(*paths: Path) -> Analysis:
 
 
 def verdicts(analysis: Analysis) -> dict[str, tuple[str, str]]:
-    """What each rule can say, and why."""
+    """Return what each rule can judge, and why."""
     return {each.rule: (each.verdict, each.why) for each in judgeable(coverage(analysis.world), rulebook())}
 
 
 def at_level(level: str, folder: Path) -> Path:
-    """The sample as a thinner policy would have logged it."""
+    """Write the sample as an audit policy with less detail would have logged it."""
     path = folder / f"{level}.jsonl"
     with zstandard.open(SAMPLE, "rt") as log, path.open("w") as thin:
         for line in log:
@@ -82,7 +82,7 @@ def test_of_lists_rules_judge_what_stands_together_and_no_order() -> None:
 
 @pytest.mark.parametrize("fixture", sorted((Path(__file__).parent / "rules/missing-reference").glob("fires-*.jsonl")))
 def test_a_rule_that_finds_something_is_not_said_to_be_unable_to(fixture: Path) -> None:
-    """Of what its Pods wait for, not every kind has to be in the source."""
+    """A rule about what Pods wait for does not need every kind in the source."""
     analysis = analysed(fixture)
     told = verdicts(analysis)["missing-reference"]
     assert any(finding.rule == "missing-reference" for finding in analysis.findings)

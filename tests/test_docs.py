@@ -1,4 +1,4 @@
-"""The documents lead somewhere: links have ends, and architecture.md names every wing."""
+"""These tests check the documents: every link has a target, and architecture.md names every wing."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from tests.variables import ROOT
 
 ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
 PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
-LINKING = [*PAGES, ROOT / "CHANGELOG.md"]  # which speaks of commands and files as they were
+LINKING = [*PAGES, ROOT / "CHANGELOG.md"]  # its older entries name commands and files that are gone
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ARCHITECTURE = ROOT / "docs/architecture.md"
@@ -19,7 +19,7 @@ IN_THE_REPOSITORY = re.compile(r"`((?:bench|collectors|dashboard|deploy|docs|tem
 
 
 def anchors(page: Path) -> set[str]:
-    """Of its headings, as GitHub makes them."""
+    """Return the anchors that GitHub makes of a page's headings."""
     text = FENCED.sub("", page.read_text(encoding="utf-8"))
     made: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
@@ -37,7 +37,7 @@ def test_every_link_has_an_end(page: Path) -> None:
 
 
 def found(pattern: str) -> set[str]:
-    """The files and folders of this path from the top; `…` stands for any folders."""
+    """Return the files and folders that match this path from the top, where `…` stands for any folders."""
     ends = ROOT.glob(pattern.rstrip("/").replace("…", "**"))
     return {str(end.resolve().relative_to(ROOT)) + "/" * end.is_dir() for end in ends}
 

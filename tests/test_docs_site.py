@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, each link and anchor has an end, and nothing is fetched."""
+"""These tests build the documentation as a site: no warnings, no broken links or anchors, and nothing is fetched."""
 
 import json
 import os
@@ -24,7 +24,7 @@ EXTERNAL = re.compile(r"\]\(([a-z]+:[^)\s]*)\)")
 
 
 class Page(HTMLParser):
-    """The links, the anchors and the fetched addresses of a page."""
+    """This parser collects the links, the anchors and the fetched addresses of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 def ends(site: Path, page: Path, address: str) -> Iterator[tuple[Path, str]]:
-    """The file and the anchor that an address of the site leads to, if it is one."""
+    """Yield the file and the anchor that an address leads to, if it is on the site."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return

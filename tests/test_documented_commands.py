@@ -1,4 +1,4 @@
-"""The commands that the documents tell people to type are ones that there are, with the options that they take."""
+"""These tests check that the commands in the documents exist, with the options that the documents give them."""
 
 import re
 import shlex
@@ -43,7 +43,7 @@ def understood(*words: str) -> bool:
 def test_every_command_is_understood(page: Path) -> None:
     for command in typed(page):
         assert understood(*shlex.split(command)[1:]), command
-    for command in spoken_of(page):  # these may leave out which file
+    for command in spoken_of(page):  # in running text the file may be left out
         words = shlex.split(command)[1:]
         endings: list[list[str]] = [[], ["FILE"], ["FILE", "--output", "FILE"]]
         assert any(understood(*words, *ending) for ending in endings), command

@@ -1,4 +1,4 @@
-"""What a browser is told by a server in production: over HTTPS alone, cookies for us alone, no script but ours."""
+"""These tests check what a production server sends to browsers: HTTPS only, protected cookies, no script but ours."""
 
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPMessage
@@ -40,7 +40,7 @@ def asked(site: Running, method: str, path: str, body: str = "", **headers: str)
 def signed_in(
     site: Running, password: str = "s3cret!", wanted: str = "", **headers: str
 ) -> tuple[int, SimpleCookie, str]:
-    """The status, the cookies, and where it leads to."""
+    """Return status, cookies, and the address to which the answer redirects."""
     _, told, _ = asked(site, "GET", "/login/")
     token = SimpleCookie(told["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
     form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token, "next": wanted})

@@ -1,4 +1,4 @@
-"""Recordings are sent as they are read: whoever does not read holds little of the web process."""
+"""These tests download recordings: a client that does not read costs the web process little memory."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ from timeline.history.world import World
 from timeline.pipeline import ingest
 from timeline.storage import store
 
-_BODY_BYTES = 75_000  # of each change; that does not pack well
+_BODY_BYTES = 75_000  # of each change, incompressible
 _MEGABYTE = 1024**2
 
 
@@ -52,7 +52,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def begun(served: Running) -> socket.socket:
-    """A reader that has asked, and reads no further than the head of the answer."""
+    """Return the socket of a client that has requested a download and read only the head of the answer."""
     address = urlsplit(served.address)
     reader = socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=60)
     head = f"GET /api/sources/1/recording HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
@@ -62,7 +62,7 @@ def begun(served: Running) -> socket.socket:
 
 
 def state(served: Running) -> tuple[int, int]:
-    """Resident bytes of the web process, and how much it has worked."""
+    """Return the resident bytes of the web process, and its processor time."""
     pid = served.processes["web"].pid
     status = Path(f"/proc/{pid}/status").read_text()
     resident = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
@@ -70,7 +70,7 @@ def state(served: Running) -> tuple[int, int]:
 
 
 def settled(served: Running) -> int:
-    """Resident bytes once the web process has nothing more to do."""
+    """Return the resident bytes once the web process is idle."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         before = state(served)[1]
@@ -82,7 +82,7 @@ def settled(served: Running) -> int:
 
 
 def asked(served: Running) -> tuple[int, bytes]:
-    """The status and the content of a download that is read to its end."""
+    """Return status and content of a download that is read to its end."""
     connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=60)
     with closing(connection):
         connection.request("GET", "/api/sources/1/recording", headers=WITH_TOKEN)
@@ -107,7 +107,7 @@ def test_idle_readers_hold_little_and_others_read_the_bytes_of_the_export(served
             for _ in range(AT_ONCE - 3):
                 more.enter_context(begun(served))
             assert asked(served)[0] == 503
-    eventually(lambda: asked(served)[0] == 200)  # whoever has gone has made room
+    eventually(lambda: asked(served)[0] == 200)  # a client that disconnects frees its slot
 
 
 def test_pieces_are_made_when_they_are_wanted_and_a_reader_that_stalls_is_cut_off(

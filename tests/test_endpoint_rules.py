@@ -1,4 +1,5 @@
-"""Endpoints before their Service and late load balancers: how sure, how bad, and quiet where lines are missing."""
+"""These tests check the rules about endpoints and load balancers: how sure and severe they are, and that missing lines
+silence them."""
 
 import random
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from timeline.judging.verdicts import Verdict
 FIXTURES = Path(__file__).parent / "rules"
 RULES = ("endpoints-before-service", "load-balancer-late", "pod-before-service", "service-gap")
 OWN = sorted(path for rule in RULES[:2] for path in (FIXTURES / rule).glob("*.jsonl"))
-WHOLE = [path for path in OWN if not path.stem.endswith("not-seen")]  # those that have not lost lines already
+WHOLE = [path for path in OWN if not path.stem.endswith("not-seen")]  # fixtures without lost lines
 DB_1 = "EndpointSlice db-1"
 MINUTE = 60_000_000
 
@@ -136,7 +137,7 @@ def test_a_log_without_some_kinds_raises_no_alarm_that_the_whole_does_not() -> N
 
 
 def with_losses(entries: list[Entry]) -> list[Entry]:
-    """Other objects are updated all along, and the revisions before theirs are not in the log, which begins earlier."""
+    """Add updates of other objects, of which some revisions are missing, also before the beginning of the log."""
     numbered = sorted((entry for entry in entries if entry.resource_version), key=lambda entry: entry.received)
     made = [other("ConfigMap", "begin", numbered[0], -MINUTE, Change.CREATED, -1, None)]
     for place, entry in enumerate(numbered):
@@ -164,11 +165,11 @@ def other(kind: str, name: str, at: Entry, later: int, change: Change, revisions
 @pytest.mark.parametrize(
     "fixture",
     [
-        "pod-before-service/fires-pod-deleted-after",  # an earlier Service may have come and gone
-        "service-gap/fires-pod-succeeded-long-after",  # the Service may have come back
+        "pod-before-service/fires-pod-deleted-after",  # an earlier Service may have existed
+        "service-gap/fires-pod-succeeded-long-after",  # the Service may have been created again
         "endpoints-before-service/fires-orphan-of-a-deleted-service",
         "endpoints-before-service/fires-endpoints-object-first",
-        "load-balancer-late/fires-without-peers",  # an earlier address may have come
+        "load-balancer-late/fires-without-peers",  # it may have had an earlier address
     ],
 )
 def test_what_rests_on_absence_is_inconclusive_where_writes_are_missing(fixture: str) -> None:

@@ -1,5 +1,8 @@
-"""The whole engine over real recordings: shuffled, doubled and in batches they tell the same, byte for byte; cut,
-thinned and stripped they tell less, and nothing that the whole does not."""
+"""These tests run the whole engine on real recordings.
+
+Shuffled, doubled or in batches, a recording gives the same findings, byte for byte. Cut, thinned or stripped, it gives
+fewer findings, and none that the whole recording does not give.
+"""
 
 import random
 from collections.abc import Iterable
@@ -27,7 +30,7 @@ from timeline.judging.verdicts import Verdict
 from timeline.payloads import documents
 
 DATA = Path(__file__).parent / "data" / "engine"
-RECORDINGS = {  # the five families side by side, the Job controller's own played step by step, and real Volcano
+RECORDINGS = {  # the five families together, the Job controller step by step, and real Volcano
     "families": DATA / "families.jsonl.zst",
     "jobs": DATA / "jobs.jsonl.zst",
     "restart": SAMPLE,
@@ -58,7 +61,7 @@ def entries(name: str) -> list[Entry]:
 
 @cache
 def log(name: str) -> Log:
-    """The writes of a recording."""
+    """Return the writes of a recording."""
     events = [msgspec.json.decode(line) for line in lines_of(RECORDINGS[name])]
     return [event for event in events if event["verb"] not in ("get", "list", "watch")]
 
@@ -99,7 +102,7 @@ def alarms(found: Iterable[Finding]) -> set[Key]:
 
 @cache
 def whole(name: str) -> frozenset[Key]:
-    """The alarms of a recording with nothing taken away."""
+    """Return the alarms of the complete recording."""
     return frozenset(alarms(found_in(log(name))))
 
 
@@ -202,7 +205,7 @@ def test_the_recordings_hold_every_family() -> None:
     }
 
 
-# ---- less, and nothing else
+# ---- fewer findings, and no others
 
 
 @examples(4)
@@ -443,7 +446,7 @@ def test_a_time_that_lost_its_fraction_bounds_the_commit_by_the_whole_of_its_sec
 
 def test_servers_whose_clocks_differ_are_drawn_as_if_they_agreed() -> None:
     files = mutations.over_servers(log("families"), random.Random(2), servers=2)
-    files.sort(key=len, reverse=True)  # the fullest file's clock is the one that is followed
+    files.sort(key=len, reverse=True)  # the clock of the file with most lines is taken as the right one
     ahead = mutations.shifted(files[1], 40)
     true, seen = world_of(read_logs(files)), world_of(read_logs([files[0], ahead]))
     services = [name for name in {track.name for track in true.tracks()} if name.kind == "Service"]
@@ -460,7 +463,7 @@ def test_of_a_log_and_a_watch_that_tell_one_write_the_logs_clock_is_taken() -> N
 
 @pytest.mark.parametrize("field", ["resourceVersion", "uid"])
 def test_a_log_without_revisions_is_one_with_the_watch_that_has_them(field: str) -> None:
-    """Each state is told once: by the watch, with the log's time where both tell the same."""
+    """Each state counts once: with the watch's revision, and with the log's time where both have the state."""
     cut = mutations.stripped(log("jobs"), field)
     world = world_of([*read_logs([cut]), *watched("jobs")])
     alone = world_of(watched("jobs"))
@@ -472,7 +475,7 @@ def test_a_log_without_revisions_is_one_with_the_watch_that_has_them(field: str)
 
 
 def test_what_is_only_known_to_have_come_after_a_time_is_before_nothing() -> None:
-    """A watch tells of a deletion when the object was last written, not when it went."""
+    """For a deletion, a watch shows the time of the object's last write, not of the deletion."""
     gone = [entry for entry in watched("families") if entry.change is Change.DELETED and entry.ref.kind == "Service"]
     assert gone and all(entry.staged == FOREVER for entry in gone)
     assert not unexplained("families", beside=[entry for entry in watched("families") if entry.ref.kind != "Namespace"])

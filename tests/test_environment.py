@@ -1,4 +1,4 @@
-"""What the environment may say: each value is looked at before anything starts."""
+"""These tests check the environment variables: each value is validated before anything starts."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ NUMBERS = variables.ranges()
 
 
 def read_anew(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    """Read the settings with this variable, as a start does."""
+    """Read the settings with this variable, as at a start."""
     monkeypatch.setenv(name, value)
     environment.read()
 

@@ -1,4 +1,4 @@
-"""The example that the catalogue draws of each rule: one of its own fixtures, judged anew."""
+"""These tests check the example of each rule in the catalogue: it is one of the rule's own fixtures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What of a recording a page without a server shows."""
+"""These tests check the excerpt of a recording that a report without a server shows."""
 
 import pytest
 
@@ -46,9 +46,9 @@ def test_lanes_that_findings_concern_come_first(
     assert len(names(drawn)) == 12 < drawn.lanes
     assert {"ring-steady-0", "ring-steady-1", "ring-steady-2", "ring"} <= set(names(drawn))
     kinds = {lane["kind"] for lane in drawn.window["lanes"] if lane["name"] == "ring"}
-    assert {"Service", "Job"} <= kinds  # the owner, too
-    assert all(lane["namespace"] == "vol-restart" for lane in drawn.window["lanes"])  # then its relatives
-    assert drawn.window["groups"][0]["lanes"] > 12  # the heading counts those left out
+    assert {"Service", "Job"} <= kinds  # the owner is shown, too
+    assert all(lane["namespace"] == "vol-restart" for lane in drawn.window["lanes"])  # its relatives follow
+    assert drawn.window["groups"][0]["lanes"] > 12  # the heading also counts lanes that are left out
     arrows = drawn.window["arrows"]
     assert all(lane >= 0 for lane in arrows["from_lane"] + arrows["to_lane"])
 

@@ -1,4 +1,5 @@
-"""What is stored of a recording is what `causeline analyze` says of the same files, however they came in."""
+"""These tests check that an export equals what `causeline analyze` prints for the same files, however they were
+imported."""
 
 import os
 import threading
@@ -61,12 +62,12 @@ def exported(source: Source) -> bytes:
 
 
 async def sent(answer: Any) -> bytes:
-    """The content of an answer that is streamed."""
+    """Return the content of a streamed answer."""
     return b"".join([piece async for piece in answer.streaming_content])
 
 
 def rows_of(source: Source) -> list[Any]:
-    """All rows, byte for byte."""
+    """Return all rows of a source, byte for byte."""
     models = (Chunk, Track, Finding)
     rows = [list(model.objects.filter(source=source).order_by("pk").values_list()) for model in models]
     return [*rows, Source.objects.filter(pk=source.pk).values_list().get(), stored.tables_of(source)]

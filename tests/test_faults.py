@@ -1,8 +1,8 @@
-"""Clusters that misbehave, followed by real worker processes: nothing is lost, nothing comes twice, all goes on.
+"""These tests let clusters misbehave while real workers watch them: nothing is lost or stored twice, and all recover.
 
-All are followed at the same time by the same workers. Each is a replay of one recording with faults of its own. What is
-stored in the end is held against the recording, and what is found against what is found in all of that at once. (Not
-against the other clusters: what a rule finds that measures time depends on how fast the recording is played.)
+All clusters are watched at the same time by the same workers. Each is a replay of one recording with its own faults. In
+the end the stored changes are compared with the recording, and the findings with those of all its entries at once.
+(They are not compared with other clusters, because rules that measure time depend on the speed of the replay.)
 """
 
 import time
@@ -29,9 +29,9 @@ RESOURCES = {
     "podgroups.scheduling.volcano.sh", "endpointslices.discovery.k8s.io", "queues.scheduling.volcano.sh",
 }  # fmt: skip
 BEGIN, END = 150, 500  # commits between which it misbehaves
-STEP = 25  # of them at once
+STEP = 25  # commits that are played at once
 SPEED = 100_000
-AGAIN = 15  # seconds after which all must go on
+AGAIN = 15  # seconds after which all watches must have recovered
 FAULTS: dict[str, dict[str, Any]] = {
     "nothing is wrong": {},
     "connections are reset within an object": {"faults": [{"kind": "reset", "count": 8, "after": 2}]},
@@ -51,7 +51,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 class Replayed:
-    """One cluster, the server behind it, and what is wrong with what became of it."""
+    """This class is one cluster with the server behind it, and what is wrong in the end."""
 
     def __init__(self, name: str, replay: Replay, cluster: Cluster) -> None:
         self.name, self.replay, self.cluster = name, replay, cluster
@@ -67,23 +67,23 @@ class Replayed:
         return self.cluster.source
 
     def play(self, until: int) -> bool:
-        """A few commits more; whether all have been played."""
+        """Play a few more commits, and return whether all have been played."""
         try:
             if left := until - int(self.replay.status()["place"]):
                 self.replay.control(step=min(STEP, left))
             return not left
-        except OSError:  # it is away
+        except OSError:  # the server is down at the moment
             return False
 
     def missing(self, end: int) -> "Counter[Seen]":
-        """What is not stored of the first commits, unless a gap tells that it may not be."""
+        """Return which of the first commits are not stored, except those that a gap covers."""
         missing = expected(TAPE, RESOURCES, 0, end) - changes_of(self.source)
         gaps = list(Gap.objects.filter(source=self.source)) if missing else []
         kinds = {commit.uid: commit.resource.kind for commit in TAPE.commits}
         return Counter({each: 1 for each in missing if not any(_covers(gap, kinds[each[0]], each) for gap in gaps)})
 
     def look(self) -> None:
-        """What there is to see in the end."""
+        """Collect the results at the end."""
         twice = [each for each, times in changes_of(self.source).items() if times > 1]
         if twice:
             self.wrong.append(f"stored twice: {twice[:3]}")
@@ -92,7 +92,7 @@ class Replayed:
         self.gaps = list(Gap.objects.filter(source=self.source))
 
     def agrees(self) -> bool:
-        """Whether what is found is what there is to be found."""
+        """Return whether the stored findings are those that the stored entries give."""
         self.found, self.anew = found(self.source), found_anew(self.source)
         return self.found == self.anew
 
@@ -106,7 +106,7 @@ def _covers(gap: Gap, kind: str, seen: Seen) -> bool:
 def clusters(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Replayed]]:
-    """What became of each of them."""
+    """Play all clusters with their faults, and yield them with their results."""
     folder = tmp_path_factory.mktemp("faults")
     workers = Workers(folder)
     with django_db_blocker.unblock(), ExitStack() as stack:
@@ -146,7 +146,7 @@ def _disturb(clusters: list[Replayed]) -> None:
 
 
 def _play(clusters: list[Replayed], until: int) -> None:
-    """Some commits at a time, all of them together; at last those of a server that was away meanwhile."""
+    """Play some commits at a time on all clusters, and finally those of a server that was down meanwhile."""
     for _ in range(0, until, STEP):
         for each in clusters:
             each.play(until)

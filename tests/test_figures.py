@@ -1,4 +1,4 @@
-"""The figure's skeleton: what the page's JavaScript relies on."""
+"""These tests check the parts of the Plotly figure on which the page's JavaScript relies."""
 
 import re
 from pathlib import Path

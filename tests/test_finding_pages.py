@@ -1,4 +1,4 @@
-"""The list of findings page by page, while further findings arrive."""
+"""These tests read the list of findings page by page while further findings arrive."""
 
 from datetime import UTC, datetime, timedelta
 

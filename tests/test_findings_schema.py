@@ -1,4 +1,5 @@
-"""The findings document is what its JSON Schema says: for every fixture, real samples, and input that is damaged."""
+"""These tests hold the findings document against its JSON Schema: for each fixture, for real samples, and for damaged
+input."""
 
 import json
 from pathlib import Path
@@ -25,7 +26,7 @@ OBJECTS = sorted(path for path in (ROOT / "data/objects").rglob("*.zst"))
 
 
 def analysed(*paths: Path) -> Any:
-    """The document as JSON has it, once it was held against the schema."""
+    """Return the document as parsed JSON after it was validated against the schema."""
     told = analyse([(path, path.name) for path in paths], Limits()).document()
     document = json.loads(msgspec.json.encode(told))
     VALIDATOR.validate(document)
@@ -33,7 +34,8 @@ def analysed(*paths: Path) -> Any:
 
 
 def shape(schema: dict[str, Any], definitions: dict[str, Any], closed: bool) -> Any:
-    """Fields, types and values alone, in a form that can be compared; of `closed` schemas also that they are."""
+    """Return only fields, types and values of a schema, to be compared; for `closed` schemas also that they are
+    closed."""
     if "$ref" in schema:
         return shape(definitions[schema["$ref"].rpartition("/")[2]], definitions, closed)
     if "anyOf" in schema:
@@ -52,7 +54,7 @@ def shape(schema: dict[str, Any], definitions: dict[str, Any], closed: bool) -> 
 
 
 def every_part(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The properties and definitions of the schema, however deep."""
+    """Return the properties and definitions of the schema at every depth."""
     named = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     return named + [part for each in named for part in every_part(each)]
 

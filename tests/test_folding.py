@@ -1,4 +1,5 @@
-"""Writes between two that say the same are left out, and nothing that is said of a recording changes by it."""
+"""These tests check folding: repeated writes that change nothing are left out, and no statement about the recording
+changes."""
 
 import json
 import random
@@ -16,7 +17,7 @@ SECOND = 1_000_000
 
 
 def renewals(count: int, every: float = 2, holder: str = "one", since: float = 0, revision: int = 100) -> list[str]:
-    """Audit lines of a Lease of 15 s that is renewed again and again."""
+    """Return audit lines of a Lease of 15 s that is renewed repeatedly."""
     return [
         renewal(since + every * number, revision + number, revision + number - 1, holder) for number in range(count)
     ]

@@ -1,4 +1,4 @@
-"""A commit of a live source reaches the browsers that follow it: once, in order, and nothing is lost on the way."""
+"""These tests check that commits of a live source reach its browsers once, in order, and without loss."""
 
 import time
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def commit(live: Followed, entries: list[Entry]) -> Any:
 
 
 def ends_of(live: Followed) -> dict[int, int | None]:
-    """When each life ends, as windows of all of it show."""
+    """Return when each life ends, as windows over the whole source show it."""
     found: dict[int, int | None] = {}
     for offset in range(0, 1000, 200):
         window = queries.window(live.source.pk, offset=offset, limit=200, view=queries.View(noise=True))
@@ -193,7 +193,7 @@ def test_nothing_is_lost_while_postgresql_does_not_answer(live: Followed) -> Non
         await told(page, "health")
         (pid,) = await listeners()
         await terminate(pid)
-        sequence = await commit(live, ENTRIES[HALF : HALF + 10])  # nobody hears of it
+        sequence = await commit(live, ENTRIES[HALF : HALF + 10])  # no notification is received
         assert (await told(page))["sequence"] == sequence
         await page.leave()
 
@@ -337,7 +337,7 @@ def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
 
 
 def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:
-    """What was summed up before does not hide it, and is brought up to date when nothing more comes."""
+    """Cached totals must not hide the change, and are updated once no more changes come."""
     live.commit(ENTRIES[HALF:])
     last = queries.window(live.source.pk)["last"]
     shown = queries.window(live.source.pk, last - 12_000_000, last - 10_000_000, limit=200)

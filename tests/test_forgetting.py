@@ -1,4 +1,4 @@
-"""What is long over is forgotten: nothing of it stays, and all that stays is as it was.
+"""These tests check forgetting: everything about objects that ended long ago goes, and the rest stays unchanged.
 
 objects   ──A created──A deleted─────────────────────────▶
                                  forget A        as if A had never been; what holds of B holds on
@@ -49,7 +49,7 @@ def told(name: str) -> list[Observation]:
 
 
 class Followed:
-    """What a worker holds of a live source, without its rows."""
+    """This class is what a worker holds of a live source, without database rows."""
 
     def __init__(self) -> None:
         self.world = RecordingWorld()
@@ -90,7 +90,7 @@ def lives(world: World) -> list[object]:
 
 
 def relations(world: World) -> dict[Key, object]:
-    """What each method tells of each life."""
+    """Return what each method of the world returns for each life."""
     ends = [track.last.at for track in world.tracks()]
     return {
         track.key: (
@@ -107,7 +107,7 @@ def relations(world: World) -> dict[Key, object]:
 
 
 def reach(world: World) -> object:
-    """How far the watches have come, and what that means for the rules."""
+    """Return how far the watches are complete, and what that means for the rules."""
     return {kind: world.reached([kind]) for kind in world.streams}, coverage(world), world.own_counters
 
 
@@ -116,7 +116,7 @@ def by_kind(world: World) -> list[Key]:
 
 
 def findings(world: World) -> dict[str, object]:
-    """Of all subjects, as they are told."""
+    """Return the findings of all subjects as payloads."""
     found = judged(world, world.tracks())
     every = [settled(each, world) for of_track in found.values() for each in of_track]
     return {each.id: documents.finding(each) for each in every}
@@ -151,9 +151,9 @@ def reads_all(live: Followed) -> None:
     size=st.integers(20, 300),
     memory=st.integers(0, 20),
 )
-@example("families-watch", 59382, 21, 17)  # a list shows a revision above all others, with a time before theirs
+@example("families-watch", 59382, 21, 17)  # a list with a revision above all others and an earlier time
 def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -> None:
-    """Batches, forgetting, batches on the same source; then as one that took over what was written down."""
+    """Forget between batches of one source; then do the same after another worker took over from what was stored."""
     chance = random.Random(seed)
     live = Followed()
     for batch in batches(told(name), size):
@@ -189,7 +189,7 @@ def _of(entry: Observation, keys: set[Key]) -> bool:
 @examples(4, phases=[Phase.reuse, Phase.generate])
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), size=st.integers(20, 300), memory=st.integers(3, 20))
 def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, memory: int) -> None:
-    """What lies behind that which is remembered was found when it was; nothing else follows from forgetting."""
+    """Findings about forgotten objects were made before; forgetting itself must not cause findings."""
     whole, live = Followed(), Followed()
     for batch in batches(told(name), size):
         whole.commit(batch)
@@ -215,7 +215,7 @@ def test_who_takes_over_knows_the_latest_revision_although_it_was_forgotten() ->
     live = Followed()
     live.commit([*started("Pod", "Service"), pod("stays", 10, 20, change=Change.CREATED)])
     live.commit([pod("goes", 11, 10, change=Change.CREATED), pod("goes", 12, 10, change=Change.DELETED)])
-    live.commit([reached("Service", 500, 11)])  # Services up to revision 12 may still be on their way
+    live.commit([reached("Service", 500, 11)])  # Services up to revision 12 may still arrive
     live.forget(T + 400 * SECOND)
     assert [name.name for name, _ in live.gone] == ["goes"]
     assert live.world.reached([("", "Service")]) < T + 500 * SECOND
@@ -242,7 +242,7 @@ def test_the_life_before_which_another_is_drawn_to_end_stays_as_long_as_that_one
     live = Followed()
     boss = pod("boss", 10, 1, change=Change.CREATED)
     child = pod("child", 11, 5, change=Change.CREATED, owner="boss")
-    late = replace(pod("boss", 12, 1, change=Change.DELETED), arrived=T + 9 * SECOND)  # nothing else shows its time
+    late = replace(pod("boss", 12, 1, change=Change.DELETED), arrived=T + 9 * SECOND)  # only its arrival shows its time
     second = [
         replace(each, ref=replace(each.ref, uid="second"))
         for each in (pod("boss", 13, 5, change=Change.CREATED), pod("boss", 14, 20, change=Change.DELETED))
@@ -278,7 +278,7 @@ def test_lives_without_uids_go_together() -> None:
 
 @pytest.mark.parametrize("owned", [True, False])
 def test_memory_does_not_grow_with_what_was_forgotten(owned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clocks, "RECENT", 20)  # else they grow to 5000
+    monkeypatch.setattr(clocks, "RECENT", 20)  # by default they grow to 5000
     live = Followed()
     live.commit([*started("Event", "Pod"), pod("boss", 5, 0, change=Change.CREATED)])
     sizes = []
@@ -300,7 +300,7 @@ def test_memory_does_not_grow_with_what_was_forgotten(owned: bool, monkeypatch: 
 
 
 def held(root: object) -> int:
-    """How many entries all containers have that can be reached from an object."""
+    """Return how many entries all containers have that can be reached from an object."""
     count, seen, waiting = 0, set[int](), [root]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Entries of Google's Cloud Logging are read as the audit events they were made from."""
+"""These tests read entries of Google's Cloud Logging as the audit events from which they were made."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ SAMPLE = DATA / "wrappers" / "gke.json"
 
 
 def log_entry(**payload: Any) -> dict[str, Any]:
-    """A Pod's creation; `payload` replaces fields of protoPayload, None takes one away."""
+    """Return the entry of a Pod's creation. `payload` replaces fields of protoPayload; None removes one."""
     made = {
         "methodName": "io.k8s.core.v1.pods.create",
         "resourceName": "core/v1/namespaces/n/pods/p",
@@ -60,7 +60,7 @@ def entry_of(folder: Path, **payload: Any) -> Entry:
 
 
 def test_what_the_entries_keep_is_what_the_audit_log_tells() -> None:
-    """The sample was made of these lines, in the shape of real ones."""
+    """The sample was made from these lines, in the form of real entries."""
     told = [item for item in read([(SAMPLE, "gke.json")], bodies=False) if isinstance(item, Entry)]
     lines = real("restart.jsonl")
     expected = plain(*(lines[number] for number in (2, 3, 4, 5, 7, 8, 9)))
@@ -133,7 +133,7 @@ def test_what_gcloud_prints_unless_it_is_asked_for_json_is_read(tmp_path: Path) 
             "batch.volcano.sh/v1alpha1/namespaces/n/jobs/j",
             ("batch.volcano.sh", "v1alpha1", "n", "jobs", "j", ""),
         ),
-        # a resourceName without a group: the method tells it
+        # a resourceName without a group, which the method names
         (
             "io.k8s.apps.v1.deployments.update",
             "namespaces/n/deployments/d",
@@ -151,7 +151,7 @@ def test_method_and_resource_name_tell_the_object(method: str, resource: str, re
 
 
 def test_a_commit_lies_between_the_entry_and_its_arrival(tmp_path: Path) -> None:
-    """Nothing nearer is known: the entry does not tell when the API server had answered."""
+    """No closer bound is known, because the entry does not say when the API server answered."""
     entry = entry_of(tmp_path)
     assert entry.staged - entry.received == 5_023_456
     late = log_entry()
@@ -200,9 +200,9 @@ def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -
     ("told", "change"),
     [
         ({}, Change.CREATED),
-        ({"creationTimestamp": "2026-11-21T07:51:00Z"}, Change.MODIFIED),  # it was there
-        ({"generation": 2}, Change.MODIFIED),  # applied once more
-        ({"managedFields": []}, Change.MODIFIED),  # nothing tells
+        ({"creationTimestamp": "2026-11-21T07:51:00Z"}, Change.MODIFIED),  # the object existed already
+        ({"generation": 2}, Change.MODIFIED),  # a second apply
+        ({"managedFields": []}, Change.MODIFIED),  # nothing says whether it was created
         ({"creationTimestamp": None}, Change.MODIFIED),
     ],
 )

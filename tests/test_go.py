@@ -1,4 +1,5 @@
-"""What an alert's link opens, on the sample recording: which object, and what is said where there is none."""
+"""These tests open links of alerts on the sample recording: which object a link opens, and what is said if there is
+none."""
 
 import re
 from html import unescape
@@ -10,12 +11,12 @@ from django.test import Client
 from timeline.models import Occurrence, Source, Track
 
 pytestmark = pytest.mark.django_db
-GAP = 1795247520841106  # the Service ring goes
+GAP = 1795247520841106  # the Service ring is deleted
 SECOND = 1_000_000
 
 
 def led_to(client: Client, sample: Source, **question: str | int) -> dict[str, str]:
-    """The query of the timeline that it leads to."""
+    """Return the query of the timeline to which the link redirects."""
     answer = client.get("/go", question)
     assert answer.status_code == 302, answer.content
     address = urlsplit(answer.headers["Location"])
@@ -114,7 +115,7 @@ def test_without_a_moment_the_last_life_is_opened(client: Client, sample: Source
 
 
 def test_no_finding_of_after_the_alert_is_opened(client: Client, sample: Source) -> None:
-    at = GAP + 5 * SECOND  # nearer to the second gap, which comes 1.4 s later
+    at = GAP + 5 * SECOND  # nearer to the second gap, which begins 1.4 s later
     query = led_to(client, sample, namespace="vol-restart", pod="ring-steady-0", at=at)
     assert Occurrence.objects.get(source=sample, key=query["finding"]).first.timestamp() * SECOND <= at
 

@@ -1,4 +1,4 @@
-"""An API server that answers what no API server answers: each answer has an end, and memory does not grow with it."""
+"""These tests watch API servers with hostile answers: every answer ends, and memory use does not grow with it."""
 
 import base64
 import contextlib
@@ -35,7 +35,7 @@ Send = Callable[[bytes], None]
 
 
 class Server:
-    """Gives each request (its first line, and its head) to a function that may send whatever it likes."""
+    """This server gives each request (its first line and its head) to a function that may send anything."""
 
     def __init__(self) -> None:
         self.answer: Callable[[bytes, Send], None] = lambda line, send: None
@@ -74,7 +74,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """The process's memory may not have grown by more than MEMORY at any moment of the test."""
+    """Fail the test if the memory of the process grew by more than MEMORY at any moment."""
     before = _peak()
     yield
     assert _peak() - before < MEMORY
@@ -115,7 +115,7 @@ CHUNKED = b"Transfer-Encoding: chunked"
 
 @cache
 def bomb_bytes() -> bytes:
-    """512 MiB in half a MiB."""
+    """Return 512 MiB of zeros, compressed to half a MiB."""
     packing = zlib.compressobj(9, zlib.DEFLATED, 31)
     return b"".join(packing.compress(bytes(1 << 20)) for _ in range(512)) + packing.flush()
 
@@ -218,7 +218,7 @@ def test_an_error_is_read_as_far_as_an_error_goes(status: bytes, server: Server)
 
 
 def test_what_is_trickled_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each byte comes before a read gives up, and the answer never."""
+    """Each byte arrives before a read times out, and the answer never ends."""
     monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.6)
     monkeypatch.setattr(bodies, "_SECONDS", 0.6)
 

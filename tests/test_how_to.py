@@ -1,4 +1,5 @@
-"""The pages of docs/how-to work: their files are written into a copy of the project, and their commands run there."""
+"""These tests follow the pages of docs/how-to: their files are written into a copy of the project, and their commands
+run."""
 
 import os
 import re
@@ -28,7 +29,7 @@ def copy_of_the_project(folder: Path) -> Path:
     (folder / ".venv/bin").mkdir(parents=True)
     for name in ("pytest", "causeline"):
         (folder / ".venv/bin" / name).symlink_to(Path(sys.executable).parent / name)
-    (folder / ".venv/runtime").touch()  # what make takes for a sign that everything is installed
+    (folder / ".venv/runtime").touch()  # the file tells make that everything is installed
     return folder
 
 

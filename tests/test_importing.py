@@ -1,4 +1,4 @@
-"""An upload becomes a recording: whole, once, and whatever happens to its worker."""
+"""These tests import uploads: each becomes a complete recording once, whatever happens to its worker."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ from timeline.models import Finding, Source, Track, Upload
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ENTRIES = 775  # of the sample
+ENTRIES = 775  # in the sample
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def clean() -> Iterator[None]:
 
 
 def received(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upload:
-    """An upload whose file has arrived; of the sample if nothing else is given."""
+    """Return an upload whose file has arrived. Without content it is the sample."""
     content = SAMPLE.read_bytes() if content is None else content
     upload = receiving.begin(name, [receiving.Announced(name, len(content))])
     receiving.path_of(upload).write_bytes(content)
@@ -67,7 +67,7 @@ def imported(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upl
 
 @pytest.fixture(autouse=True)
 def _no_old_tables() -> None:
-    """What ended tests have left: the database is emptied between tests, but not of tables."""
+    """Drop the tables of sources that earlier tests have left, because emptying the database does not."""
     with connection.cursor() as cursor:
         for name in stored.tables():
             cursor.execute(f"DROP TABLE {name}")
@@ -79,7 +79,8 @@ def nothing_is_left() -> bool:
 
 @pytest.fixture
 def halfway(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Let something happen in the middle of the next import, once; the import is slow enough then to notice."""
+    """Return a function that makes something happen once in the middle of the next import, which is slowed down for
+    it."""
 
     def arrange(act: Callable[[], object]) -> None:
         pending = [act]
@@ -215,7 +216,7 @@ def test_progress_is_written_while_the_import_runs(halfway: Callable[[Callable[[
     halfway(lambda: beside(look))
     importing.run(taken_up(upload))
     assert (seen[0].state, seen[0].entries) == ("importing", 401)
-    assert seen[0].bytes_read == SAMPLE.stat().st_size  # a file this small is taken from the disk at once
+    assert seen[0].bytes_read == SAMPLE.stat().st_size  # such a small file is read at once
     assert seen[0].seen > upload.seen
     assert seen[0].source and not seen[0].source.ready
 
@@ -261,7 +262,7 @@ def grow_old(upload: Upload) -> None:
 
 
 def give_back(upload: Upload) -> None:
-    """Its worker is taken to be gone, but is not; a sign of life may come just before."""
+    """Treat the upload's worker as ended although it is not; a sign of life may arrive just before."""
     while Upload.objects.get(pk=upload.pk).state == "importing":
         grow_old(upload)
         tasks.take_up_uploads()
@@ -302,7 +303,7 @@ def test_the_successor_may_end_first(halfway: Callable[[Callable[[], object]], N
 
 
 class Crash(BaseException):
-    """What no code catches."""
+    """This exception is not caught by any code."""
 
 
 def crash() -> None:
@@ -322,7 +323,7 @@ def test_an_import_that_crashed_is_done_again_with_the_same_rows(
     assert upload.state == "importing"
     tasks.take_up_uploads()
     upload.refresh_from_db()
-    assert upload.state == "importing"  # it may only be slow
+    assert upload.state == "importing"  # the worker may only be slow
     grow_old(upload)
     tasks.take_up_uploads()
     upload.refresh_from_db()
@@ -405,10 +406,10 @@ CREATE TRIGGER full_disk BEFORE UPDATE OF histogram ON timeline_source FOR EACH 
 
 
 def test_where_the_database_lies_is_known_of_our_own_alone(tmp_path: Path) -> None:
-    assert recordings.database_folder("/tmp/sockets", tmp_path) is None  # a PostgreSQL of the machine's
+    assert recordings.database_folder("/tmp/sockets", tmp_path) is None  # a PostgreSQL of the machine itself
     (tmp_path / "postgres").mkdir()
     assert recordings.database_folder("/tmp/sockets", tmp_path) == tmp_path / "postgres"
-    assert recordings.database_folder("db.example", tmp_path) is None  # which it once was: that folder is left over
+    assert recordings.database_folder("db.example", tmp_path) is None  # a left-over folder
     assert recordings.database_folder("", tmp_path) is None
 
 
@@ -518,7 +519,7 @@ tasks.queue(Upload.objects.get(pk=sys.argv[1]))
 
 
 def test_an_upload_waits_for_a_broker_that_is_away() -> None:
-    """In a process of its own, which has no connection to the broker yet."""
+    """This runs in a process of its own, which has no connection to the broker yet."""
     upload = received()
     Upload.objects.filter(pk=upload.pk).update(state="receiving")
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}").geturl()

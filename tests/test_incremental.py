@@ -1,4 +1,4 @@
-"""Batch after batch, judging only what a batch touches: the findings of all at once."""
+"""These tests judge batch after batch only what each batch affects: the findings equal those of judging all at once."""
 
 import random
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
 
 
 def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
-    """As they are stored: what holds of the touched subjects takes the place of what was found of them before."""
+    """Return the findings as they are stored: those of the affected subjects replace the earlier ones after each
+    batch."""
     world = RecordingWorld()
     stored: dict[str, Finding] = {}
     for batch in batches:

@@ -1,4 +1,4 @@
-"""The pages' modules, styles and fonts as one file."""
+"""These tests put the pages' modules, styles and fonts into one file."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The rules on Jobs: how sure, how bad, and what lost lines must not change."""
+"""These tests check the rules about Jobs: how sure and severe they are, and that lost lines do not change it."""
 
 import random
 from collections.abc import Iterable
@@ -42,20 +42,20 @@ def test_each_pod_too_many_is_a_finding() -> None:
     ("fixture", "subject", "verdict", "severity"),
     [
         ("job-excess-pods/fires-completions-listed", "Pod/batch1-qslxk", Verdict.EXACT, "error"),
-        # One completion stands in the list, the other waits for it.
+        # One completion is in the list, and the other waits for it.
         ("job-excess-pods/fires-succeeded-and-not-all-listed", "Pod/sum-c", Verdict.EXACT, "error"),
         ("job-excess-pods/fires-after-failed", "Pod/sum-b", Verdict.EXACT, "error"),
         ("job-excess-pods/fires-above-parallelism", "Pod/sum-c", Verdict.EXACT, "error"),
         ("job-excess-pods/fires-above-parallelism-never-ran", "Pod/sum-b", Verdict.EXACT, "warning"),
         # The others may have finished in a line that is missing.
         ("job-excess-pods/fires-no-later-line-of-the-others", "Pod/sum-b", Verdict.INCONCLUSIVE, "info"),
-        # Watches alone: the states of the Job and of the Pods have no common counter, and one generation.
+        # There are only watches. The Job and the Pods share no counter of revisions, and there is one generation.
         ("job-excess-pods/fires-in-a-watch-asked-to-end-later", "Pod/sum-b", Verdict.BOUNDED, "error"),
         ("job-excess-pods/fires-in-a-watch-ended-later", "Pod/sum-b", Verdict.BOUNDED, "error"),
         ("job-excess-pods/fires-in-a-watch-let-go-later", "Pod/sum-c", Verdict.BOUNDED, "error"),
-        # The deletion was requested again without a grace period; the first request is not told.
+        # The deletion was requested again without a grace period, and the first request was not observed.
         ("job-excess-pods/fires-in-a-watch-asked-again-at-once", "Pod/sum-b", Verdict.INCONCLUSIVE, "info"),
-        # The kubelet wrote the end again, and its first line is missing: the container had stopped before.
+        # The kubelet wrote the end twice, and the first line is missing: the container had stopped before.
         ("job-excess-pods/fires-in-a-watch-end-told-twice-and-once-lost", "Pod/sum-b", Verdict.INCONCLUSIVE, "info"),
         # A generation is missing in which another parallelism may have been in force.
         (
@@ -70,7 +70,7 @@ def test_each_pod_too_many_is_a_finding() -> None:
         ("job-finalizer-before-count/fires-index-not-completed", "Pod/sum-0", Verdict.EXACT, "error"),
         ("job-finalizer-before-count/fires-failure-not-counted", "Pod/sum-a", Verdict.EXACT, "error"),
         ("job-finalizer-before-count/fires-removal-is-the-deletion", "Pod/sum-a", Verdict.EXACT, "error"),
-        # The Job's writes name no revisions, and others are missing.
+        # The Job's writes have no revisions, and other writes are missing.
         ("job-finalizer-before-count/fires-nothing-known-to-be-missing", "Pod/sum-a", Verdict.INCONCLUSIVE, "info"),
         ("job-double-count/fires-listed-again", "Job/sum", Verdict.EXACT, "error"),
         ("job-double-count/fires-counter-too-high", "Job/sum", Verdict.INCONCLUSIVE, "info"),
@@ -112,7 +112,7 @@ def test_an_index_is_found_in_ranges(completed: str, failed: str, index: int, ex
 
 
 def thinned(entries: list[Entry], chance: random.Random) -> list[Entry]:
-    """What is left of a log that lost single lines, its beginning, its end, or a stretch."""
+    """Return a log that has lost single lines, its beginning, its end, or consecutive lines."""
     first, last = sorted((chance.randrange(len(entries)), chance.randrange(len(entries))))
     rate = chance.choice((0.03, 0.1, 0.3, 0.5))
     return chance.choice(
@@ -136,7 +136,7 @@ def test_lost_lines_raise_no_alarm(path: Path) -> None:
 
 
 def damaged(lines: list[bytes], chance: random.Random) -> Iterable[bytes]:
-    """A watch whose lines were lost, doubled, swapped, or written down a second time behind the first."""
+    """Return a watch whose lines were lost, doubled, swapped, or repeated after the first."""
     swapped = [*lines]
     at = chance.randrange(len(lines) - 1)
     swapped[at : at + 2] = swapped[at + 1], swapped[at]

@@ -1,4 +1,4 @@
-"""Values are found inside JSON documents of any size, whatever is broken around them."""
+"""These tests find values inside JSON documents of any size, whatever is broken around them."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def recording(content: bytes, piece: int = 7, line_bytes: int = 100_000) -> Reco
 
 
 def found(content: bytes, *patterns: Pattern, piece: int = 7) -> list[tuple[int, str, Any]]:
-    """Line, place and value of every item, where nothing may be skipped."""
+    """Return line, path and value of every item, none of which may be skipped."""
     made = list(items(recording(content, piece), *patterns))
     assert not [item for item in made if isinstance(item, Skipped)], made
     return [(item.line, str(item), json.loads(item.data)) for item in made if isinstance(item, Item)]
@@ -85,7 +85,7 @@ def test_what_is_damaged_is_told_and_the_rest_is_kept(
     content: bytes, kept: list[int], reasons: list[str], piece: int
 ) -> None:
     made = list(items(recording(content, piece, 1000), ITEMS))
-    if piece == 7 or b"xxx" not in content:  # a long value that is at hand anyhow is not refused
+    if piece == 7 or b"xxx" not in content:  # a long value that is in memory already is not refused
         assert [json.loads(item.data)["a"] for item in made if isinstance(item, Item)] == kept
         told = [item.reason for item in made if isinstance(item, Skipped)]
         assert len(told) == len(reasons) and all(map(str.startswith, told, reasons)), told

@@ -1,4 +1,4 @@
-"""An import whose worker, or whose PostgreSQL, is killed in the middle is done again, and ends with the same rows."""
+"""These tests kill the worker or the PostgreSQL of an import: it is repeated, and ends with the same rows."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.test_launcher import OWN_SERVERS, causeline, finished
 from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
-ROUNDS = 12  # of the sample: an import takes some seconds
+ROUNDS = 12  # repetitions of the sample, so that an import takes some seconds
 SECONDS = 120  # machines may be busy
 SILENCE = 5  # seconds without a sign of life after which a worker is taken to be gone; 20 is the default
 UPLOAD = """
@@ -77,7 +77,7 @@ def row_of(data_dir: Path, upload: int) -> dict[str, Any]:
 
 
 def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = None) -> dict[str, Any]:
-    """The row of an upload that has ended. What disturbs it does so once it is being read."""
+    """Return the row of an upload that has ended. `disturb` is called once the upload is being read."""
     shell = ("manage", "shell", "--verbosity", "0", "--command", UPLOAD.format(path=str(log)))
     upload = int(run(data_dir, *shell))
 
@@ -89,7 +89,7 @@ def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = Non
     def ended() -> bool:
         try:
             return row_of(data_dir, upload)["state"] not in ("waiting", "importing")
-        except psycopg.OperationalError:  # it is away for a moment
+        except psycopg.OperationalError:  # the server is restarting
             return False
 
     if disturb:
@@ -101,7 +101,7 @@ def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = Non
 
 def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    log = data_dir / "audit.jsonl"  # started as root, Causeline runs as an account that may read nothing beside it
+    log = data_dir / "audit.jsonl"  # started as root, Causeline runs as an account that can read only this folder
     log.write_bytes(b"\n".join(repeated(SAMPLE, ROUNDS)))
 
     def kill(name: str) -> None:
@@ -137,7 +137,7 @@ TABLES = "^timeline_(chunk|track)_[0-9]+"
 
 
 def exports_of(url: str, row: dict[str, Any]) -> list[str]:
-    """Digests of what is exported: the findings, and all entries in some order."""
+    """Return digests of the exported findings, and of all exported entries in sorted order."""
     visitor = Visitor(url)
     _, document = visitor.ask("GET", f"/api/sources/{row['source_id']}/document")
     _, recording = visitor.ask("GET", f"/api/sources/{row['source_id']}/recording")

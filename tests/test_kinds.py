@@ -1,4 +1,5 @@
-"""Every kind of `timeline/kinds`: it reads an object that tells next to nothing, and says what can be drawn."""
+"""These tests check every kind of `timeline/kinds`: it reads an almost empty object, and names things that can be
+drawn."""
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ TONES = {"strong", "pale", "muted", "ended"}
 
 
 def facts_of(kind: Kind, **metadata: object) -> Facts:
-    """Of an object that has nothing but its metadata."""
+    """Return the facts of an object that has only metadata."""
     shape = msgspec.json.decode(msgspec.json.encode({"metadata": {"name": "x", **metadata}}), type=kind.shape)
     return kind.facts(shape)
 

@@ -1,4 +1,4 @@
-"""A kubeconfig is cut down to what one context needs, and nothing of it is told."""
+"""These tests check kubeconfigs: each is reduced to what one context needs, and none of its secrets is shown."""
 
 import base64
 import os
@@ -208,7 +208,7 @@ def test_files_outside_the_allowed_folders_are_not_read_whatever_leads_there(
 def test_links_are_followed_on_both_sides(folder: str, allowed: str, tmp_path: Path) -> None:
     (tmp_path / "real" / "..data").mkdir(parents=True)
     (tmp_path / "real" / "..data" / "token").write_text(SECRET)
-    (tmp_path / "real" / "token").symlink_to("..data/token")  # as Kubernetes mounts Secrets
+    (tmp_path / "real" / "token").symlink_to("..data/token")  # Kubernetes mounts Secrets with such links
     (tmp_path / "link").symlink_to(tmp_path / "real")
     given = Kubeconfig(config({"tokenFile": "token"}), tmp_path / folder)
     kept = given.reduced("prod", Allowed((tmp_path / allowed,)).read)

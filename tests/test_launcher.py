@@ -1,4 +1,5 @@
-"""The `causeline` command with real processes: it starts everything, refuses an open door, and leaves nothing."""
+"""These tests run the command `causeline` in real processes: it starts everything, refuses unsafe options, and leaves
+nothing behind."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def empty_database() -> Iterator[str]:
-    """The address of a database without tables, on the server that the tests use."""
+    """Yield the address of a database without tables, on the server that the tests use."""
     name = f"launcher_{uuid.uuid4().hex}"
     server = os.environ["DATABASE_URL"]
     with psycopg.connect(server, autocommit=True) as connection:
@@ -50,7 +51,7 @@ def empty_database() -> Iterator[str]:
 
 @contextlib.contextmanager
 def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """The running command; when a test fails, it is ended and what it said is shown."""
+    """Yield the running command. When a test fails, the command is ended and its output is shown."""
     with subprocess.Popen(
         [sys.executable, "-m", "dashboard.cli", *arguments],
         cwd=CHECKOUT,
@@ -65,15 +66,13 @@ def causeline(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[st
             yield process
         except BaseException:
             process.terminate()
-            print(
-                *process.communicate(timeout=patient(60)), sep="\n"
-            )  # pytest shows it: what it said tells what went wrong
+            print(*process.communicate(timeout=patient(60)), sep="\n")  # pytest shows this output
             raise
         process.terminate()
 
 
 def finished(*arguments: str, **variables: str) -> tuple[int, str, str]:
-    """Exit status, output and errors of a command that ends by itself."""
+    """Return exit status, output and errors of a command that ends by itself."""
     with causeline(*arguments, **variables) as process:
         output, errors = process.communicate(timeout=patient(60))
     return process.returncode, output, errors
@@ -128,10 +127,8 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
                     "CapEff:0000000000000000",
                     "NoNewPrivs:1",
                 ]
-        os.killpg(up.pid, signal.SIGINT)  # what a terminal does
-        assert (
-            up.wait(patient(20)) == 0
-        )  # programs and servers may take 14 s, one after the other, before they are killed
+        os.killpg(up.pid, signal.SIGINT)  # as a terminal does
+        assert up.wait(patient(20)) == 0  # stopping programs and then servers may take 14 s until the rest is killed
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
     status, output, errors = finished("token", "--data-dir", str(data_dir))
     assert (status, output) == (1, "") and "`causeline up` does not run with the data directory" in errors
@@ -178,7 +175,7 @@ def test_a_public_address_needs_login_a_secret_and_names(data_dir: Path) -> None
 def test_a_public_address_needs_a_user_and_given_servers_are_used(data_dir: Path, empty_database: str) -> None:
     data_dir.mkdir()
     sockets = Path(str(database(empty_database)["HOST"])).stat()
-    os.chown(data_dir, sockets.st_uid, sockets.st_gid)  # started as root, it becomes who may reach that server
+    os.chown(data_dir, sockets.st_uid, sockets.st_gid)  # if root: only the owner can reach the server
     arguments = ("up", "--host", "0.0.0.0", "--port", str(free_port()), "--data-dir", str(data_dir))
     status, _, errors = finished(*arguments, **PUBLIC, DATABASE_URL=empty_database)
     assert status == 1
@@ -205,7 +202,7 @@ def test_a_port_that_was_asked_for_has_to_be_free(data_dir: Path) -> None:
 
 
 def rights_of(pid: int) -> list[str]:
-    """What a process may do, as the kernel tells it."""
+    """Return the capabilities of a process from the kernel."""
     told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return [f"{name}:{''.join(told[name].split())}" for name in ("Uid", "Groups", "CapEff", "NoNewPrivs")]
 
@@ -219,7 +216,7 @@ def page(port: int) -> int:
 
 
 def iter_until(process: subprocess.Popen[str], word: str) -> Iterator[str]:
-    """What the command says, up to the line that has the word."""
+    """Yield the lines of the command's output up to the one with the word."""
     assert process.stderr
     for line in process.stderr:
         yield line

@@ -1,4 +1,5 @@
-"""Each worker's share of the clusters, as workers come, go and freeze and clusters change; real PostgreSQL."""
+"""These tests check how workers share clusters, while workers start, end and freeze and clusters change. They use real
+PostgreSQL."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Idle(threading.Thread):
-    """A follower that waits to be stopped."""
+    """This thread is a watcher that only waits to be stopped."""
 
     running: set["Idle"]
 

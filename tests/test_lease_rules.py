@@ -1,4 +1,4 @@
-"""Leases: who holds them, for whom, and what must not be taken for a quarrel over them."""
+"""These tests check the rules about Leases: who holds them, for which workload, and what is not a conflict."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from timeline.kinds.lease import LeaseFacts
 
 FIXTURES = Path(__file__).parent / "rules"
 QUIET = sorted(FIXTURES.glob("lease-*/quiet-*.jsonl"))
-UNTOLD = {  # one lost line of these nothing else tells
+UNTOLD = {  # lines whose loss cannot be noticed from the others
     "quiet-clean-hand-over": "its PATCHes do not name what they replace",
     "quiet-other-holder-is-missing": "nor do these",
     "quiet-release-without-a-body-of-a-known-object": "nor do these",
@@ -36,7 +36,7 @@ def found_in(fixture: str) -> dict[str, Finding]:
 
 
 def alarms(world: World) -> list[tuple[str, str]]:
-    """What the Lease rules raise an alarm about."""
+    """Return the alarms of the Lease rules."""
     rules = [rule for rule in rulebook() if rule.id.startswith("lease-")]
     return [
         (finding.rule, finding.summary)
@@ -49,7 +49,7 @@ def alarms(world: World) -> list[tuple[str, str]]:
 
 
 def read_as(group: str, kind: str, **body: Any) -> tuple[Kind, Any]:
-    """The facts that a kind keeps of an object."""
+    """Return the kind, and the facts that it keeps of an object."""
     known = kind_of(group, kind)
     return known, known.facts(msgspec.json.decode(json.dumps(body), type=known.shape))
 
@@ -239,7 +239,7 @@ def test_the_heartbeat_of_a_node_changes_nothing_that_is_kept() -> None:
 
 
 def test_every_renewal_costs_the_same() -> None:
-    """Each write is looked at a fixed number of times, however many there are."""
+    """Each write is examined a fixed number of times, however many writes there are."""
     looked: dict[int, int] = {}
     for count in (500, 2_000):
         world = CountingWorld()

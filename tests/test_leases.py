@@ -1,4 +1,5 @@
-"""Who watches which cluster: one at a time, whatever freezes, and nobody writes who does not hold the lease."""
+"""These tests check the leases of clusters: one worker at a time watches, and only the holder of the lease can
+write."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ def let_run_out(lease: Lease) -> None:
 
 @contextmanager
 def elsewhere(does: Callable[[threading.Event], None]) -> Iterator[None]:
-    """On a thread, and so a database session, of its own, until the context ends."""
+    """Run a function in a thread with a database session of its own, until the context ends."""
     over = threading.Event()
 
     def run() -> None:
@@ -90,7 +91,7 @@ def test_what_is_given_back_is_free_at_once_and_the_late_write_of_its_holder_is_
     row = Cluster.objects.get()
     assert (row.holder, row.state, row.expires_at) == ("", "waiting", None)
     assert leases.take("b", 1) == [Lease(lease.cluster, lease.epoch + 2)]
-    leases.release(lease)  # it is another's by now
+    leases.release(lease)  # another worker holds it by now
     assert Cluster.objects.get().holder == "b"
 
 

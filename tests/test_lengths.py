@@ -1,4 +1,4 @@
-"""How long something took is said as exactly as it is known."""
+"""These tests check durations in words: they are as exact as they are known, and no more."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def test_a_length_is_said_as_the_shared_cases_say_it(case: dict[str, int | str])
 def test_the_middle_that_is_told_lies_between_the_bounds(one: int, other: int) -> None:
     least, most = sorted((one, other))
     words = str(Length(least, most))
-    if words.startswith("≈") and most - least >= most // 50:  # else its last digit is wider than the interval
+    if words.startswith("≈") and most - least >= most // 50:  # otherwise the last digit is coarser than the interval
         assert least - 1 <= microseconds(words) <= most + 1 or most >= 60_000_000
 
 

@@ -1,4 +1,5 @@
-"""Every limit that is hit says which one it is and what raises it; none is hit by an honest recording."""
+"""These tests check the limits: each names itself and the setting that raises it, and no honest recording reaches
+one."""
 
 import gzip
 import io
@@ -138,7 +139,7 @@ def test_the_number_of_objects_is_bounded(tmp_path: Path) -> None:
 
 
 def deep(levels: int) -> bytes:
-    """An event whose object is nested so deep, with brackets in its text that do not count."""
+    """Return an event with an object that is nested so deeply, and with brackets in its text that do not count."""
     line = log(event(responseObject={**pod(), "words": '"{{{[[[', "hidden": "deep"}))
     return line.replace(b'"deep"', b'{"a":[' * (levels // 2 - 1) + b"1" + b"]}" * (levels // 2 - 1)).rstrip() + b"\n"
 
@@ -162,7 +163,7 @@ def test_depth_without_end_is_said_by_the_same_words(tmp_path: Path, levels: int
 
 
 def peak_of(act: Callable[[], object]) -> int:
-    """Bytes of memory that it took at most."""
+    """Return the largest number of bytes of memory that the function used."""
     tracemalloc.start()
     try:
         act()

@@ -1,4 +1,5 @@
-"""A live source is what its recording is: batch by batch, taken over by another worker, with everything in between."""
+"""These tests compare live sources with their recordings: batch by batch, with takeovers by other workers, and with
+other commits in between."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -30,8 +31,11 @@ def uploaded(path: Path) -> Source:
 
 
 def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool = False) -> Source:
-    """What becomes of a recording that streams tell; `takeovers`: each batch to another worker; `remembers`: which has
-    what the one before wrote down."""
+    """Return the source of a recording that streams have observed.
+
+    With `takeovers`, each batch goes to another worker. With `remembers`, that worker reads the snapshot which the one
+    before has stored.
+    """
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
     for batch in batches(observations(folder), size):
@@ -46,7 +50,7 @@ def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_the_findings_are_those_of_the_upload(name: str) -> None:
-    """A live source is compared kind by kind, so that it may be surer."""
+    """A live source is compared kind by kind, so its order may be more certain."""
     found, expected = (document(each)["findings"] for each in (watched(ENGINE / name, 97), uploaded(ENGINE / name)))
     unsure = {each["id"] for each in expected if each["verdict"] == "inconclusive"}
     assert {each["id"] for each in found} == {each["id"] for each in expected}
@@ -73,7 +77,7 @@ def test_its_export_gives_what_it_was(
 
 
 def told(found: DocumentPayload) -> list[FindingPayload]:
-    """Without the line of the export."""
+    """Return the findings of a document without the line of the export."""
     for finding in found["findings"]:
         for proof in finding["proof"]:
             proof["file"] = proof["line"] = None
@@ -121,7 +125,7 @@ def test_who_takes_over_reads_what_was_written_down(settings: Settings) -> None:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, settings: Settings) -> None:
-    """A stream that begins anew asks for what stands; once Events had expired, this raised KeyError."""
+    """A stream that restarts looks up existing objects; once Events had expired, this raised KeyError."""
     settings.LIVE_MEMORY = timedelta(seconds=2)
     held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
     for batch in batches(observations(ENGINE / name), 40):
@@ -145,7 +149,7 @@ def test_another_cluster_at_the_same_address_is_noticed() -> None:
 
 
 def test_what_compares_afterwards_is_judged_anew() -> None:
-    """Marks alone make an order exact that no whole second tells."""
+    """Marks without entries can make an order exact that whole seconds leave open."""
     told = observations(ENGINE / "jobs-watch")
     compared = [each for each in told if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
     source = live.begin(Cluster.objects.create(name="prod"))

@@ -1,4 +1,5 @@
-"""Streams run side by side: whichever comes first, and however late another one is, the same is known in the end.
+"""Streams arrive side by side: whichever comes first, and however late another one is, the result is the same in the
+end.
 
 services  ─────────────S created 11─────────────▶
 pods      ───P created 10───────────P deleted 12─▶     each by itself in order, in any order to each other
@@ -42,7 +43,7 @@ def told(name: str) -> list[Observation]:
 
 
 def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Observation]:
-    """The same, each kind by itself in order."""
+    """Return the observations in another order, in which each kind by itself stays in order."""
     streams: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for each in told:
         streams[(each.group, each.kind) if isinstance(each, Mark) else (each.ref.group, each.ref.kind)].append(each)
@@ -58,7 +59,7 @@ def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Obs
 
 
 def known(told: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
-    """The world that learned batch after batch, and what was found of those that each touched."""
+    """Return the world that learned batch after batch, and the findings about what each batch affected."""
     world = RecordingWorld()
     found: dict[Key, list[Finding]] = {}
     for batch in [*batches(told, size), []]:
@@ -101,7 +102,7 @@ def mark(kind: str, what: MarkType, second: float, revision: int, **more: object
 
 
 def started(*kinds: str) -> list[Observation]:
-    """Streams that were compared and listed."""
+    """Return the marks of streams that were compared and listed."""
     compared = [mark(kind, MarkType.TOGETHER, -9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
     return [*compared, *(mark(kind, MarkType.LISTED, 0, 5) for kind in kinds)]
 
@@ -202,7 +203,7 @@ def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> No
 def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
     lives: list[tuple[int, ...]], chance: random.Random
 ) -> None:
-    """Whatever the delays: "deleted …31.381, created again …30.999" is an order that nobody saw."""
+    """Whatever the delays, "deleted …31.381, created again …30.999" is an order that nobody observed."""
     told, at, revision, arrived = [], T, 10, T
     for number, delays in enumerate(lives):
         born = 0
@@ -232,7 +233,7 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
 
 
 def test_a_list_that_shows_nothing_shows_which_counter_its_kind_has() -> None:
-    """The revision of an empty list of Events says nothing about how far the others have come."""
+    """The revision of an empty list of Events says nothing about how far other kinds are complete."""
     world = RecordingWorld()
     for batch in ([*started("Pod"), pod(10, 1)], [mark("Event", MarkType.LISTED, 0.5, 900)]):
         for _ in world.learn(batch):
@@ -243,7 +244,7 @@ def test_a_list_that_shows_nothing_shows_which_counter_its_kind_has() -> None:
 
 
 def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
-    """Pods were not observed while the Service came; the list after that shows the Pod as it was."""
+    """Pods were not observed while the Service was created; the next list shows the Pod unchanged."""
     gap = mark(
         "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
     )

@@ -1,4 +1,4 @@
-"""Each line of the log is one event: JSON with the request, the task, the source and the cluster that it belongs to."""
+"""These tests check the log: each line is one event, as JSON with its request, task, source and cluster."""
 
 import json
 import logging
@@ -97,7 +97,8 @@ def test_a_password_in_a_message_or_a_traceback_is_masked(written: Any, form: st
 
 @pytest.mark.parametrize("piece", ["://a:", "a:", "bearer ", "basic\t"])
 def test_masking_a_long_line_takes_time_that_grows_no_faster_than_it(written: Any, piece: str) -> None:
-    """A path of a request is logged, and anybody may send one of 64 KiB: it took 23 s of the server's one thread."""
+    """Paths of requests are logged, and anybody may send one of 64 KiB. It once took 23 s of the server's only
+    thread."""
     text = "http://" + piece * (64 * 1024 // len(piece))
     began = time.thread_time()
     written("json", text)

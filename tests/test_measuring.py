@@ -1,4 +1,5 @@
-"""What lies between two moments is the same however it is asked for: from the API, from a report, from any of both."""
+"""These tests measure between two moments: the API and the report give the same result, whichever moment comes
+first."""
 
 import json
 import re
@@ -16,7 +17,7 @@ from timeline.judge import judge
 from timeline.models import Source, Track
 
 pytestmark = pytest.mark.django_db
-GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its deletion to its creation
+GAP = (1795247520841106, 1795247520894060)  # the Service ring does not exist, from its deletion to its creation
 
 
 def between(client: Client, sample: Source, start: int, end: int) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def held_by(html: str) -> dict[str, Any]:
 
 
 def drawn(sample: Source) -> list[tuple[int, int]]:
-    """(time, revision) of every change that is drawn, of the kinds that share a counter."""
+    """Return (time, revision) of every drawn change of the kinds that share a counter."""
     rows = Track.objects.filter(source=sample).exclude(kind="Event")
     return [(time, int(revision)) for row in rows for time, revision, *_ in row.lifeline if revision]
 

@@ -1,4 +1,4 @@
-"""One scrape of a running web process tells what all processes have done, and agrees with what was imported."""
+"""These tests scrape a running web process: the metrics cover all processes, and agree with what was imported."""
 
 import re
 import urllib.error
@@ -101,7 +101,7 @@ def test_a_scrape_of_web_agrees_with_what_a_worker_imported(tmp_path: Path) -> N
 
 @pytest.fixture
 def scraped(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Samples]:
-    """Return a function that scrapes this process, without what it remembers."""
+    """Return a function that scrapes this process without cached answers."""
     monkeypatch.setattr(exposition, "CACHED", 0.0)
     return lambda: parsed(exposition.text().decode())
 

@@ -1,4 +1,4 @@
-"""A database of an older version is brought up to date, whatever is in it."""
+"""These tests migrate databases of older versions with data in them."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.variables import ROOT
 
 @pytest.fixture
 def empty_database() -> Iterator[str]:
-    """The address of a database without tables, on the server that the tests use."""
+    """Yield the address of a database without tables, on the server that the tests use."""
     name = f"migrations_{uuid.uuid4().hex}"
     server = os.environ["DATABASE_URL"]
     with psycopg.connect(server, autocommit=True) as connection:
@@ -80,7 +80,7 @@ def test_clusters_that_kept_nothing_or_for_ever_keep_as_is_usual_or_as_long_as_c
 
 
 def test_rows_of_the_list_of_findings_name_their_findings_in_order(empty_database: str) -> None:
-    """Rows of before held copies of their findings; what they showed is derived from the findings now."""
+    """Earlier versions stored copies of the findings in these rows; now the rows are derived from the findings."""
     migrate(empty_database, "timeline", "0017")
     payload = {"key": "k", "findings": [{"id": "second"}, {"id": "first"}, {"id": "second"}]}
     with psycopg.connect(empty_database) as connection:

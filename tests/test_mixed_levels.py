@@ -1,4 +1,4 @@
-"""Changes of one object that an audit log tells at different levels: none is hidden, and none is an error."""
+"""These tests read changes of one object at different audit levels: none is hidden, and none causes an error."""
 
 import json
 from itertools import permutations, product
@@ -20,7 +20,7 @@ CREATED = "2026-11-21T07:52:01Z"
 
 
 def line(verb: str, level: str, second: int, revision: int, uid: str = "u1") -> dict[str, Any]:
-    """What is logged of one request at this level: the answer, or what was asked for, or neither."""
+    """Return the line of one request at this level: with the answer, with the request only, or with neither."""
     seen = events.pod(uid=uid, resourceVersion=str(revision), creationTimestamp=CREATED)
     seen["metadata"]["annotations"] = {"revision": str(revision)}
     asked = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "n"}} if verb == "create" else {}
@@ -50,14 +50,14 @@ def asked(client: Client, source: Source, path: str, **query: str) -> Any:
 
 
 def changes_of(client: Client, source: Source, uid: str) -> list[str]:
-    """What is told of the life with this UID: each as `change attribution`."""
+    """Return the changes of the life with this UID, each as `change attribution`."""
     life = Track.objects.get(source=source, uid=uid)
     told = asked(client, source, f"tracks/{life.id}/revisions", bodies="true")["revisions"]
     return [f"{each['change']} {each['attribution']}" for each in told]
 
 
 def check_all_shown(client: Client, source: Source, count: int) -> None:
-    """Every entry is listed, with a life that lists it in turn; and every page opens."""
+    """Assert that every entry is listed by its life and that every page opens."""
     entries = asked(client, source, "entries", bodies="true")["entries"]
     assert [each["sequence"] for each in entries] == list(range(1, count + 1))
     listed = {}

@@ -1,4 +1,4 @@
-"""A moment may be written as people and alerts write it."""
+"""These tests parse times as people and alerts write them."""
 
 import pytest
 
@@ -12,7 +12,7 @@ MOMENT = 1_795_247_520_841_000
     [
         ("2026-11-21T07:52:00.841Z", MOMENT),
         ("2026-11-21T08:52:00.841+01:00", MOMENT),
-        ("2026-11-21T08:52:00.841 01:00", MOMENT),  # as a link has it that does not escape the +
+        ("2026-11-21T08:52:00.841 01:00", MOMENT),  # from a link that does not escape the +
         ("2026-11-21 07:52:00.841", MOMENT),
         ("1795247520.841", MOMENT),
         ("1795247520841", MOMENT),
@@ -20,11 +20,11 @@ MOMENT = 1_795_247_520_841_000
         ("1795247520841000000", MOMENT),
         ("1795247520", MOMENT - 841_000),
         (" 2026-11-21 ", 1_795_219_200_000_000),
-        ("2026-11-21 07:52:00.841 +0000 UTC", MOMENT),  # as Go prints {{ .StartsAt }}
+        ("2026-11-21 07:52:00.841 +0000 UTC", MOMENT),  # from Go's {{ .StartsAt }}
         ("2026-11-21 07:52:00.841  0000 UTC", MOMENT),
         ("2026-11-21 08:52:00.841000123 +0100 CET", MOMENT),
         ("2026-11-21 07:52:00.841 +0000 UTC m=+12.5", MOMENT),
-        ("1.795247520841e+09", MOMENT),  # as Go prints a number
+        ("1.795247520841e+09", MOMENT),  # from a number that Go prints
         ("1.795247520841e 09", MOMENT),
         ("1.795247520841e+12", MOMENT),
     ],

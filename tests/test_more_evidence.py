@@ -1,5 +1,5 @@
-"""What is read besides watches takes nothing away: an audit log that tells only that writes were made, all of it or a
-part, leaves every finding of the watches as sure and as severe as it was."""
+"""These tests add evidence to watches: an audit log at level Metadata, or a part of it, leaves each finding of the
+watches as certain and as severe as it was."""
 
 import random
 from functools import cache

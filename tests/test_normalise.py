@@ -1,4 +1,4 @@
-"""One audit event becomes one entry: what was changed, by which revision, when and by whom."""
+"""These tests turn an audit event into an entry: what was changed, by which revision, when and by whom."""
 
 import json
 from datetime import UTC, datetime
@@ -155,7 +155,7 @@ def test_an_answer_of_metadata_alone_leaves_the_other_facts() -> None:
 
 
 def test_the_last_finalizer_may_go_by_metadata_alone() -> None:
-    """The garbage collector patches so."""
+    """The garbage collector sends such patches."""
     going = pod(deletionTimestamp="2026-11-21T07:52:30Z")["metadata"]
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": going}
     entry = changed(verb="patch", responseObject=partial)
@@ -208,7 +208,7 @@ def test_the_controlling_owner_is_the_owner() -> None:
 
 @pytest.mark.parametrize("verb", ["patch", "update"])
 def test_a_write_that_answers_created_is_a_creation(verb: str) -> None:
-    """Server-side apply creates what it does not find."""
+    """Server-side apply creates an object that does not exist."""
     assert one(event(verb=verb, responseStatus={"code": 201})).change is Change.CREATED
     assert one(event(verb=verb, responseStatus={"code": 200})).change is Change.MODIFIED
 

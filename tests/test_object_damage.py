@@ -1,4 +1,4 @@
-"""Whatever happens to a recording of objects: it ends in words, never in an error."""
+"""These tests damage recordings of objects: each is read or refused with a message, and never crashes."""
 
 import json
 from functools import cache
@@ -19,7 +19,7 @@ LIMITS = Limits(line_bytes=1 << 20)
 
 @cache
 def sample(name: str) -> bytes:
-    """Not too long, so that damage hits what matters."""
+    """Return a short part of a file, so that damage hits what matters."""
     if name != "made":
         return real(name)[:20_000]
     event = {

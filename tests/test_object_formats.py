@@ -1,4 +1,4 @@
-"""Lists, single objects, untyped watches, dumps and Events, in JSON and in YAML."""
+"""These tests read lists, single objects, untyped watches, dumps and Events, in JSON and in YAML."""
 
 import json
 import tracemalloc
@@ -31,7 +31,7 @@ JSON, YAML, WATCH = "Kubernetes objects in JSON", "Kubernetes objects in YAML", 
 
 
 def as_yaml(content: bytes) -> bytes:
-    """The same documents as kubectl prints them in YAML."""
+    """Return the same documents as kubectl prints them in YAML."""
     decoder, text, at, made = json.JSONDecoder(), content.decode(), 0, []
     while at < len(text):
         value, at = decoder.raw_decode(text, at)
@@ -123,7 +123,7 @@ def test_items_of_a_typed_list_have_its_kind_wherever_it_stands(compact: bool) -
         whole = {"kind": "ConfigMapList", "apiVersion": "v1", "items": bare}
         text = json.dumps({key: whole[key] for key in keys}, indent=None if compact else 2).encode()
         if keys[0] == "items":
-            text = documents(made("z", 1)) + text  # a list that begins with its items is not known by its head
+            text = documents(made("z", 1)) + text  # a list that begins with items has to follow an object
         entries = entries_of(text, bodies=True)
         assert {entry.ref.kind for entry in entries} == {"ConfigMap"}
         assert all(b'"kind":"ConfigMap"' in entry.body for entry in entries)
@@ -167,7 +167,7 @@ def test_what_holds_no_objects_is_told_in_words(whole: dict[str, Any], reason: s
 
 @pytest.mark.parametrize("name", ["services-w.json", "services-w.yaml"])
 def test_a_watch_in_documents_tells_what_it_tells_in_lines(name: str) -> None:
-    """Without types, too: a deletion shows the object as it was, and any other change leaves its mark."""
+    """This holds without types, too: a deletion shows the object as it was, and any other change is visible in it."""
     assert changes_of(entries_of(real(name))) == changes_of(entries_of(real("watch/services.jsonl")))
 
 
@@ -245,7 +245,7 @@ def pretty(count: int) -> bytes:
 
 
 def lost(content: bytes) -> tuple[int, list[int]]:
-    """How many objects are kept, and the lines of what is not."""
+    """Return the number of objects that are kept, and the lines of those that are skipped."""
     items = items_of(content)
     return len([x for x in items if not isinstance(x, Skipped)]), [x.line for x in items if isinstance(x, Skipped)]
 

@@ -1,4 +1,4 @@
-"""The pages of single objects and findings, and the API behind them, on the sample recording."""
+"""These tests check the pages of single objects and findings, and the API behind them, on the sample recording."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
 PLAIN = FIXTURES / "service-gap" / "fires-plain-pods.jsonl"
-CREATED = 1795247520863305  # the second life of ring-weak-0
+CREATED = 1795247520863305  # the creation of the second life of ring-weak-0
 
 
 def track_of(sample: Source, kind: str, name: str, life: int = 0) -> Track:
@@ -171,7 +171,7 @@ def test_a_finding_is_acknowledged_by_its_page_and_the_note_can_be_taken_back(cl
     assert "OPS-7 &lt;b&gt;known&lt;/b&gt;" in page and "acknowledged" in page
     listed = asked(client, sample, "findings")["findings"]
     gap = next(group for group in listed if group["rule"] == "service-gap")
-    assert gap["acknowledged"] is None  # two more Pods were under the same gap
+    assert gap["acknowledged"] is None  # two more Pods are in the same gap
     client.post(address, {"act": "withdraw"})
     assert not Acknowledgement.objects.exists()
 

@@ -1,6 +1,6 @@
-"""Objects that are not what their kind's name promises: of another group, without fields, under another's UID.
+"""These tests read objects that do not fit their kind: of another group, without fields, or with another object's UID.
 
-Nothing that stands in a recording may end the judging of it.
+Nothing in a recording may stop its judgement.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Commit order and drawn times."""
+"""These tests check the commit order, and the times at which changes are drawn."""
 
 import random
 
@@ -15,7 +15,7 @@ def clock_of(log: list[Stamp]) -> CommitClock:
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Stamp]:
-    """Stamps of a log in which each commit truly happened, in order of revisions, within its bracket."""
+    """Return stamps of a log in which each commit happened within its interval, in order of revisions."""
     steps = draw(
         st.lists(st.tuples(st.integers(1, 50), st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=40)
     )
@@ -50,7 +50,7 @@ def test_a_no_op_that_repeats_an_old_revision_moves_nothing() -> None:
 
 
 def test_a_stale_answer_whose_own_write_was_never_seen_moves_nothing() -> None:
-    # RV 7 is told at 5000 by an answer that repeats it; RV 8 had been answered at 40, so 7 was written before.
+    # RV 7 is in an answer at 5000 that repeats it; RV 8 was answered at 40, so 7 was written before.
     clock = clock_of([Stamp(8, 30, 40), Stamp(7, 5_000, 5_010), Stamp(9, 60, 70)])
     assert [clock.drawn(*stamp[:3]) for stamp in (Stamp(8, 30, 40), Stamp(9, 60, 70))] == [30, 60]
 
@@ -92,11 +92,11 @@ def test_a_revision_that_comes_late_is_not_slipped_into_a_growing_clock() -> Non
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30), st.booleans()), min_size=1, max_size=30),
     st.randoms(use_true_random=False),
 )
-@example([(1, 0, False), (2, 0, True), (0, 0, False)], random.Random(0))  # the second has no step of its own
+@example([(1, 0, False), (2, 0, True), (0, 0, False)], random.Random(0))  # the second adds no step to the clock
 def test_a_clock_that_takes_in_late_commits_draws_as_one_that_knew_all_and_says_what_moved(
     commits: list[tuple[int, int, bool]], chance: random.Random
 ) -> None:
-    """Watches run side by side: each commit may arrive after later ones, and some carry only an earlier time."""
+    """Watches run side by side: each commit may arrive after later ones, and some bring only an earlier time."""
     log = [(rev, near, near + late if undated else 0) for rev, (near, late, undated) in enumerate(commits, start=100)]
     arriving = chance.sample(log, len(log))
     growing = CommitClock()
@@ -117,7 +117,7 @@ def test_revisions_of_different_counters_are_not_compared() -> None:
 
 def test_whole_seconds_order_what_is_surely_apart() -> None:
     a, b, c = (Stamp(None, second * 1_000_000, FOREVER) for second in (10, 11, 12))
-    assert precedes(a, b) is None  # read before the commit: b's may have come first
+    assert precedes(a, b) is None  # it was read before the commit, so b may have come first
     assert precedes(a, c) is True
     assert delay_bounds(a, c) == (1.0, 3.0)
 

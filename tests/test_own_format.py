@@ -1,4 +1,4 @@
-"""What Causeline exports it reads again, without loss; a newer version is refused."""
+"""These tests export recordings and read them again: nothing is lost, and a newer version of the format is refused."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def reasons_of(folder: Path, *lines: dict[str, Any] | bytes) -> list[str]:
 
 
 def written(**changes: Any) -> dict[str, Any]:
-    """One line, as it is written."""
+    """Return one line of the format."""
     ref = {"group": "", "version": "v1", "kind": "Pod", "namespace": "n", "name": "p", "uid": "u"}
     return {"ref": ref, "change": "created", "clock": "audit", "received": 1, "staged": 2, **changes}
 
@@ -114,7 +114,7 @@ MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, since=3, since_revision
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:
-    """FULL has a value of its own for every field: a field that is new in Entry must be written, too."""
+    """FULL has a distinct value for every field, so a new field of Entry must be written, too."""
     for field in msgspec.structs.fields(Entry):
         assert getattr(FULL, field.name) != field.default, field.name
     assert items_of(tmp_path, b"".join(own.write([FULL]))) == [FULL]

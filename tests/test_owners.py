@@ -1,4 +1,4 @@
-"""Whose a recording is, and who may change it: who sent it, and administrators."""
+"""These tests check who may change a recording: the user who sent it, and administrators."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ OCTETS = "application/octet-stream"
 
 
 class People:
-    """Each signed in: the owner, somebody else, an administrator."""
+    """This class holds signed-in clients: the owner, another user, and an administrator."""
 
     def __init__(self) -> None:
         self.users = {

@@ -1,4 +1,5 @@
-"""The wheel holds all that runs and nothing else, the locks agree, and the repository's top level stays tidy."""
+"""These tests check the wheel, which holds all that runs and nothing else, the lock files, and the repository's top
+level."""
 
 import hashlib
 import json
@@ -38,7 +39,7 @@ def tracked() -> list[str]:
 
 
 def run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs it where no checkout is, with nothing of this process's environment but the path to programs."""
+    """Run a command in a folder without a checkout, and with only PATH of this process's environment."""
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), **environment}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=patient(120))
 
@@ -64,7 +65,8 @@ def wheel(dist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel, and sees this one's packages without the checkout."""
+    """Return the programs of an environment with the wheel, which sees the packages of this environment but not the
+    checkout."""
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv/bin"
@@ -72,13 +74,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = run(pip, folder)
     assert result.returncode == 0, result.stdout + result.stderr
     site = sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")})
-    # A path that a .pth file adds is not searched for .pth files itself: the checkout stays out of sight.
+    # Python does not search a path from a .pth file for further .pth files, so the checkout is not visible.
     Path(site, "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return programs
 
 
 def in_installed(programs: Path, code: str) -> str:
-    """What the code prints there, once Django is set up."""
+    """Return what the code prints in that environment after Django is set up."""
     settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     result = run(
         [programs / "python", "-c", f"import django\ndjango.setup()\n{code}"],

@@ -1,4 +1,4 @@
-"""The pages without a browser: who may see them, and what they answer when something is wrong."""
+"""These tests request pages without a browser: who may see them, and what they answer to invalid requests."""
 
 from unittest import mock
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def guarded(settings: Settings) -> Client:
-    """A visitor of a site that asks for sign-in."""
+    """Return a client that is not signed in on a site that requires signing in."""
     settings.LOGIN_REQUIRED = True
     return Client(raise_request_exception=False)
 

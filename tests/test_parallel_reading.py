@@ -1,4 +1,4 @@
-"""A log that two processes read tells what it tells one."""
+"""These tests read a log with two processes: the result is the same as with one."""
 
 import json
 import os

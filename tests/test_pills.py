@@ -1,4 +1,4 @@
-"""The short words on pills: each has a tooltip and an accessible description that say what it means."""
+"""These tests check the short words on pills: each has a tooltip and an accessible description with its meaning."""
 
 from typing import get_args, get_type_hints
 

@@ -1,4 +1,4 @@
-"""Secrets stand in every place of recordings of every format, whole and damaged; none comes out of anything."""
+"""These tests plant secrets everywhere in recordings of every format, whole and damaged: none appears in any output."""
 
 import gzip
 import io
@@ -47,7 +47,8 @@ MESSAGE = f'pod "p" waits: dial https://user:{SECRET}@host refused, password={SE
 
 @cache
 def objects() -> tuple[dict[str, Any], ...]:
-    """One of each place, each as a cluster would give it, and an Event whose words a rule reads."""
+    """Return one object for each place that may hold a secret, as a cluster would return it, and an Event whose message
+    a rule reads."""
     found = []
     for number, planted in enumerate(plant(SECRET) for name, plant in PLACES.items() if name != "kubeconfig"):
         whole = {"apiVersion": "v1", "kind": "ConfigMap", **planted}
@@ -60,7 +61,7 @@ def objects() -> tuple[dict[str, Any], ...]:
 
 @cache
 def events() -> tuple[str, ...]:
-    """Audit events that carry these objects, and everything else that an event may carry."""
+    """Return audit events with these objects, and with everything else that an event may have."""
     lines = []
     for number, each in enumerate(objects()):
         reference = {"resource": each["kind"].lower() + "s", "apiVersion": "v1"}
@@ -126,7 +127,7 @@ def entries_of(name: str) -> list[Entry]:
 
 
 def everything_of(path: Path) -> str:
-    """What is stored of a recording, exported, shown in every way, or said in refusing it."""
+    """Return everything that is stored of a recording, exported, shown, or said when it is refused."""
     out = io.StringIO()
     try:
         for item in read([(path, "recording")], bodies=True):
@@ -191,7 +192,7 @@ def test_no_secret_comes_out_of_what_is_damaged(name: str, tmp_path: Path) -> No
 
 
 def misplaced(value: Any, key: str = "") -> Iterator[Any]:
-    """The same with a secret in the place of one value each time, wherever none is to be shown."""
+    """Yield the value once for each place where no secret may be shown, with a secret in that place."""
     if key in IDENTITY:
         return
     if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""What clusters are reached with, in processes that run: in no log, no answer, and encrypted in the database."""
+"""These tests check the credentials of clusters in running processes: no log and no answer has them, and the database
+has them encrypted."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ def replay() -> Iterator[Replay]:
 
 
 def rows(database: str) -> str:
-    """All rows of all tables as text."""
+    """Return all rows of all tables as text."""
     found = []
     with psycopg.connect(database) as connection:
         tables = connection.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'timeline%'")

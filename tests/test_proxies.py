@@ -1,4 +1,4 @@
-"""Where a request comes from is told by a proxy that is trusted, and by nobody else."""
+"""These tests check the address of a client: only trusted proxies can state it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def failures(site: Running, forwarded: str) -> list[int]:
-    """The answers to as many wrong passwords as are allowed and one more, each with such a header."""
+    """Return the answers to one wrong password more than is allowed, each sent with such a header."""
     visitor = Visitor(site.address)
     answers = []
     for at in range(attempts.OF_A_NAME + 1):
@@ -27,7 +27,7 @@ def test_the_address_behind_a_proxy(trusted: str, tmp_path: Path) -> None:
     with running(tmp_path, "web", CAUSELINE_LOGIN="on", CAUSELINE_PROXIES=trusted) as site:
         answers = failures(site, "203.0.113.{}")
         assert answers[-1] == (200 if trusted else 429), "each is from somewhere else only where the proxy may say so"
-        if trusted:  # what the client itself wrote before the proxy stands to the left, and is not believed
+        if trusted:  # the client's own text is to the left of the proxy's, and is ignored
             assert failures(site, "203.0.113.{}, 198.51.100.7, 10.1.2.3")[-1] == 429
         told = site.log("web").read_text()
     assert ('"from": "198.51.100.7"' in told) == bool(trusted)

@@ -1,4 +1,5 @@
-"""From NOTIFY to the browser: everybody hears of it, nobody waits for ever, nothing is left behind."""
+"""These tests follow notifications from PostgreSQL to the browser: all receive them, nobody waits forever, nothing is
+left over."""
 
 import asyncio
 import json
@@ -27,7 +28,7 @@ Scenario = Callable[[], Awaitable[None]]
 
 
 def run(scenario: Scenario) -> None:
-    """In an event loop; what is synchronous in it stays on this thread and its connection."""
+    """Run a coroutine in an event loop. Synchronous code in it stays on this thread and its connection."""
     async_to_sync(scenario)()
 
 
@@ -53,14 +54,14 @@ async def nobody_listens() -> None:
 
 
 class Page:
-    """A browser's WebSocket, spoken to the ASGI application itself."""
+    """This class is a browser's WebSocket that talks to the ASGI application directly."""
 
     def __init__(self, path: str = "/ws/uploads/", query: str = "", **headers: str) -> None:
         told = {"host": "localhost", "origin": "http://localhost", **headers}
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
         asked = query.encode()
         scope = {"type": "websocket", "path": path, "query_string": asked, "headers": raw, "subprotocols": []}
-        communicator: Any = ApplicationCommunicator  # it carries no types
+        communicator: Any = ApplicationCommunicator  # it has no type hints
         self._application = communicator(application, scope)
 
     async def send(self, message: dict[str, object]) -> None:
@@ -218,7 +219,7 @@ def test_a_message_that_is_not_ours_ends_nothing(caplog: pytest.LogCaptureFixtur
             assert await next_in(queue) == REFETCH
             await send("not JSON")
             assert await next_in(queue) == REFETCH
-            await notify(upload=10**6)  # one that was deleted meanwhile
+            await notify(upload=10**6)  # an upload that was deleted meanwhile
             await notify(other=5)
             await notify(upload=(await new_upload("heard")).pk)
             assert b'"heard"' in await next_in(queue)
@@ -250,7 +251,7 @@ def test_pages_that_leave_leave_nothing() -> None:
         assert await pages[0].news() == {"type": "refetch"}
         await notify(upload=(await new_upload("heard")).pk)
         for page in pages:
-            while (told := await page.news())["type"] == "refetch":  # who came before the listener stood
+            while (told := await page.news())["type"] == "refetch":  # the page connected before the listener did
                 pass
             assert told["upload"]["name"] == "heard"
         assert len(hub._queues["uploads"]) == 20

@@ -1,4 +1,5 @@
-"""What a screen gets: lanes in the order in which things began, and what is drawn on them."""
+"""These tests read windows for a screen: lanes in the order in which objects were created, and what is drawn on
+them."""
 
 from typing import Any
 
@@ -19,7 +20,7 @@ from timeline.pipeline import ingest
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
-GAP = (1795247520841106, 1795247520894060)  # the Service ring is away, from its deletion to its creation
+GAP = (1795247520841106, 1795247520894060)  # the Service ring does not exist, from its deletion to its creation
 MINUTE = 60_000_000
 
 
@@ -38,7 +39,7 @@ def names(shown: WindowPayload) -> list[str]:
 
 
 def ring(shown: WindowPayload) -> list[int]:
-    """Indexes of the lanes under the job ring."""
+    """Return the indexes of the lanes of the job ring."""
     (group,) = (group for group in shown["groups"] if (group["label"], group["namespace"]) == ("ring", "vol-restart"))
     assert group["short"] == "vcj"
     return [index for index, lane in enumerate(shown["lanes"]) if lane["group"] == group["key"]]
@@ -290,7 +291,7 @@ def test_lives_of_a_name_without_owner_share_a_lane() -> None:
 
 
 def busy(pods: int, restarts: int) -> list[dict[str, Any]]:
-    """Pods that restart in turn, 100 ms apart."""
+    """Return audit events of Pods that restart in turn, 100 ms apart."""
     made = []
     for number in range(pods * restarts):
         name, at = f"p{number % pods}", f"2026-11-21T{number // 36000:02d}:{number // 600 % 60:02d}"
@@ -313,7 +314,7 @@ def test_a_busy_window_stays_drawable() -> None:
 
 
 def crowd(pods: int, owner: str = "j") -> Source:
-    """A Job with so many Pods, made one second after the other; each lives for half a minute."""
+    """Return a source with a Job of this many Pods, created one second apart. Each lives for half a minute."""
     made = []
     for number in range(pods):
         body = events.pod(name=f"p{number:03d}", uid=f"u{number}", resourceVersion=str(2 * number + 10))
@@ -434,7 +435,7 @@ def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch:
 
 @pytest.mark.parametrize("part", [0.0, 0.01, 0.2, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("width", [0, 1_000, MINUTE])
-@pytest.mark.parametrize("sparse", [0, 2])  # looked for in their order, or by time
+@pytest.mark.parametrize("sparse", [0, 2])  # found by their order, or by time
 def test_every_lane_that_lived_in_a_range_is_shown_and_no_other(
     sample: Source, part: float, width: int, sparse: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

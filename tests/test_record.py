@@ -1,4 +1,4 @@
-"""`causeline record`: a cluster becomes a file with no server and no database, and the file tells what happened."""
+"""These tests run `causeline record`: it writes a cluster to a file without a server or a database."""
 
 import json
 import resource
@@ -25,7 +25,7 @@ from tests.test_analyze import causeline
 from timeline.core.entries import Entry, Mark, MarkType
 from timeline.judging.verdicts import Verdict
 
-ALL = 7  # resources in the recording
+ALL = 7  # the number of resources in the recording
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def replay() -> Iterator[Replay]:
 
 
 class Recording:
-    """One that runs in a thread."""
+    """This class runs a recorder in a thread."""
 
     def __init__(self, replay: Replay, path: Path, **options: Any) -> None:
         self.path = path
@@ -63,7 +63,7 @@ def told(path: Path) -> list[Entry | Mark]:
 
 
 def findings(path: Path) -> set[tuple[str, ...]]:
-    """Those whose order is exact: how long something took is another thing where it is played as fast as it goes."""
+    """Return the findings with exact order. Those that measure time depend on the speed of the replay."""
     found = analyse([(path, path.name)], Limits()).findings
     return {
         (each.rule, each.subject.uid, each.other.uid if each.other else "", each.verdict.value, each.status.value)
@@ -85,7 +85,7 @@ def test_what_was_recorded_gives_the_findings_of_the_cluster(name: str, replay: 
 
 
 def test_each_watch_tells_how_far_it_is_whole(replay: Replay, tmp_path: Path) -> None:
-    """Also where the server sends no bookmarks: then a list shows nothing that was not told."""
+    """This also holds if the server sends no bookmarks: then a list shows only what is known already."""
     recording = Recording(replay, tmp_path / "prod.jsonl")
     until(recording.watches)
     replay.control(play=True)
@@ -134,7 +134,7 @@ def test_a_history_that_is_restored_ends_it(replay: Replay, tmp_path: Path) -> N
     replay.control(step=300)
     until(lambda: sum(recording.recorder.entries.values()) > 300)
     replay.control(restore=20)
-    time.sleep(0.5)  # connections are reset: not the next one of this test
+    time.sleep(0.5)  # wait, so that the reset does not hit the next connection of this test
     until(lambda: not recording.thread.is_alive())
     assert "restored" in recording.recorder.ended
     assert told(recording.path)
@@ -168,7 +168,7 @@ def no_command_outlives_its_test() -> Iterator[None]:
 
 
 class Command:
-    """`causeline record` as a person runs it."""
+    """This class runs `causeline record` as a person does."""
 
     def __init__(self, replay: Replay, folder: Path, *arguments: str) -> None:
         config = folder / "config"
@@ -221,7 +221,7 @@ def test_one_that_is_killed_leaves_all_but_its_last_second(replay: Replay, tmp_p
 
 
 def written(path: Path) -> int:
-    """Changes in a file that is being written."""
+    """Return the number of changes in a file that is being written."""
     return sum(isinstance(each, Entry) for each in read([(path, path.name)], bodies=False))
 
 
@@ -235,7 +235,7 @@ def test_it_ends_by_itself_and_overwrites_nothing(replay: Replay, tmp_path: Path
 
 
 def test_a_cluster_that_cannot_be_reached_leaves_no_file(replay: Replay, tmp_path: Path) -> None:
-    dead = Replay("http://127.0.0.1:9")  # the port of a service that nobody has
+    dead = Replay("http://127.0.0.1:9")  # a port on which nothing listens
     status, said = Command(dead, tmp_path).ended()
     assert (status, (tmp_path / "prod.jsonl.zst").exists()) == (1, False)
     assert "127.0.0.1:9 cannot be reached" in said

@@ -1,6 +1,6 @@
-"""A recording world gives the answers of a plain one, and records what each judgement asks for.
+"""These tests check that a recording world answers as a plain one does, and records what each judgement reads.
 
-The property tests of `tests/test_incremental.py` hold that enough is judged again.
+tests/test_incremental.py has the property tests for whether enough is judged again.
 """
 
 import re
@@ -12,8 +12,8 @@ from timeline.history.world import World
 from timeline.judge import judge
 
 PACKAGE = Path(__file__).parent.parent / "timeline"
-COMPOSED = {"gapless", "root", "strays", "unbroken"}  # each asks other questions, which are recorded
-FIXED = {"first", "live", "remembered"}  # a change of these affects no judgement that stays
+COMPOSED = {"gapless", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
+FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
 
 
 def learned(world: World) -> World:
@@ -27,7 +27,7 @@ def test_every_question_that_rules_ask_is_recorded() -> None:
     sources = [*(PACKAGE / "rules").glob("*.py"), *(PACKAGE / "judging").glob("*.py")]
     asked = {name for source in sources for name in re.findall(r"\bworld\.([a-z]\w*)", source.read_text("utf-8"))}
     asked &= vars(World).keys()
-    recorded = vars(RecordingWorld).keys() | {"referrers"}  # which asks `_referrer_keys`
+    recorded = vars(RecordingWorld).keys() | {"referrers"}  # calls `_referrer_keys`, which is recorded
     assert asked - recorded - COMPOSED <= FIXED
 
 

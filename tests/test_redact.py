@@ -1,4 +1,5 @@
-"""What must never be stored is gone before anything else sees it; what explains an order stays."""
+"""These tests check redaction: what must not be stored is removed before anything else sees it, and what explains an
+order stays."""
 
 import gzip
 import json
@@ -211,7 +212,8 @@ def test_what_was_sent_is_never_kept() -> None:
 
 
 def planted() -> bytes:
-    """A real log, and Pods, Secrets and ConfigMaps of its cluster with a secret in every place, sent and answered."""
+    """Return a real log, and its cluster's Pods, Secrets and ConfigMaps with a secret in every place, in requests and
+    answers."""
     lines = [*(DATA / "restart.jsonl").read_bytes().splitlines()]
     for number, (place, plant) in enumerate(PLACES.items()):
         body = {**pod(name=f"p{number}", uid=f"u{number}", resourceVersion=str(5_000 + number)), "sent": place}
@@ -272,4 +274,4 @@ VALUES = st.recursive(
 def test_taken_apart_an_object_is_what_it_is_as_a_whole(body: dict[str, Any], kind: str) -> None:
     whole = orjson.dumps(redact(body, kind), option=orjson.OPT_SORT_KEYS)
     assert redact_json(orjson.dumps(body), kind) == whole
-    assert redact_json(json.dumps(body).encode(), kind) == whole  # escaped otherwise
+    assert redact_json(json.dumps(body).encode(), kind) == whole  # with other escapes

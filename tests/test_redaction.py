@@ -1,4 +1,5 @@
-"""Credentials are known by names and by forms, in every shape, place and notation; what only refers to one stays."""
+"""These tests check how credentials are recognised: by names and by forms, in each notation. References to credentials
+stay."""
 
 import json
 import re
@@ -292,7 +293,7 @@ def test_a_credential_of_a_well_known_program_never_comes_out(name: str) -> None
 
 
 def shown(told: str) -> str:
-    """A text, and what the Base64 in it says."""
+    """Return a text, and the texts that are encoded in it with Base64."""
     found = [told]
     for run in re.findall(r"[A-Za-z0-9+/]{12,}={0,2}", told.replace("\\n", "")):
         found.append(b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "replace") if len(run) % 4 != 1 else "")
@@ -330,7 +331,7 @@ def test_a_credential_is_known_by_its_form_wherever_it_stands(name: str) -> None
 
 
 def everywhere(told: str) -> Entry:
-    """An entry with a text in every field that may hold one."""
+    """Return an entry with the text in every field that may hold one."""
     user = {"username": f"system:{told}"}
     reference = {"resource": "pods", "namespace": told, "name": told, "apiVersion": "v1", "apiGroup": ""}
     spec = {"nodeName": told, "hostname": told, "subdomain": told, "volumes": [{"secret": {"secretName": told}}]}
@@ -482,7 +483,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> None:
-    """A million characters take a few seconds at most, even of this."""
+    """Even of such text, a million characters take only a few seconds."""
     told = [{"message": piece * (length // len(piece)) + "x"} for length in (20_000, 160_000)]
     taken = []
 
@@ -560,7 +561,7 @@ def test_masks_are_counted_by_why_they_stand_there() -> None:
 
 
 def _sorted(raw: bytes, kind: str = "") -> bytes:
-    """An object with everything in it."""
+    """Return an object with its keys in sorted order, and nothing left out."""
     return orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
 
 
@@ -592,7 +593,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     path.write_text(json.dumps(event(user={"username": FORMS["JWT"]}, responseObject=secret)))
     source = store.open_source("r")
     import_into(source, [(path, "audit.log")], Limits(), Count())
-    import_into(source, [(path, "audit.log")], Limits(), Count())  # what was read before does not count again
+    import_into(source, [(path, "audit.log")], Limits(), Count())  # lines that were read before are not counted again
     told = queries.coverage(source.pk)
     assert told["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
     client.force_login(User.objects.create_user("somebody"))

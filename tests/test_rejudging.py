@@ -1,4 +1,4 @@
-"""What an older version of the rules has judged is judged again: from what is stored, with nothing lost."""
+"""These tests judge sources again that an older version has judged: from what is stored, and with nothing lost."""
 
 from collections.abc import Iterator
 
@@ -39,8 +39,10 @@ def imported() -> Source:
 
 
 def aged(source: Source) -> Source:
-    """As an older version left it: with other words, a finding that is none any more, one that is missing, a life too
-    many, and no sums."""
+    """Change a source to what an older version would have stored.
+
+    It has other texts, a finding that is no longer one, a missing finding, a superfluous life, and no totals.
+    """
     rows = list(Finding.objects.filter(source=source).order_by("identity"))
     for row in rows:
         row.document["why"] = row.document["summary"] = "Pod x was 755 µs late"
@@ -98,7 +100,7 @@ def test_its_pages_say_so_meanwhile(client: Client) -> None:
 
 
 class Crash(BaseException):
-    """What no code catches."""
+    """This exception is not caught by any code."""
 
 
 def test_a_crash_in_the_middle_loses_nothing_and_it_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +111,7 @@ def test_a_crash_in_the_middle_loses_nothing_and_it_is_done_again(monkeypatch: p
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "write_gaps", crash)  # tracks and findings are written by then
+        patched.setattr(store, "write_gaps", crash)  # by then tracks and findings are written
         with pytest.raises(Crash):
             judge_again()
     assert (stored.stored_of(source), stored.tables()) == (before, tables)
@@ -131,13 +133,13 @@ def test_one_that_fails_keeps_no_other_from_its_turn_and_is_given_up(monkeypatch
     assert document(well) == analyzed()
     broken.refresh_from_db()
     assert (broken.judged, broken.attempts) == (0, ATTEMPTS)
-    Source.objects.filter(pk=broken.pk).update(judging=VERSION - 1)  # a version later it is tried again
+    Source.objects.filter(pk=broken.pk).update(judging=VERSION - 1)  # a later version tries again
     assert rejudging.waiting().get() == broken
 
 
 @pytest.mark.parametrize("when", ["before it is read", "before it is written"])
 def test_one_that_is_deleted_meanwhile_stays_away(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
-    before = stored.tables()  # tests of broken-off imports leave some behind
+    before = stored.tables()  # tests of aborted imports leave tables behind
     source, other = aged(imported()), aged(imported())
     known = source.pk
     place, name = (chunks, "observations") if "read" in when else (pipeline, "judge_again")
@@ -191,7 +193,7 @@ def test_two_workers_judge_one_after_the_other(monkeypatch: pytest.MonkeyPatch) 
 
 
 def watched() -> Source:
-    """A cluster's source as an older version left it, with a finding that is none any more."""
+    """Return a cluster's source as an older version left it, with a finding that is no longer one."""
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
     for batch in batches(observations(ROOT / "tests/data/engine/jobs-watch"), 97):
@@ -213,7 +215,7 @@ def texts(source: Source, *, withdrawn: bool = False) -> list[str]:
 
 
 def in_other_words(words: str) -> Func:
-    """The stored finding with another sentence."""
+    """Return the SQL expression of the stored finding with another sentence."""
     return Func(F("document"), Value(["summary"]), Value(words, JSONField()), function="jsonb_set")
 
 
@@ -221,7 +223,7 @@ def test_a_source_that_goes_on_is_judged_again_when_a_worker_takes_it_over() -> 
     source = watched()
     count = len(texts(source))
     judge_again()
-    assert set(texts(source)) == {"755 µs late"}  # a worker has it, or will
+    assert set(texts(source)) == {"755 µs late"}  # a worker holds it or will take it
     live.open_again(Source.objects.get(pk=source.pk))
     assert len(texts(source)) == count - 1
     assert "755 µs late" not in texts(source)

@@ -1,4 +1,4 @@
-"""A release has one version, which everything takes from one place, an entry in the changelog, and an SBOM."""
+"""These tests check a release: its version is in one place, the changelog has an entry for it, and it has an SBOM."""
 
 import json
 import re
@@ -24,7 +24,7 @@ HEADING = re.compile(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", re.MULTILINE)
 
 
 def released() -> list[tuple[Version, str]]:
-    """The releases that the changelog tells, newest first, each with its date."""
+    """Return version and date of each release in the changelog, newest first."""
     (first, undated), *releases = HEADING.findall((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     assert (first, undated) == ("Unreleased", "")
     return [(Version(version), date) for version, date in releases]

@@ -1,4 +1,4 @@
-"""A recording as an API server: the official Python client reads the past from it."""
+"""These tests serve a recording as an API server, from which the official Python client reads the past."""
 
 import json
 import socket
@@ -44,7 +44,7 @@ def ended(sample: Tape) -> Iterator[Replay]:
 
 
 def events(replay: Replay, path: str, until: Callable[[dict[str, Any]], bool], **query: Any) -> list[dict[str, Any]]:
-    """What a watch tells, until one is met."""
+    """Return the events of a watch up to the first one that meets the condition."""
     asked = "&".join(f"{name}={value}" for name, value in {"watch": 1, "timeoutSeconds": 20, **query}.items())
     found = []
     with urllib.request.urlopen(f"{replay.url}{path}?{asked}", timeout=20) as answer:
@@ -112,7 +112,7 @@ def test_a_watch_tells_each_change_once_in_the_order_of_revisions(sample: Tape, 
 
 def test_a_watch_goes_on_where_another_ended(ended: Replay) -> None:
     all_of_them = events(ended, "/api/v1/pods", is_bookmark, resourceVersion=1, allowWatchBookmarks="true")
-    assert all_of_them[0]["object"]["code"] == 410  # before the recording
+    assert all_of_them[0]["object"]["code"] == 410  # a revision before the recording
 
 
 def test_every_watch_gets_a_bookmark_at_the_end(sample: Tape, paused: Replay) -> None:
@@ -278,7 +278,7 @@ def test_metadata_alone_is_given_to_who_asks_for_no_more(ended: Replay) -> None:
 
 @pytest.mark.parametrize("resource", ["pods", "services", "events"])
 def test_a_list_and_the_watch_after_it_tell_all_together(sample: Tape, ended: Replay, resource: str) -> None:
-    """What stood at any revision, and what a watch tells since then, is what stands at the end."""
+    """The objects of a list at any revision, changed by the watch from there, equal the objects at the end."""
     revisions = [commit.revision for commit in sample.commits if commit.resource.plural == resource]
 
     def read(query: str) -> Any:
@@ -321,7 +321,7 @@ def test_what_is_no_request_is_refused(paused: Replay) -> None:
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
 def test_pages_in_a_browser_are_refused(paused: Replay, headers: dict[str, str]) -> None:
-    """By their origin, or, where somebody bent a name to this machine, by that name."""
+    """They are refused by their Origin or, if somebody's DNS name points to this machine, by their Host."""
     for path, body in (("/api/v1/pods", None), ("/replay/control", b'{"play": true}')):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(urllib.request.Request(paused.url + path, body, headers), timeout=5)

@@ -1,4 +1,5 @@
-"""Who may ask a replay: the token comes first, hosts are addresses, and what does not arrive is not waited for."""
+"""These tests check access to a replay: the token is checked first, Host must be an address, and slow requests are cut
+off."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""What a recording tells becomes commits: each with a revision, a time, and the whole object after it."""
+"""These tests turn a recording into commits: each has a revision, a time, and the whole object after it."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ REFERENCE = {"resource": "pods", "namespace": "n", "name": "p", "apiVersion": "v
 
 @pytest.fixture
 def taped(tmp_path: Path) -> Taped:
-    """A tape of files with these contents, or of an audit log of these events."""
+    """Return a tape of files with these contents, or of an audit log with these events."""
 
     def build(*contents: bytes | dict[str, Any]) -> Tape:
         log = [json.dumps(each) for each in contents if isinstance(each, dict)]
@@ -42,7 +42,7 @@ def told(recording: Tape) -> list[tuple[str, str, int]]:
 
 
 def at(second: float, audit_id: str, **changes: Any) -> dict[str, Any]:
-    """An event of an audit log, received so many seconds after 07:52 and answered 10 ms later."""
+    """Return an audit event that was received so many seconds after 07:52 and answered 10 ms later."""
     times = {
         "requestReceivedTimestamp": f"2026-11-21T07:52:{second:09.6f}Z",
         "stageTimestamp": f"2026-11-21T07:52:{second + 0.01:09.6f}Z",

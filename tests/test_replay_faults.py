@@ -1,4 +1,4 @@
-"""A replay misbehaves when it is told to, as API servers and networks do, and only then."""
+"""These tests let a replay misbehave as API servers and networks do, when it is told to and only then."""
 
 import http.client
 import json
@@ -62,7 +62,7 @@ def test_hangs_for_ever(replay: Replay) -> None:
     with pytest.raises(TimeoutError):
         stream.line()
     stream.close()
-    other = Stream(replay)  # it was to happen once
+    other = Stream(replay)  # the fault happens only once
     assert other.event()["type"] == "MODIFIED"
     other.close()
 

@@ -1,4 +1,4 @@
-"""Unmodified kubectl against a replay that runs as a process, as users start it."""
+"""These tests run unmodified kubectl against a replay in a process of its own, as users start it."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.recordings import ROOT, SAMPLE
 from tests.test_services import CHECKOUT
 
 KUBECTL = shutil.which("kubectl") or shutil.which("kubectl", path=ROOT / ".venv/kubectl/usr/bin")
-COMMITS = 572  # of the sample: when its trouble has just begun
+COMMITS = 572  # of the sample, up to the beginning of its violations
 SECONDS = 30
 
 
@@ -100,7 +100,7 @@ def test_labels_and_permissions_can_be_asked_for(kubeconfig: Path) -> None:
 
 
 def test_a_watch_follows_what_is_played(kubeconfig: Path) -> None:
-    """Comes last: it plays on."""
+    """This test must run last, because it plays the recording further."""
     arguments = ("get", "pods", "--namespace", "vol-restart", "--watch", "--output-watch-events", "-o", "json")
     with subprocess.Popen(command_of(kubeconfig, *arguments), stdout=subprocess.PIPE) as process:
         assert process.stdout

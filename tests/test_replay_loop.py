@@ -1,4 +1,4 @@
-"""A recording that is played in a loop: each lap is a cluster's life of its own, and all of them happen now."""
+"""These tests play a recording in a loop: each lap is a new life of the cluster, and happens at the present time."""
 
 import json
 import time
@@ -27,7 +27,7 @@ def sample() -> Tape:
 
 
 def laps_of(replay: Replay, path: str, laps: int) -> list[dict[str, Any]]:
-    """What a watch tells until so many laps are over."""
+    """Return what a watch receives until this number of laps is over."""
     query = "watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=60"
     told = []
     with urllib.request.urlopen(f"{replay.url}{path}?{query}", timeout=60) as answer:
@@ -83,7 +83,7 @@ def test_it_happens_now(sample: Tape) -> None:
 
 
 def test_a_lap_raises_what_the_recording_raises(sample: Tape, tmp_path: Path) -> None:
-    """Each rule says the same of every lap: neither its end nor its beginning is a violation."""
+    """Each rule gives the same findings for every lap: neither its end nor its beginning is a violation."""
 
     def found(commits: list[Any]) -> list[tuple[str, str]]:
         for resource in sample.resources:

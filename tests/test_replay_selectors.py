@@ -1,4 +1,4 @@
-"""Label and field selectors choose what an API server chooses."""
+"""These tests check that label and field selectors select what an API server selects."""
 
 import json
 from typing import Any

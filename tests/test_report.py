@@ -1,4 +1,5 @@
-"""`causeline report` as a person runs it: one file, whole or not at all, the same for the same recording."""
+"""These tests run `causeline report`: it writes one file completely or not at all, and the same for the same
+recording."""
 
 import re
 import stat
@@ -27,7 +28,7 @@ def written() -> str:
 
 
 def words(html: str) -> str:
-    """The text of the page without what is not read: styles, scripts, tags."""
+    """Return the visible text of the page, without styles, scripts and tags."""
     body = re.sub(r"<(style|script)\b.*?</\1>", "", html, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
 

@@ -1,4 +1,5 @@
-"""The report of what the timeline shows: the same file as `causeline report` writes, of a part and of a choice."""
+"""These tests download the report of a timeline: the same file as from `causeline report`, for a part and with
+filters."""
 
 import json
 import re
@@ -15,7 +16,7 @@ GAP = 1795247520841106
 
 
 def report_of(client: Client, sample: Source, query: str = "") -> tuple[str, dict[str, Any]]:
-    """The file, and what its timeline holds."""
+    """Return the file, and the data of its timeline."""
     answer = client.get(f"/sources/{sample.pk}/report?{query}")
     assert answer.status_code == 200
     assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.html"'

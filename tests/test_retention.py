@@ -1,4 +1,4 @@
-"""What live sources keep, and what goes."""
+"""These tests check what is kept of live sources, and what is deleted."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def watched(**kept: int) -> Source:
-    """A source with one table for each of a few batches."""
+    """Return a source with one table for each of a few batches."""
     cluster = Cluster.objects.create(name="prod", **kept)
     source = live.begin(cluster)
     held = live.open_again(source)
@@ -98,7 +98,7 @@ def test_the_database_holds_no_cluster_that_keeps_nothing_or_for_ever(kept: dict
 def test_one_bad_cluster_does_not_keep_the_others_from_their_turn(caplog: pytest.LogCaptureFixture) -> None:
     bad = Cluster.objects.create(name="bad", keep_days=10_000)
     broken = live.begin(bad)
-    with connection.cursor() as cursor:  # as a disk that lost it would have it
+    with connection.cursor() as cursor:  # as if the disk had lost the table
         cursor.execute("ALTER TABLE timeline_track_%s RENAME TO elsewhere", [broken.pk])
     source = watched(keep_bytes=1)
     before = tables.size_of(source)

@@ -1,4 +1,5 @@
-"""Started as root, Causeline becomes an account of its own; what belongs to others does not change hands."""
+"""These tests start Causeline as root: it changes to an account of its own, and the owners of other users' files stay
+the same."""
 
 import os
 import stat
@@ -19,12 +20,12 @@ from tests.test_services import NOBODY, launch
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to leave")
 SOMEBODY = Account(64_321, 64_321)
-WITHOUT_MOUNTS = ("setpriv", "--bounding-set=-sys_admin")  # as root of a container
+WITHOUT_MOUNTS = ("setpriv", "--bounding-set=-sys_admin")  # the rights of root in a container
 
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder that only root may enter, as its home is."""
+    """Yield a folder that only root may enter, like root's home."""
     with tempfile.TemporaryDirectory(prefix="root-") as folder:
         yield Path(folder)
 
@@ -46,7 +47,7 @@ def test_no_link_leads_out_of_a_folder_that_changes_hands(home: Path) -> None:
     os.link(outside, servers / "hard")
     for path in (servers, servers / "own"):
         os.chown(path, NOBODY, NOBODY)
-    (servers / "of root").write_text("")  # nobody cannot have made it
+    (servers / "of root").write_text("")  # the account nobody cannot have created it
     give(folder, SOMEBODY)
     assert owner(outside) == owner(home) == owner(servers / "of root") == owner(folder / "symbolic") == 0
     for path in (folder, inner, servers, folder / "own", inner / "own", servers / "own"):

@@ -1,4 +1,4 @@
-"""The catalogue as the dashboard shows it."""
+"""These tests check the pages of the catalogue of rules."""
 
 import pytest
 from django.test import Client

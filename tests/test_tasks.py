@@ -1,4 +1,5 @@
-"""Tasks among processes: which worker does what, what a message may hold, and what becomes of old ones."""
+"""These tests check tasks in real processes: which worker runs them, what a message may contain, and when messages
+expire."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.visitor import Visitor
 
 
 class Trap:
-    """Makes a file when it is unpickled."""
+    """This class creates a file when it is unpickled."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -27,7 +28,7 @@ class Trap:
 
 
 def send(site: Running, name: str, queue: str, *arguments: object, **options: Any) -> None:
-    """A message from somebody who can write to the broker."""
+    """Send a message as anybody could who can write to the broker."""
     with Celery(broker=site.broker, set_as_current=False) as client:
         client.send_task(name, arguments, queue=queue, task_id=name, **options)
 

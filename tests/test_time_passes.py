@@ -1,5 +1,5 @@
-"""What only time shows is found live, however quiet a kind is: an API server may repeat the revision of such a kind in
-its bookmarks for ten minutes, while others go on.
+"""Live sources also find what only passing time shows, however quiet a kind is: an API server may repeat the revision
+of such a kind in its bookmarks for ten minutes, while others go on.
 
 services   ──deleted 20────(20)──────(20)──────(20)──▶   bookmarks that tell no more than its own last change
 slices     ────────────────────────────────────────▶
@@ -72,7 +72,7 @@ def test_a_slice_that_outlives_its_service_is_found_while_services_are_quiet() -
 
 
 def test_a_runaway_is_found_by_metadata_alone_while_claims_are_quiet() -> None:
-    """Of ConfigMaps only their names and ownerReferences are read."""
+    """Only the names and ownerReferences of ConfigMaps are read."""
     live = Live()
     boss = of("apps", entry("Deployment", "boss", 10, 1, Change.CREATED, WorkloadFacts(replicas=1, generation=1)))
     owner = Owner("apps", "v1", "Deployment", "boss", boss.ref.uid)

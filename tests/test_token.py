@@ -1,4 +1,4 @@
-"""Without accounts, the start-up token lets in, and nothing else does."""
+"""These tests check access without accounts: the start-up token admits a client, and nothing else does."""
 
 import asyncio
 import json
@@ -146,7 +146,7 @@ def test_signing_in_leads_to_no_other_site(site: Running, target: str) -> None:
 
 
 def test_another_port_of_the_same_host_is_another_site(site: Running) -> None:
-    """It shares our cookies, so it is told from us by its origin alone."""
+    """Browsers send it our cookies, so only its Origin differs from ours."""
     for origin in (f"http://127.0.0.1:{site.port + 1}", "http://127.0.0.1", f"https://127.0.0.1:{site.port}", "null"):
         assert pasted(site, token_of(site), "/", Origin=origin).status == 403
         known = Visitor(f"{site.address}/?token={token_of(site)}")
@@ -197,7 +197,7 @@ async def _closed(socket: ClientConnection) -> int:
 
 
 def listen(site: Running, path: str = "", *, origin: str | None, cookie: str) -> object:
-    """The first message, the code with which the socket is closed, or the status of a refusal."""
+    """Return the first message, the code with which the socket is closed, or the status of a refusal."""
 
     async def scenario() -> object:
         headers = {"Cookie": cookie} if cookie else {}

@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md do what it says, one after the other."""
+"""These tests run the commands of docs/tutorial.md one after the other, and compare the results with its text."""
 
 import os
 import re
@@ -16,7 +16,7 @@ def test_the_commands_say_what_the_tutorial_says_they_do(tmp_path: Path) -> None
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     section = page.split("\n## 7. ")[1].split("\n## ")[0]
     environment = os.environ | {"CAUSELINE_DATA_DIR": str(tmp_path / ".causeline"), "PYTHONPATH": str(ROOT)}
-    for name in ("DATABASE_URL", "REDIS_URL"):  # as in the tutorial, Causeline starts its own
+    for name in ("DATABASE_URL", "REDIS_URL"):  # Causeline starts its own servers, as in the tutorial
         del environment[name]
     (tmp_path / ".venv").symlink_to(Path(sys.executable).parent.parent)
 

@@ -1,4 +1,5 @@
-"""Uploads in pieces: what has arrived stays, what is missing is told, what must not be kept is not."""
+"""These tests upload in pieces: what has arrived stays, what is missing is reported, and what is not allowed is
+refused."""
 
 import base64
 import json

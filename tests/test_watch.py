@@ -1,5 +1,7 @@
-"""One resource is followed through everything that a network and an API server do to it: nothing is lost, nothing is
-told twice as something new, and what cannot be known is a gap."""
+"""These tests watch one resource through faults of network and API server.
+
+Nothing is lost, nothing is reported twice as new, and what cannot be known is a gap.
+"""
 
 import json
 import time
@@ -30,7 +32,7 @@ def replay() -> Iterator[Replay]:
 
 @pytest.fixture
 def pods(replay: Replay) -> Iterator[Begin]:
-    """Begins to follow the Pods, and waits until they are watched."""
+    """Yield a function that starts to watch the Pods, and waits until they are watched."""
     begun: list[Watching] = []
 
     def begin(waits: dict[str, Any] | None = None, state: str = "watching", **options: Any) -> Watching:
@@ -50,7 +52,7 @@ def revision(replay: Replay) -> int:
 
 
 def caught_up(replay: Replay, watched: Watching) -> None:
-    """Wait until it knows all that was played."""
+    """Wait until the watch has observed everything that was played."""
 
     def holds() -> bool:
         replay.control(bookmark=True)
@@ -60,14 +62,14 @@ def caught_up(replay: Replay, watched: Watching) -> None:
 
 
 def play(replay: Replay, watched: Watching) -> None:
-    """To the end, and told."""
+    """Play to the end, and wait until everything is observed."""
     replay.control(play=True)
     until(lambda: replay.status()["ended"])
     caught_up(replay, watched)
 
 
 def told(entries: list[Entry]) -> set[tuple[Any, ...]]:
-    """All that is told of each change, but when it arrived; once, however often."""
+    """Return all that is observed of each change, each once and without its time of arrival."""
     return {
         (each.ref, each.change, each.resource_version, each.received, each.user_agent, each.facts, each.body)
         for each in entries
@@ -77,7 +79,7 @@ def told(entries: list[Entry]) -> set[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def calm() -> set[tuple[Any, ...]]:
-    """What an undisturbed watch tells."""
+    """Return what an undisturbed watch observes."""
     with replayed() as replay:
         api = api_of(replay)
         with Watching(api, resource(api, "pods")) as watched:
@@ -148,7 +150,7 @@ def test_a_server_that_is_away_for_a_while(replay: Replay, pods: Begin, calm: se
 
 
 def miss(replay: Replay, watched: Watching, commits: int) -> int:
-    """Let it miss what happens, so that the server has forgotten it; the revision up to which it knew everything."""
+    """Let the watch miss changes that the server then forgets, and return the revision up to which it is complete."""
     caught_up(replay, watched)
     known = watched.reflector.revision or 0
     cut(replay, faults=[{"kind": "close", "resource": "pods", "count": 10_000}])
@@ -171,7 +173,7 @@ def test_what_the_server_has_forgotten_is_a_gap(replay: Replay, pods: Begin, cal
     found = told(watched.entries)
     missed = {each[2] for each in calm - found}
     assert missed and all(known < each <= (gap.revision or 0) for each in missed)
-    for each in found - calm:  # only what the list showed to be gone
+    for each in found - calm:  # only deletions that the list revealed
         assert (each[1], each[2]) == (Change.DELETED, None)
 
 
@@ -241,7 +243,8 @@ class Stood(NamedTuple):
 
 
 def left(watched: Watching) -> dict[str, Any]:
-    """What somebody who takes over knows: who lives, and up to where and when everything was told."""
+    """Return what a worker that takes over knows: the existing objects, and up to where and when the watch is
+    complete."""
     live_objects = watched.reflector.decoder.live_objects
     standing = {uid: Stood(each.ref, each.revision, each.owner) for uid, each in live_objects.items()}
     return {"standing": standing, "resume": watched.reflector.revision, "resumed_at": 1_000_000}
@@ -277,14 +280,14 @@ def test_revisions_that_go_back_end_it(replay: Replay, pods: Begin) -> None:
     replay.control(step=300)
     caught_up(replay, watched)
     replay.control(restore=100)
-    time.sleep(0.5)  # connections are reset: not the next one of this test
+    time.sleep(0.5)  # wait, so that the reset does not hit the next connection of this test
     until(lambda: watched.state == "restored")
     assert "restored" in watched.states[-1][1]
     until(lambda: not watched.thread.is_alive())
 
 
 def test_one_that_resumes_behind_the_end_of_a_restored_history_says_so(replay: Replay, pods: Begin) -> None:
-    """A real server would wait for that revision to come, and say nothing until then."""
+    """A real server would wait silently until that revision exists."""
     replay.control(step=100)
     watched = pods(resume=revision(replay) + 1000, state="restored")
     assert not watched.entries
@@ -358,7 +361,7 @@ def test_odd_objects_of_a_list_end_no_watch(kind: str, replay: Replay, pods: Beg
     replay.control(step=60, faults=[{"kind": kind, "resource": "pods", "verb": "list", "count": 2}])
     watched = pods()
     assert replay.status()["faults"]["struck"][kind] >= 1
-    if kind == "no-metadata":  # such a list cannot show what is gone: it was asked for again
+    if kind == "no-metadata":  # such a list cannot show deletions, so it is requested again
         assert not replay.status()["faults"]["armed"]
     else:
         assert "could not be used" in watched.states[-1][1] and "resourceVersion" in watched.states[-1][1]

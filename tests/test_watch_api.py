@@ -1,4 +1,5 @@
-"""An API server is reached with TLS and every kind of credentials; what cannot be used is said without them."""
+"""These tests reach an API server with TLS and each kind of credentials. Messages about unusable credentials do not
+show them."""
 
 import base64
 import contextlib
@@ -34,7 +35,7 @@ EXEC = "client.authentication.k8s.io/v1"
 
 
 class Server:
-    """Lists no Pods, and falls silent in the watch of them. Takes one token, or a client's certificate."""
+    """This server lists no Pods and sends nothing in a watch. It accepts one token, or a client's certificate."""
 
     def __init__(self, folder: Path) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -126,7 +127,7 @@ def gives(token: str) -> str:
 
 
 def follows(api: Api) -> None:
-    """It lists and watches, and is stopped soon while nothing comes."""
+    """List and watch, and assert that a watch without events stops soon."""
     with Watching(api, PODS) as watched:
         until(lambda: watched.marks(MarkType.BOOKMARK))
 

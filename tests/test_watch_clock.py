@@ -1,4 +1,4 @@
-"""The server's clock, as Date headers tell it: whatever the collector's own clock says."""
+"""These tests estimate the server's clock from Date headers, whatever the collector's own clock shows."""
 
 import time
 from email.utils import formatdate
@@ -9,7 +9,7 @@ HOUR = 3600.0
 
 
 def answer(clock: ServerClock, ahead: float, local: float, takes: float = 0.02) -> None:
-    """One answer of a server whose clock shows `ahead` seconds more than `local`, our monotonic one."""
+    """Give the clock one answer of a server that is `ahead` seconds ahead of `local`, our monotonic time."""
     clock.learn(formatdate(local + takes / 2 + ahead, usegmt=True), local, local + takes)
 
 

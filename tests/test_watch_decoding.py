@@ -1,4 +1,5 @@
-"""Lists and events of a watch become entries: who made a change, who lives, what cannot be used."""
+"""These tests turn lists and events of a watch into entries: who made a change, which objects exist, what cannot be
+used."""
 
 from typing import Any
 
@@ -22,7 +23,7 @@ AT = seconds("2026-11-21T08:00:00Z")
 
 
 def pod(revision: int, *writes: str, uid: str = "u1", **more: Any) -> dict[str, Any]:
-    """Each write is "manager second"."""
+    """Return a Pod; each write is "manager second"."""
     managers = [
         {"manager": manager, "time": f"2026-11-21T07:59:{second}Z", "operation": "Update"}
         for manager, second in map(str.split, writes)
@@ -113,7 +114,7 @@ def test_what_a_list_no_longer_shows_went_somewhere_in_the_gap() -> None:
 
 
 def test_the_data_of_a_config_map_are_left_out() -> None:
-    """The server sends metadata alone; one that does not is not trusted with the rest."""
+    """The server should send only metadata. If it sends more, the rest is left out."""
     full = {**pod(7), "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "private"}, "binaryData": {"b": "eA=="}}
     bare = {**pod(7), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
     for body in (full, bare):
@@ -185,7 +186,7 @@ FIELDS = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "m
 
 @st.composite
 def damaged(draw: st.DrawFn) -> dict[str, Any]:
-    """A Pod of which some parts are missing, or are something else."""
+    """Return a Pod of which some parts are missing or have other types."""
     body = pod(draw(st.integers(1, 9)), "kubelet 00", uid=draw(st.sampled_from(["u1", "u2"])))
     for name in draw(st.lists(st.sampled_from(FIELDS), max_size=3)):
         body["metadata"][name] = draw(REVISIONS if name == "resourceVersion" else JSON)

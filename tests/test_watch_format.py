@@ -1,4 +1,5 @@
-"""Watches of objects: what stood before, what was created, changed and deleted, and what is wrong with a line."""
+"""These tests read watches of objects: what existed before, what was created, changed and deleted, and invalid
+lines."""
 
 import json
 import random
@@ -28,7 +29,7 @@ def logged() -> list[Entry]:
 
 
 def lives(world: World, change: Change) -> dict[str, int | None]:
-    """The revision of each UID's creation or deletion."""
+    """Return the revision of the creation or deletion of each UID."""
     ends = ((track.ref.uid, track.created if change is Change.CREATED else track.ended) for track in world.tracks())
     return {uid: end.stamp.resource_version for uid, end in ends if end}
 
@@ -54,7 +55,7 @@ def test_a_change_that_both_tell_is_one_moment() -> None:
 def test_a_service_is_created_and_deleted_under_the_eyes_of_the_watch() -> None:
     assert changes_of(entries_of(real("watch/services.jsonl"))) == [
         "kubernetes observed 205",
-        "ring observed 389",  # may have stood in the list: it continues the order of names
+        "ring observed 389",  # it may be part of the list, because it continues the order of names
         "calm0 created 398",
         "calm1 created 402",
         "calm2 created 411",
@@ -80,7 +81,7 @@ def test_an_entry_tells_where_it_stands_and_when_it_may_have_been() -> None:
 
 
 def created(*events: tuple[str, dict[str, object]]) -> list[str]:
-    """The names that the watch tells to be created."""
+    """Return the names whose creation the watch shows."""
     entries = entries_of(watch(*events))
     return sorted(entry.ref.name for entry in entries if entry.change is Change.CREATED)
 
@@ -91,7 +92,7 @@ def test_what_follows_a_change_is_created() -> None:
 
 
 def test_names_are_in_the_order_of_etcd() -> None:
-    """There a-b/x stands before a/x, as "-" does before "/"."""
+    """In etcd a-b/x comes before a/x, as "-" comes before "/"."""
     first, second = made("x", 10, namespace="a-b", uid="1"), made("x", 20, namespace="a", uid="2")
     assert created(("ADDED", first), ("ADDED", second)) == []
     assert created(("ADDED", second), ("ADDED", first | made("x", 30, namespace="a-b"))) == ["x"]
@@ -104,7 +105,7 @@ def test_a_list_that_is_not_in_the_order_of_names_shows_by_its_revisions() -> No
 
 
 def test_what_was_changed_after_its_creation_was_not_just_created() -> None:
-    """An older server replays in no order of names, and without a mark at its end."""
+    """An older server sends the list in no order of names, and without a mark at its end."""
     looked_at = ("ADDED", made("b", 10)), ("ADDED", changed("a", 20))
     assert created(*looked_at) == []
     assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, generation=2))) == []
@@ -112,7 +113,7 @@ def test_what_was_changed_after_its_creation_was_not_just_created() -> None:
 
 
 def test_a_watch_that_was_begun_anew_lists_again() -> None:
-    """`while true; do kubectl get -w …; done >> file`: what came between the two was not seen coming."""
+    """In `while true; do kubectl get -w …; done >> file`, changes between two watches are not observed."""
     first = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20))
     again = ("ADDED", made("a", 50)), ("ADDED", changed("b", 20)), ("ADDED", made("c", 40))
     assert created(*first, *again) == []
@@ -167,7 +168,7 @@ def test_no_creation_is_told_falsely_however_the_lines_were_shuffled_cut_or_doub
 
 
 def test_a_binding_names_nobody_as_its_writer() -> None:
-    """It leaves no managedFields: those that are shown tell of the creation."""
+    """A binding changes no managedFields, so those of the Pod are from its creation."""
     pods = entries_of(real("watch/pods.jsonl"))
     bound = next(entry for entry in pods if entry.resource_version == 331)
     assert bound.change is Change.MODIFIED

@@ -1,4 +1,4 @@
-"""Which resources of a cluster are watched, and whether their revisions are of one counter."""
+"""These tests choose the resources of a cluster to watch, and find out which share a counter of revisions."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -44,7 +44,7 @@ BUILT_IN: dict[str, list[tuple[str, ...]]] = {
 
 
 class Server:
-    """Discovery, and the revisions of lists, as an API server answers."""
+    """This server answers discovery, and lists with their revisions, as an API server does."""
 
     def __init__(self, versions: dict[str, list[tuple[str, ...]]] | None = None) -> None:
         self.versions = versions or BUILT_IN
@@ -168,7 +168,7 @@ def test_the_preferred_version_is_taken_and_others_only_for_what_it_lacks() -> N
 
 
 def test_groups_that_nobody_wants_are_not_asked() -> None:
-    """An aggregated server that is away does not keep the others from being watched."""
+    """An aggregated server that does not answer must not stop others from being watched."""
     server = Server()
     server.broken = "/apis/metrics.k8s.io/v1beta1"
     names(server)

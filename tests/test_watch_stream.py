@@ -1,4 +1,4 @@
-"""Streams that fall silent: which are begun anew, and which are left in peace."""
+"""These tests check streams that fall silent: which are opened again, and which stay open."""
 
 import queue
 import threading
@@ -14,7 +14,7 @@ from tests.reflecting import until
 
 
 class Response:
-    """An answer that brings what a test puts into it."""
+    """This answer returns what a test puts into it."""
 
     def __init__(self) -> None:
         self.pieces: queue.Queue[bytes] = queue.Queue()
@@ -30,7 +30,7 @@ class Response:
 
 
 class Read:
-    """A stream that somebody reads in a thread."""
+    """This class reads a stream in a thread."""
 
     def __init__(self, watchdog: Watchdog, *pieces: bytes, silence: tuple[float, float] = (0.4, 60)) -> None:
         self.response = Response()

@@ -1,4 +1,4 @@
-"""Of a clock of whole seconds no picture, page or line of the command line tells more than that."""
+"""These tests check clocks of whole seconds: no picture, page or command shows more digits than such a clock has."""
 
 from typing import Any
 

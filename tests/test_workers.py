@@ -1,4 +1,4 @@
-"""Workers, PostgreSQL and Valkey die, freeze and stop while clusters are followed; real processes, nothing is lost."""
+"""These tests kill, freeze and stop workers, PostgreSQL and Valkey while clusters are watched: nothing is lost."""
 
 import signal
 import time
@@ -24,13 +24,13 @@ RESOURCES = {
     "pods", "services", "endpoints", "events", "deployments.apps", "replicasets.apps", "jobs.batch.volcano.sh",
     "podgroups.scheduling.volcano.sh", "endpointslices.discovery.k8s.io", "queues.scheduling.volcano.sh",
 }  # fmt: skip
-AGAIN = 15  # seconds after which all must go on
-STEP = 40  # commits
+AGAIN = 15  # seconds after which everything must have recovered
+STEP = 40  # commits that are played at once
 LEASE = 4  # seconds without a sign of life after which another worker takes over; 8 is the default
 
 
 class Scene:
-    """Two workers and two clusters, on servers that no test of another module uses."""
+    """This class runs two workers and two clusters, on servers that no test of another module uses."""
 
     def __init__(self, servers: Servers, workers: Workers, replays: list[Replay], clusters: list[Cluster]) -> None:
         self.servers, self.workers, self.replays, self.clusters = servers, workers, replays, clusters
@@ -42,14 +42,14 @@ class Scene:
             replay.control(step=commits)
 
     def holders(self) -> list[str]:
-        """The worker of each cluster, "" where no lease is in force."""
+        """Return the name of each cluster's worker, "" if no lease is valid."""
         return [
             name.partition("@")[0] if until and until.timestamp() > time.time() else ""
             for name, until in Cluster.objects.order_by("pk").values_list("holder", "expires_at")
         ]
 
     def stored(self) -> bool:
-        """Whether everything that was played is, in both clusters."""
+        """Return whether everything that was played is stored for both clusters."""
         wanted = expected(TAPE, RESOURCES, 0, self.played)
         return all(wanted <= changes_of(source) for source in self.sources())
 
@@ -57,7 +57,7 @@ class Scene:
         return list(Source.objects.filter(current_of__isnull=False))
 
     def eventually(self, happens: Callable[[], bool], seconds: float = AGAIN) -> None:
-        """Whatever the database does meanwhile."""
+        """Wait until the condition holds, and ignore errors of the database meanwhile."""
 
         def happened() -> bool:
             try:

@@ -1,4 +1,4 @@
-"""Lives out of entries: whatever the order they come in, the same world."""
+"""These tests build lives from entries: the order in which entries arrive does not change the world."""
 
 import random
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from timeline.judging.coverage import coverage
 
 RULES = Path(__file__).parent / "rules"
 ENGINE = Path(__file__).parent / "data" / "engine"
-WATCHES = sorted((ENGINE / "families-watch").iterdir())  # beside families.jsonl.zst
+WATCHES = sorted((ENGINE / "families-watch").iterdir())  # the same events as families.jsonl.zst
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
 
 
@@ -105,7 +105,7 @@ def test_of_a_line_that_stands_twice_the_first_is_shown_whichever_is_read_first(
 
 
 def test_a_pod_was_asked_to_end_before_a_line_says_so() -> None:
-    # Asked by a deletecollection at 08:00:10, whose line names no Pod; the kubelet tells of it at 08:00:40.
+    # A deletecollection at 08:00:10 requests it without naming the Pod; a line of the kubelet shows it at 08:00:40.
     world = world_of(entries_of(RULES / "service-gap" / "quiet-collection-deleted.jsonl"))
     (pod,) = the(world, "", "Pod", "made", "ring-0")
     assert pod.asked_to_end == microseconds(datetime(2026, 11, 21, 8, 0, 10, tzinfo=UTC))

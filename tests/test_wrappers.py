@@ -1,4 +1,4 @@
-"""Audit logs are read as clouds, log stores and log shippers wrap them, as if nothing had been put around them."""
+"""These tests read audit logs as clouds, log stores and log shippers wrap them: the result is that of the plain log."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ def items_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[En
 
 
 def entries_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry]:
-    """All entries without their places, where nothing may be skipped."""
+    """Return all entries without file and line, of which nothing may be skipped."""
     items = items_of(folder, content, bodies)
     assert not [item for item in items if isinstance(item, Skipped)], items
     return [replace(item, place=None) for item in items if isinstance(item, Entry)]
@@ -41,7 +41,7 @@ def reasons_of(folder: Path, content: str | bytes) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole_log() -> tuple[list[str], list[Entry]]:
-    """The sample that Causeline brings along, as lines and as entries."""
+    """Return the sample recording of the package, as lines and as entries."""
     lines = zstandard.ZstdDecompressor().decompressobj().decompress(SAMPLE.read_bytes()).decode().splitlines()
     entries = [item for item in read([(SAMPLE, "log")], bodies=False) if isinstance(item, Entry)]
     return lines, [replace(entry, place=None) for entry in entries]
@@ -169,11 +169,11 @@ def test_other_json_is_refused(tmp_path: Path) -> None:
             items_of(tmp_path, content)
 
 
-# tables with a column for each field
+# Formats that are tables with a column for each field
 
 
 def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
-    """A row of AKSAudit, as `az monitor log-analytics query` gives it."""
+    """Return a row of AKSAudit, as `az monitor log-analytics query` returns it."""
     told = json.loads(line)
     fields = {
         "AuditId": "auditID",
@@ -210,7 +210,7 @@ def test_a_body_that_azure_left_out_is_not_told(tmp_path: Path) -> None:
     assert (entry.level, entry.facts) == (Level.METADATA, None)
 
 
-# events of old API servers
+# Events of old API servers
 
 
 def test_v1beta1_tells_microseconds_too(tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def test_a_deletecollection_deletes_each_object_of_its_answer(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("item", "options", "change"),
     [
-        (pod(), None, Change.DELETED),  # on no node
-        (bound(), None, Change.MODIFIED),  # its node stops it first
+        (pod(), None, Change.DELETED),  # it is on no node
+        (bound(), None, Change.MODIFIED),  # its kubelet stops it first
         (bound("Succeeded"), None, Change.DELETED),
         (bound(), {"gracePeriodSeconds": 0}, Change.DELETED),
         (pod(finalizers=["x"]), None, Change.MODIFIED),

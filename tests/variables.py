@@ -10,7 +10,7 @@ from dashboard.environment.sources import range_of, variable_of
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"CAUSELINE_\w+|DATABASE_URL|REDIS_URL")
-READERS = {"text", "get", "getenv"}  # of dashboard.environment, os.environ and os
+READERS = {"text", "get", "getenv"}  # functions of dashboard.environment, os.environ and os
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Variable:
 
 
 def constant(node: ast.expr) -> object:
-    """The value of an expression of literals (`4 * 1024**3`), or None when names occur in it."""
+    """Return the value of an expression of literals (`4 * 1024**3`), or None if it contains names."""
     if any(isinstance(part, ast.Name | ast.Call | ast.Attribute) for part in ast.walk(node)):
         return None
     return eval(compile(ast.Expression(node), "<default>", "eval"))
@@ -53,7 +53,7 @@ def variables_in(path: Path) -> list[Variable]:
 
 
 def settings() -> dict[str, Variable]:
-    """Return what `dashboard/environment/declarations.py` declares, by name."""
+    """Return the settings that `dashboard/environment/declarations.py` declares, by name."""
     declared = {}
     for field_name, field in Settings.model_fields.items():
         name = variable_of(field_name, field)
@@ -63,13 +63,13 @@ def settings() -> dict[str, Variable]:
 
 
 def ranges() -> dict[str, tuple[int, int]]:
-    """Return the least and the most of each declared number, by variable."""
+    """Return the least and the greatest value of each declared number, by variable."""
     found = {variable_of(name, field): range_of(field) for name, field in Settings.model_fields.items()}
     return {name: bounds for name, bounds in found.items() if bounds}
 
 
 def elsewhere() -> set[str]:
-    """Return the names of what any module of the three packages reads by itself."""
+    """Return the names of variables that modules of the three packages read directly."""
     packages = [ROOT / name for name in ("collectors", "dashboard", "timeline")]
     modules = [module for package in packages for module in package.rglob("*.py")]
     return {variable.name for module in modules for variable in variables_in(module) if OURS.fullmatch(variable.name)}

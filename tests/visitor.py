@@ -1,4 +1,4 @@
-"""Someone who speaks to a running Causeline over HTTP, as a page does."""
+"""This module talks to a running Causeline over HTTP, as a page does."""
 
 import json
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ OCTETS = "application/octet-stream"
 
 
 class Visitor:
-    """Comes in by the start-up token, keeps cookies, and sends the token of forms that pages send."""
+    """This client signs in with the start-up token, keeps cookies, and sends the CSRF token of forms."""
 
     def __init__(self, address: str) -> None:
-        """`address` is one that `causeline up` prints, or that of a Causeline that has the token of the tests."""
+        """Start at an address that `causeline up` prints, or at that of a Causeline that has the tests' token."""
         parts = urlsplit(address)
         self._host = parts.netloc
         self.cookies: dict[str, str] = {}
@@ -31,7 +31,7 @@ class Visitor:
     def ask(
         self, method: str, path: str, body: bytes | Iterable[bytes] | None = None, **headers: str
     ) -> tuple[int, Any]:
-        """The status, and what the answer says: decoded where it is JSON."""
+        """Return the status and the content of an answer, which is parsed if it is JSON."""
         connection = HTTPConnection(self._host, timeout=60)
         told = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         if method != "GET":

@@ -1,4 +1,4 @@
-"""Celery workers that watch clusters, in processes of their own, on the tests' own database and broker."""
+"""This module runs Celery workers that watch clusters, in processes of their own, on the tests' database and broker."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Workers:
-    """Each under a name; to be stopped."""
+    """This class holds the running workers by name, and stops them."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self._folder = folder
@@ -65,7 +65,7 @@ class Workers:
         process.wait()
 
     def stop(self, name: str) -> float:
-        """As an operator does; seconds that it took."""
+        """Stop a worker as an operator does, and return the seconds that it took."""
         began = time.monotonic()
         process = self._running.pop(name)
         process.terminate()
@@ -85,13 +85,13 @@ class Workers:
 
 
 class Servers:
-    """A PostgreSQL and a Valkey for one test, which may be killed; no other test uses them."""
+    """This class runs a PostgreSQL and a Valkey for one test, which may kill them."""
 
     def __init__(self) -> None:
         self._process, self._served = services.start()
 
     def kill(self, name: str) -> None:
-        """`kill -9` of all processes of one of the servers; it comes back by itself."""
+        """Kill all processes of one server, as `kill -9` does. The supervisor starts it again."""
         table = processes()
         for pid in descendants(self._process.pid):
             if name in table.get(pid, (0, ""))[1]:
@@ -100,7 +100,7 @@ class Servers:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Have this process, and those that it starts, use these servers instead of the ones of the tests."""
+        """Make this process and its children use these servers during the context, instead of those of the tests."""
         before, own = os.environ.copy(), database(self._served["database_url"])
         described = dict(connection.settings_dict)
         environment = {"DATABASE_URL": self._served["database_url"], "REDIS_URL": self._served["redis_url"]}

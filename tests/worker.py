@@ -1,6 +1,7 @@
-"""The worker of a live source, as a process that does what it is told: `python -m tests.worker`, a line for each deed.
+"""`python -m tests.worker` is the worker of a live source, which does what a test tells it.
 
-It tells the story of the sample as if it happened now. Each line of its input is JSON, [deed, …]; each answer is, too.
+It commits the sample as if it happened now. Each line of its input and of its output is JSON; an input is [command,
+argument, …].
 """
 
 import json
@@ -19,12 +20,12 @@ from tests.recordings import SAMPLE, entries_of, lines_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BEGAN = datetime.fromisoformat("2026-11-21T07:51:33+00:00")  # of the sample, roughly
+BEGAN = datetime.fromisoformat("2026-11-21T07:51:33+00:00")  # roughly the beginning of the sample
 _TIME = re.compile(rb'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"')
 
 
 def shifted(by: timedelta) -> bytes:
-    """The sample with all its times moved."""
+    """Return the sample with all times shifted."""
 
     def moved(found: re.Match[bytes]) -> bytes:
         at = datetime.fromisoformat(found[1].decode() + "+00:00") + by
@@ -45,7 +46,7 @@ class Worker:
         self._revision = 1_000_000
 
     def begin(self, name: str, ago: float) -> int:
-        """A source whose story began so many seconds ago; its id."""
+        """Create a source whose recording began this many seconds ago, and return its id."""
         self._start = time.time() - ago
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "audit.jsonl"
@@ -56,14 +57,14 @@ class Worker:
         return int(self._live.source.pk)
 
     def until(self, seconds: float) -> int:
-        """Commits what had happened so many seconds after the beginning; the sequence."""
+        """Commit what happened in the first `seconds` of the recording, and return the sequence."""
         end = (self._start + seconds) * 1_000_000
         batch = [entry for entry in self._entries if entry.staged <= end]
         self._entries = self._entries[len(batch) :]
         return int(self._live.commit(batch))
 
     def touch(self) -> int:
-        """Commits a further change of an object that is there; the sequence."""
+        """Commit another change of an existing object, and return the sequence."""
         from msgspec.structs import replace
 
         now = int(time.time() * 1_000_000)
@@ -72,7 +73,7 @@ class Worker:
         return int(self._live.commit([replace(changed, identity=f"touch {self._revision}", replaces=None)]))
 
     def create(self, name: str) -> int:
-        """Commits the creation of another Deployment; the sequence."""
+        """Commit the creation of another Deployment, and return the sequence."""
         from msgspec.structs import replace
 
         from timeline.core.entries import Change
@@ -84,7 +85,7 @@ class Worker:
         return int(self._live.commit([replace(born, received=now, staged=now + 1_000, identity=f"create {name}")]))
 
     def play(self, seconds: float) -> int:
-        """Commits what happens now, ten times a second."""
+        """Commit what happens now ten times a second, for this many seconds."""
         over = time.time() + seconds
         sequence = 0
         while time.time() < over:
@@ -101,21 +102,22 @@ class Worker:
         return 0
 
     def end(self, why: str) -> int:
-        """Another source takes its place."""
+        """End the source, so that another source takes its place."""
         from timeline.models import Cluster
         from timeline.storage import live
 
         return int(live.begin(Cluster.objects.get(pk=self._live.cluster.pk), why).pk)
 
     def sign_out(self) -> int:
-        """Nobody is signed in any more."""
+        """Delete all sessions."""
         from django.contrib.sessions.models import Session
 
         Session.objects.all().delete()
         return 0
 
     def gap(self, kind: str, since: float, until: float) -> int:
-        """A kind was not observed between two moments, seconds after the beginning; the sequence."""
+        """Record that a kind was not observed between two times, in seconds since the beginning, and return the
+        sequence."""
         from timeline.core.entries import Mark, MarkType
 
         start, end = (int((self._start + each) * 1_000_000) for each in (since, until))

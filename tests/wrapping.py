@@ -1,4 +1,4 @@
-"""Puts around audit events what log stores and log shippers put around them, in the shapes that they publish."""
+"""This module wraps audit events as log stores and log shippers do, in the forms that their documentation shows."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-Lines = list[str]  # audit events as JSON, a line each
+Lines = list[str]  # audit events as lines of JSON
 
 
 def _json(value: Any, **layout: Any) -> str:

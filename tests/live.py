@@ -19,8 +19,8 @@ def observations(folder: Path) -> list[Observation]:
     """Return the watch files of a folder as observations: each kind is compared, listed, watched, and complete at the
     end.
 
-    The objects of the lists come first, then every change in commit order. The time of a change without one is that of
-    its neighbours.
+    The objects of the lists come first, then every change in commit order. A change arrives 0.3 s after its time, or 1
+    ms after the change before it if that is later.
     """
     entries = [item for item in read([(folder, "watch")], bodies=True) if isinstance(item, Entry)]
     by_kind: dict[GroupKind, list[Entry]] = defaultdict(list)

@@ -37,7 +37,7 @@ def sign_in(name: str, password: str, address: str = "192.0.2.1", **headers: Any
 
 
 def later(**time: float) -> None:
-    """Let this much time pass for the module that counts failures."""
+    """Act as if this much time had passed since the failures to sign in."""
     for row in FailedSignIns.objects.all():
         row.last -= timedelta(**time)
         row.locked_until -= timedelta(**time)

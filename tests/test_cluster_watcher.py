@@ -67,7 +67,7 @@ def current() -> Source:
 
 
 def play(replay: Replay, commits: int) -> int:
-    """Play this many commits, and return how many were played."""
+    """Play more commits, and return how many have been played in all."""
     replay.control(step=commits)
     eventually(lambda: replay.status()["playing"] is False or replay.status()["ended"])
     return int(replay.status()["place"])

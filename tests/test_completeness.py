@@ -115,8 +115,8 @@ def logged(name: str, change: Change, revision: int, received: int, staged: int)
 
 
 def batch(deletes: Change) -> World:
-    """Return a world of a thousand Pods that are created one after the other. Twelve of them are written at once,
-    twelve revisions after everything else."""
+    """Return a world of a thousand Pods that are created one after the other, and of which twelve are then written at
+    once. The twelve revisions before those writes are missing."""
     #   … 1000 |··· 12 revisions that no response has ···| 1013 … 1024 | 1025 …
     made = [logged(f"p{at}", Change.CREATED, at, at * SECOND, at * SECOND + 500) for at in range(1, 1001)]
     at_once = [logged(f"p{at}", deletes, 1012 + at, 1001 * SECOND, 1003 * SECOND) for at in range(1, 13)]

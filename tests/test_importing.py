@@ -262,7 +262,8 @@ def grow_old(upload: Upload) -> None:
 
 
 def give_back(upload: Upload) -> None:
-    """Treat the upload's worker as ended although it is not; a sign of life may arrive just before."""
+    """Take the upload from its worker as if that had ended. A sign of life may arrive in between, so this is
+    repeated."""
     while Upload.objects.get(pk=upload.pk).state == "importing":
         grow_old(upload)
         tasks.take_up_uploads()

@@ -80,7 +80,8 @@ def recorded(
 
 
 def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") -> Source:
-    """Return the same as a source that a connected cluster's watches have observed up to a second."""
+    """Return the source of a connected cluster with these lives, whose watches are complete up to the second
+    `heard`."""
     source = recorded(cluster, *lives, uids=uids)
     fed = Cluster.objects.create(name=cluster, state="live", source=source)
     Source.objects.filter(pk=source.pk).update(cluster=fed, sequence=1, last=datetime.fromisoformat(at(heard)))
@@ -309,7 +310,7 @@ def test_each_search_walks_an_index_in_a_source_of_any_size() -> None:
 
 
 class Explaining:
-    """This context manager collects the query plans of queries on tracks."""
+    """This wrapper of database queries collects the query plans of queries on tracks."""
 
     plan = ""
 

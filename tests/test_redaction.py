@@ -561,7 +561,7 @@ def test_masks_are_counted_by_why_they_stand_there() -> None:
 
 
 def _sorted(raw: bytes, kind: str = "") -> bytes:
-    """Return an object with its keys in sorted order, and nothing left out."""
+    """Return the object with its keys in sorted order, so that it can be compared."""
     return orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
 
 

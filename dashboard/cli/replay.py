@@ -21,7 +21,7 @@ SPEEDS = "a number, or max: as fast as it is read"
 
 
 def pace(text: str) -> float:
-    """Parse the option for the speed. Raises ValueError."""
+    """Return the speed of `--speed`, such as 2.5, or MAX for `max`. Raises ValueError."""
     from collectors.replay.clock import MAX
 
     if text == "max":

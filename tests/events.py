@@ -34,8 +34,8 @@ def event(**changes: Any) -> dict[str, Any]:
 
 
 def pod(**metadata: Any) -> dict[str, Any]:
-    told = {"name": "p", "namespace": "n", "uid": "u1", "resourceVersion": "100", **metadata}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": told, "spec": {}, "status": {"phase": "Pending"}}
+    fields = {"name": "p", "namespace": "n", "uid": "u1", "resourceVersion": "100", **metadata}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": fields, "spec": {}, "status": {"phase": "Pending"}}
 
 
 def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry | Skipped]:

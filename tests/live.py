@@ -26,31 +26,31 @@ def observations(folder: Path) -> list[Observation]:
     by_kind: dict[GroupKind, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_kind[entry.ref.group, entry.ref.kind].append(replace(entry, place=None))
-    told: list[Observation] = []
+    observed: list[Observation] = []
     start = min(entry.received for entry in entries if entry.change is not Change.OBSERVED)
     for kind in by_kind:
         together = MarkType.APART if kind[1] == "Event" else MarkType.TOGETHER
-        told += [Mark(kind[0], "v1", kind[1], together, start - 10 - n, other="Pod") for n in range(PASSES)]
+        observed += [Mark(kind[0], "v1", kind[1], together, start - 10 - n, other="Pod") for n in range(PASSES)]
     for kind, listed in by_kind.items():
         first = [replace(entry, arrived=start) for entry in listed if entry.change is Change.OBSERVED]
         revision = max((entry.resource_version or 0 for entry in first), default=1)
-        told += [*first, Mark(*kind_of(kind), MarkType.LISTED, start, revision)]
+        observed += [*first, Mark(*kind_of(kind), MarkType.LISTED, start, revision)]
     changes = [entry for entry in entries if entry.change is not Change.OBSERVED]
     changes.sort(key=lambda entry: entry.resource_version or 0)
     now = start
     for entry in changes:
         now = max(now + 1_000, entry.received + 300_000)
-        told.append(replace(entry, place=None, arrived=now))
+        observed.append(replace(entry, place=None, arrived=now))
     last = max(entry.resource_version or 0 for entry in entries)
-    return told + [Mark(*kind_of(kind), MarkType.BOOKMARK, now, last) for kind in by_kind]
+    return observed + [Mark(*kind_of(kind), MarkType.BOOKMARK, now, last) for kind in by_kind]
 
 
 def kind_of(kind: GroupKind) -> tuple[str, str, str]:
     return kind[0], "v1", kind[1]
 
 
-def batches(told: Sequence[Observation], size: int) -> Iterable[Sequence[Observation]]:
-    return (told[at : at + size] for at in range(0, len(told), size))
+def batches(observed: Sequence[Observation], size: int) -> Iterable[Sequence[Observation]]:
+    return (observed[at : at + size] for at in range(0, len(observed), size))
 
 
 def verdicts(findings: Iterable[FindingPayload]) -> set[tuple[str, ...]]:

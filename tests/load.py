@@ -26,14 +26,14 @@ def made(resource: Resource, number: int, revision: int, **fields: Any) -> bytes
         "labels": {"tenth": str(number % 10)},
         "managedFields": [{"manager": "load", "operation": "Update", "time": _TIME, "fieldsV1": {"n": revision}}],
     }
-    told = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **fields}
-    return json.dumps(told).encode()
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **fields}
+    return json.dumps(body).encode()
 
 
 def commit(resource: Resource, number: int, revision: int, change: str, time: int) -> Commit:
     body = made(resource, number, revision, **_CONTENT[resource])
-    told = json.loads(body)["metadata"]
-    return Commit(resource, told["namespace"], told["name"], told["uid"], change, revision, time, body)
+    metadata = json.loads(body)["metadata"]
+    return Commit(resource, metadata["namespace"], metadata["name"], metadata["uid"], change, revision, time, body)
 
 
 def busy(objects: int, changes: int, resources: tuple[Resource, ...] = (PODS,), a_second: int = 100) -> Tape:

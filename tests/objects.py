@@ -73,7 +73,7 @@ def changes_of(items: Iterable[Entry | Skipped]) -> list[str]:
 
 def made(name: str, revision: int | str | None, **metadata: Any) -> dict[str, Any]:
     """Return a ConfigMap as it is after its creation. `metadata` replaces fields; None removes one."""
-    told = {
+    fields = {
         "name": name,
         "namespace": "n",
         "uid": f"uid-of-{name}",
@@ -82,7 +82,7 @@ def made(name: str, revision: int | str | None, **metadata: Any) -> dict[str, An
         "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:52:00Z"}],
         **metadata,
     }
-    kept = {key: value for key, value in told.items() if value is not None}
+    kept = {key: value for key, value in fields.items() if value is not None}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept}
 
 

@@ -59,15 +59,15 @@ class Watching:
         assert not self.thread.is_alive()
 
     @property
-    def told(self) -> list[Observation]:
+    def observed(self) -> list[Observation]:
         return [each for batch in list(self.batches) for each in batch]
 
     @property
     def entries(self) -> list[Entry]:
-        return [each for each in self.told if isinstance(each, Entry)]
+        return [each for each in self.observed if isinstance(each, Entry)]
 
     def marks(self, what: MarkType) -> list[Mark]:
-        return [each for each in self.told if isinstance(each, Mark) and each.what is what]
+        return [each for each in self.observed if isinstance(each, Mark) and each.what is what]
 
     @property
     def state(self) -> str:
@@ -102,8 +102,8 @@ def api_to(kubeconfig: dict[str, Any] | Path, context: str = "", **waits: Any) -
     everywhere = Allowed(None)
 
     def read() -> dict[str, Any]:
-        told = Kubeconfig(kubeconfig) if isinstance(kubeconfig, dict) else own([kubeconfig], everywhere)
-        return told.reduced(context, everywhere.read, programs=True)
+        given = Kubeconfig(kubeconfig) if isinstance(kubeconfig, dict) else own([kubeconfig], everywhere)
+        return given.reduced(context, everywhere.read, programs=True)
 
     return Api.from_kubeconfig(read, **waits)
 

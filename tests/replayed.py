@@ -41,8 +41,8 @@ class Stream:
         return self.answer.readline()
 
     def event(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.line())
-        return told
+        event: dict[str, Any] = json.loads(self.line())
+        return event
 
     def close(self) -> None:
         self.answer.close()

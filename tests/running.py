@@ -97,8 +97,8 @@ class Running:
     def beside(self, module: str) -> "subprocess.Popen[str]":
         """Run a Python module on the same servers and database, with pipes to its standard input and output."""
         command = [sys.executable, "-m", module]
-        told = {"cwd": ROOT, "env": {**self._environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **told)  # type: ignore[call-overload,no-any-return]
+        options = {"cwd": ROOT, "env": {**self._environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
     def log(self, part: str) -> Path:
         return self._folder / f"{part}.log"

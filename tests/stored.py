@@ -19,7 +19,7 @@ def tracks_of(source: Source) -> list[Track]:
 def told_tracks(source: Source) -> list[tuple[Any, ...]]:
     tracks = tracks_of(source)
     names = {track.id: (track.group, track.kind, track.namespace, track.name) for track in tracks}
-    told = [
+    rows = [
         (
             *names[track.id],
             track.uid,
@@ -37,17 +37,17 @@ def told_tracks(source: Source) -> list[tuple[Any, ...]]:
         )
         for track in tracks
     ]
-    return sorted(told, key=lambda row: row[:5])
+    return sorted(rows, key=lambda row: row[:5])
 
 
 def findings_of(source: Source) -> list[dict[str, Any]]:
     names = {track.id: f"{track} {track.uid}" for track in tracks_of(source)}
-    told = []
+    rows = []
     for row in Finding.objects.filter(source=source).order_by("identity"):
         for occurrence in row.occurrences:
             for proof in occurrence["proof"]:
                 proof["track"] = names.get(proof["track"])
-        told.append(
+        rows.append(
             {
                 "identity": row.identity,
                 "severity": row.severity,
@@ -59,7 +59,7 @@ def findings_of(source: Source) -> list[dict[str, Any]]:
                 "occurrences": row.occurrences,
             }
         )
-    return told
+    return rows
 
 
 def summary_of(source: Source) -> tuple[Any, ...]:

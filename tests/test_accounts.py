@@ -47,9 +47,9 @@ def later(**time: float) -> None:
 def test_who_fails_too_often_has_to_wait_longer_and_longer_even_with_the_right_password(alice: User) -> None:
     for _ in range(attempts.OF_A_NAME):
         assert sign_in("alice", "wrong").status_code == 200
-    told = sign_in("alice", GOOD)
-    assert (told.status_code, told["Retry-After"]) == (429, "60")
-    assert "Too many attempts to sign in failed. Wait 60 seconds, then try again." in told.content.decode()
+    answer = sign_in("alice", GOOD)
+    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+    assert "Too many attempts to sign in failed. Wait 60 seconds, then try again." in answer.content.decode()
     later(seconds=61)
     assert sign_in("alice", "wrong").status_code == 200
     assert "Wait 2 minutes" in sign_in("alice", GOOD).content.decode()
@@ -213,7 +213,7 @@ def test_a_file_of_changes_that_cannot_be_written_stops_no_command(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("name", "password", "told"),
+    ("name", "password", "message"),
     [
         ("bob", "short", "at least 12 characters"),
         ("bob", "password1234", "too common"),
@@ -226,9 +226,9 @@ def test_a_file_of_changes_that_cannot_be_written_stops_no_command(
     ],
 )
 def test_a_name_or_a_password_that_is_no_good_is_refused(
-    name: str, password: str, told: str, monkeypatch: pytest.MonkeyPatch, data: Path, alice: User
+    name: str, password: str, message: str, monkeypatch: pytest.MonkeyPatch, data: Path, alice: User
 ) -> None:
-    with pytest.raises(CommandError, match=told):
+    with pytest.raises(CommandError, match=message):
         create(name, password, monkeypatch)
     assert User.objects.count() == 1
     assert not timezone.is_naive(alice.date_joined)

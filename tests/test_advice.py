@@ -11,8 +11,8 @@ from timeline.judging.advice import STEPS, kubectl, ordered, steps
 
 
 def test_lines_belong_to_the_step_that_is_named_before_them() -> None:
-    told = steps(["Clean: delete `x`.", "Or leave it.", "Verify: look.", "Stop: the controller."])
-    assert [(step.name, step.lines) for step in told] == [
+    parts = steps(["Clean: delete `x`.", "Or leave it.", "Verify: look.", "Stop: the controller."])
+    assert [(step.name, step.lines) for step in parts] == [
         ("Stop", ["The controller."]),
         ("Clean", ["Delete `x`.", "Or leave it."]),
         ("Verify", ["Look."]),
@@ -36,9 +36,9 @@ def test_a_name_is_no_part_of_a_command() -> None:
 @pytest.mark.parametrize("path", FIRES, ids=named)
 def test_every_finding_says_what_to_do_in_order_and_how_to_verify_it(path: Path) -> None:
     for finding in found_in(path):
-        told = steps(finding.advice)
+        parts = steps(finding.advice)
         begun = [line.partition(":")[0] for line in finding.advice if line.partition(":")[0] in STEPS]
         assert begun == sorted(begun, key=STEPS.index)
-        assert told[-1].name == "Verify"
-        for command in "".join(line for step in told for line in step.lines).split("`")[1::2]:
+        assert parts[-1].name == "Verify"
+        for command in "".join(line for step in parts for line in step.lines).split("`")[1::2]:
             shlex.split(command)

@@ -73,8 +73,8 @@ def block(*parts: str) -> str:
 
 
 def annotation(text: str) -> str:
-    told = yaml.safe_load(text)
-    rule = told["groups"][0]["rules"][0] if "groups" in told else told
+    parsed = yaml.safe_load(text)
+    rule = parsed["groups"][0]["rules"][0] if "groups" in parsed else parsed
     return str(rule["annotations"]["timeline"])
 
 

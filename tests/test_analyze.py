@@ -41,13 +41,13 @@ def causeline(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> t
 def document(*arguments: str | Path, **options: Any) -> dict[str, Any]:
     status, output, errors = causeline("analyze", *arguments, "--output", "json", "--fail-on", "never", **options)
     assert (status, errors) == (0, "")
-    told: dict[str, Any] = json.loads(output)
-    msgspec.convert(told, DocumentPayload, strict=True)
-    return told
+    payload: dict[str, Any] = json.loads(output)
+    msgspec.convert(payload, DocumentPayload, strict=True)
+    return payload
 
 
-def rules_in(told: dict[str, Any]) -> set[str]:
-    return {finding["rule"] for finding in told["findings"]}
+def rules_in(payload: dict[str, Any]) -> set[str]:
+    return {finding["rule"] for finding in payload["findings"]}
 
 
 def test_findings_are_listed_with_their_proof_and_fail_the_command() -> None:
@@ -71,7 +71,7 @@ def test_nothing_found_is_a_success() -> None:
 
 def test_the_document_is_the_same_for_the_same_lines_in_any_order(tmp_path: Path) -> None:
     lines = (RULES / "service-gap" / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
-    told = []
+    payload = []
     for number, order in enumerate([lines, lines[::-1] + lines[:20]]):
         path = tmp_path / str(number) / "log.jsonl"
         path.parent.mkdir()
@@ -81,9 +81,9 @@ def test_the_document_is_the_same_for_the_same_lines_in_any_order(tmp_path: Path
             for proof in finding["proof"]:
                 proof["file"] = proof["line"] = None
         found["source"]["name"] = ""
-        told.append(found)
-    assert told[0] == told[1]
-    assert told[0]["findings"]
+        payload.append(found)
+    assert payload[0] == payload[1]
+    assert payload[0]["findings"]
 
 
 def test_rules_and_namespaces_narrow_what_is_told() -> None:
@@ -114,9 +114,9 @@ def test_a_broken_line_is_counted_and_the_rest_judged(tmp_path: Path) -> None:
     lines = (RULES / "service-gap" / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[1:]))
-    told = document(path)
-    assert [(each["file"], each["line"]) for each in told["source"]["skipped"]] == [(str(path), 2)]
-    assert "service-gap" in rules_in(told)
+    payload = document(path)
+    assert [(each["file"], each["line"]) for each in payload["source"]["skipped"]] == [(str(path), 2)]
+    assert "service-gap" in rules_in(payload)
 
 
 def test_two_clusters_in_one_input_are_refused(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_two_clusters_in_one_input_are_refused(tmp_path: Path) -> None:
 
 
 def test_coverage_says_what_can_be_judged() -> None:
-    told = document(SAMPLE)["source"]
-    pods = next(row for row in told["coverage"] if row["resource"] == "pods")
+    payload = document(SAMPLE)["source"]
+    pods = next(row for row in payload["coverage"] if row["resource"] == "pods")
     assert pods == {
         "group": "",
         "resource": "pods",
@@ -143,7 +143,7 @@ def test_coverage_says_what_can_be_judged() -> None:
         "from_list": False,
         "holes": 0,
     }
-    assert {row["rule"]: row["verdict"] for row in told["rules"]}["service-gap"] == "exact"
+    assert {row["rule"]: row["verdict"] for row in payload["rules"]}["service-gap"] == "exact"
     output = causeline("analyze", SAMPLE, "--coverage")[1]
     assert "pods" in output and "cannot judge" in output and "In the audit policy" in output
 
@@ -166,8 +166,8 @@ def test_a_log_that_is_understood_and_tells_of_no_change_is_no_error(tmp_path: P
     path = tmp_path / "reads.jsonl"
     path.write_text(json.dumps(event(verb="list", responseObject=None)) + "\n")
     status, output, errors = causeline("analyze", path, "--output", "json")
-    told = json.loads(output)
-    assert (status, told["source"]["entries"], told["source"]["first"], told["findings"]) == (0, 0, None, [])
+    payload = json.loads(output)
+    assert (status, payload["source"]["entries"], payload["source"]["first"], payload["findings"]) == (0, 0, None, [])
     assert "nothing in it changes an object" in errors and "An audit policy should log" in errors
     assert "in 0 changes; 0 skipped" in causeline("analyze", path)[1]
 
@@ -186,9 +186,9 @@ def test_what_is_told_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(analysis, "SKIPS_KEPT", 5)
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"noise\n" * 50 + QUIET.read_bytes())
-    told = analysis.analyse([(path, "log.jsonl")], Limits())
-    assert (len(told.skipped), told.skips) == (5, 50)
-    assert told.document()["source"]["skipped"][0]["reason"].startswith("45 more lines were skipped")
+    result = analysis.analyse([(path, "log.jsonl")], Limits())
+    assert (len(result.skipped), result.skips) == (5, 50)
+    assert result.document()["source"]["skipped"][0]["reason"].startswith("45 more lines were skipped")
 
 
 @pytest.mark.parametrize("arguments", [["analyze", SAMPLE], ["rules"], ["rules", "lease-stolen"], ["schema"]])
@@ -261,8 +261,8 @@ def test_pods_whose_service_came_late_are_one_row_with_the_proof_of_all() -> Non
     assert output.count("pod-before-service ·") == 1
     assert "3 Pods created before Service ring2, by 0.35–0.56 s" in output
     assert "The delay is" not in output  # each subject has another delay
-    for told in ("ring2-0: Pod created", "ring2-1: Pod created", "ring2-2: Pod created", "ring2: Service created"):
-        assert output.count(told) == 1
+    for line in ("ring2-0: Pod created", "ring2-1: Pod created", "ring2-2: Pod created", "ring2: Service created"):
+        assert output.count(line) == 1
 
 
 def test_commands_are_not_broken_however_narrow_the_terminal() -> None:
@@ -287,8 +287,8 @@ def test_a_server_whose_clock_was_off_is_named_for_its_times_are_not_those_of_it
     with zstandard.open(SAMPLE, "rt") as log:
         events = [json.loads(line) for line in log]
     less, more = sorted(mutations.over_servers(events, random.Random(2), servers=2), key=len)
-    for name, told in (("a", mutations.shifted(less, 40)), ("b", more)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, told)))
+    for name, part in (("a", mutations.shifted(less, 40)), ("b", more)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, part)))
     output = " ".join(causeline("analyze", tmp_path)[1].split())
     assert f"The clock behind {tmp_path}/a.jsonl was about 40" in output
     assert "ahead of the others', as neighbouring revisions tell; its times are corrected by that." in output

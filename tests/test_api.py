@@ -33,9 +33,9 @@ def problem(answer: Any, status: int) -> str:
     """Return title and detail of a problem document with this status."""
     assert answer.status_code == status, answer.content
     assert answer["Content-Type"] == "application/problem+json"
-    told = json.loads(answer.content)
-    assert told["status"] == status
-    return f"{told['title']}: {told['detail']}"
+    payload = json.loads(answer.content)
+    assert payload["status"] == status
+    return f"{payload['title']}: {payload['detail']}"
 
 
 def post(client: Client, content: bytes, name: str = "audit.zst", **options: Any) -> Any:
@@ -50,9 +50,9 @@ def nothing_was_kept() -> bool:
 def test_a_window_is_json(client: Client, sample: Source) -> None:
     answer = client.get(f"/api/sources/{sample.pk}/window?limit=5&namespace=vol-restart")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    told = answer.json()
-    assert (len(told["lanes"]), told["lanes_total"]) == (5, 16)
-    assert told["findings_in_view"] == 4
+    payload = answer.json()
+    assert (len(payload["lanes"]), payload["lanes_total"]) == (5, 16)
+    assert payload["findings_in_view"] == 4
 
 
 def test_findings_come_page_by_page(client: Client, sample: Source) -> None:
@@ -72,9 +72,9 @@ def test_objects_and_findings_are_found_by_words(client: Client, sample: Source)
     def search(words: str) -> Any:
         return client.get(f"/api/sources/{sample.pk}/search", query_params={"q": words}).json()
 
-    told = search("ring")
-    assert told["objects"][0]["name"] == "ring"
-    assert {row["rule"] for row in told["findings"]} >= {"service-gap"}
+    found = search("ring")
+    assert found["objects"][0]["name"] == "ring"
+    assert {row["rule"] for row in found["findings"]} >= {"service-gap"}
     (weak,) = [each for each in search("pod vol-restart/ring-weak")["objects"] if each["kind"] == "Pod"]
     assert (weak["name"], weak["url"]) == ("ring-weak-0", f"/sources/{sample.pk}/objects/{weak['track']}/")
     assert search("%_") == search(" ") == {"objects": [], "findings": []}
@@ -90,8 +90,8 @@ def test_what_was_fetched_before_is_not_sent_again(client: Client, sample: Sourc
 
 def test_the_api_documents_itself(client: Client) -> None:
     assert b"ninja/swagger-ui-bundle.js" in client.get("/api/docs").content
-    told = client.get("/api/openapi.json").json()
-    answer = told["paths"]["/api/sources/{source_id}/window"]["get"]["responses"]["200"]
+    payload = client.get("/api/openapi.json").json()
+    answer = payload["paths"]["/api/sources/{source_id}/window"]["get"]["responses"]["200"]
     assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/WindowPayload")
 
 
@@ -105,8 +105,8 @@ def test_parameters_of_a_window_are_handed_on(client: Client, sample: Source) ->
 
 
 def test_an_overview_is_json(client: Client, sample: Source) -> None:
-    told = client.get(f"/api/sources/{sample.pk}/overview").json()
-    assert told["severities"] == ["warning"] * 4 + ["info"] * 2
+    payload = client.get(f"/api/sources/{sample.pk}/overview").json()
+    assert payload["severities"] == ["warning"] * 4 + ["info"] * 2
 
 
 @pytest.mark.parametrize(
@@ -151,18 +151,19 @@ def test_an_unknown_source_is_a_problem(client: Client) -> None:
 def test_a_recording_is_accepted_and_waits(client: Client) -> None:
     answer = post(client, SAMPLE.read_bytes())
     assert answer.status_code == 201
-    told = answer.json()
-    assert (told["name"], told["state"], told["bytes_total"]) == ("audit.zst", "waiting", SAMPLE.stat().st_size)
-    upload = Upload.objects.get(pk=told["id"])
+    payload = answer.json()
+    assert (payload["name"], payload["state"]) == ("audit.zst", "waiting")
+    assert payload["bytes_total"] == SAMPLE.stat().st_size
+    upload = Upload.objects.get(pk=payload["id"])
     assert receiving.path_of(upload).read_bytes() == SAMPLE.read_bytes()
-    assert client.get(f"/api/uploads/{upload.pk}").json() == told
+    assert client.get(f"/api/uploads/{upload.pk}").json() == payload
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_upload_becomes_a_timeline(client: Client) -> None:
-    told = post(client, SAMPLE.read_bytes()).json()
-    tasks.import_upload(told["id"])
-    done = client.get(f"/api/uploads/{told['id']}").json()
+    payload = post(client, SAMPLE.read_bytes()).json()
+    tasks.import_upload(payload["id"])
+    done = client.get(f"/api/uploads/{payload['id']}").json()
     assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 6)
     assert done["url"] == f"/sources/{done['source']}/"
     assert client.get(done["url"]).status_code == 200
@@ -171,23 +172,23 @@ def test_an_upload_becomes_a_timeline(client: Client) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_deleted_recording_leaves_nothing(client: Client) -> None:
-    told = post(client, SAMPLE.read_bytes()).json()
-    tasks.import_upload(told["id"])
-    source = client.get(f"/api/uploads/{told['id']}").json()["source"]
+    payload = post(client, SAMPLE.read_bytes()).json()
+    tasks.import_upload(payload["id"])
+    source = client.get(f"/api/uploads/{payload['id']}").json()["source"]
     assert stored.tables_of(source)
     answer = client.delete(f"/api/sources/{source}")
     assert (answer.status_code, answer.content) == (204, b"")
     assert not stored.tables_of(source)
     assert not Source.objects.exists()
-    assert client.get(f"/api/uploads/{told['id']}").json()["url"] == ""
+    assert client.get(f"/api/uploads/{payload['id']}").json()["url"] == ""
     assert client.delete(f"/api/sources/{source}").status_code == 404
 
 
 def test_recordings_are_listed_page_by_page(client: Client, sample: Source) -> None:
-    told = client.get("/api/sources").json()
-    assert [each["id"] for each in told["sources"]] == [sample.pk]
-    assert (told["sources"][0]["entries"], told["sources"][0]["warnings"], told["next"]) == (775, 4, None)
-    assert client.get(f"/api/sources/{sample.pk}").json() == told["sources"][0]
+    payload = client.get("/api/sources").json()
+    assert [each["id"] for each in payload["sources"]] == [sample.pk]
+    assert (payload["sources"][0]["entries"], payload["sources"][0]["warnings"], payload["next"]) == (775, 4, None)
+    assert client.get(f"/api/sources/{sample.pk}").json() == payload["sources"][0]
     second = Source.objects.create(name="second", ready=True)
     page = client.get("/api/sources", {"limit": 1}).json()
     assert [each["name"] for each in page["sources"]] == ["second"]
@@ -199,8 +200,8 @@ def test_recordings_are_listed_page_by_page(client: Client, sample: Source) -> N
 def test_a_recording_is_renamed(client: Client) -> None:
     source = Source.objects.create(name="old", ready=True)
     where = f"/api/sources/{source.pk}"
-    told = client.patch(where, json.dumps({"name": "  <b>new</b> "}), "application/json")
-    assert (told.status_code, told.json()["name"]) == (200, "<b>new</b>")
+    answer = client.patch(where, json.dumps({"name": "  <b>new</b> "}), "application/json")
+    assert (answer.status_code, answer.json()["name"]) == (200, "<b>new</b>")
     for name in ("", "  ", "a\0b", "x" * 254, None, 5):
         assert "name" in problem(client.patch(where, json.dumps({"name": name}), "application/json"), 422)
     source.refresh_from_db()
@@ -278,24 +279,24 @@ def test_a_name_is_required(client: Client) -> None:
     ],
 )
 def test_any_name_is_only_a_name(client: Client, name: str, kept: str) -> None:
-    told = post(client, SAMPLE.read_bytes(), name).json()
-    assert told["name"] == kept
-    assert [file.name for file in django_settings.UPLOAD_DIR.iterdir()] == [str(told["id"])]
+    payload = post(client, SAMPLE.read_bytes(), name).json()
+    assert payload["name"] == kept
+    assert [file.name for file in django_settings.UPLOAD_DIR.iterdir()] == [str(payload["id"])]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_name_with_markup_is_shown_as_text(client: Client) -> None:
-    told = post(client, SAMPLE.read_bytes(), "<script>alert(1)<script>.log").json()
-    tasks.import_upload(told["id"])
-    for page in ("/", client.get(f"/api/uploads/{told['id']}").json()["url"]):
+    payload = post(client, SAMPLE.read_bytes(), "<script>alert(1)<script>.log").json()
+    tasks.import_upload(payload["id"])
+    for page in ("/", client.get(f"/api/uploads/{payload['id']}").json()["url"]):
         text = client.get(page).content.decode()
         assert "<script>alert" not in text
         assert "alert(1)" in text
 
 
 def test_an_upload_that_waits_can_be_cancelled(client: Client) -> None:
-    told = post(client, SAMPLE.read_bytes()).json()
-    answer = client.post(f"/api/uploads/{told['id']}/cancel", content_type=OCTETS)
+    payload = post(client, SAMPLE.read_bytes()).json()
+    answer = client.post(f"/api/uploads/{payload['id']}/cancel", content_type=OCTETS)
     assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
     assert not any(django_settings.UPLOAD_DIR.iterdir())
 
@@ -382,5 +383,5 @@ def test_with_login_who_signed_in_may_do_all(strict: Client, sample: Source) -> 
 
 
 def test_the_api_describes_itself(client: Client) -> None:
-    told = client.get("/api/openapi.json").json()
-    assert "/api/sources/{source_id}/window" in told["paths"]
+    payload = client.get("/api/openapi.json").json()
+    assert "/api/sources/{source_id}/window" in payload["paths"]

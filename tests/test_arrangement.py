@@ -65,8 +65,8 @@ def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: in
     kept = Arrangement(world)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strips, "CROWD", 3)  # strips would need more lanes than these recordings have
-        told = side_by_side(watched(name), random.Random(seed))
-        for number, batch in enumerate(batches(told, size)):
+        observed = side_by_side(watched(name), random.Random(seed))
+        for number, batch in enumerate(batches(observed, size)):
             for _ in world.learn(batch):
                 pass
             kept.arrange(world.settle())

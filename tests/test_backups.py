@@ -45,7 +45,7 @@ def causeline(url: str, *arguments: str, given: bytes = b"") -> subprocess.Compl
     return subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, timeout=patient(120))
 
 
-def told(url: str) -> list[list[tuple[object, ...]]]:
+def contents(url: str) -> list[list[tuple[object, ...]]]:
     with psycopg.connect(url) as connection:
         return [connection.execute(statement).fetchall() for statement in TOLD]
 
@@ -79,8 +79,8 @@ def test_what_was_backed_up_is_there_again(filled: str, tmp_path: Path) -> None:
     with empty_database() as other:
         done = causeline(other, "restore", str(file))
         assert done.returncode == 0, done.stderr.decode()
-        assert all(rows for rows in told(filled))
-        assert told(other) == told(filled)
+        assert all(rows for rows in contents(filled))
+        assert contents(other) == contents(filled)
         with psycopg.connect(other) as connection:
             for table in ("timeline_upload", "django_session"):
                 assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -98,7 +98,7 @@ def test_a_pipe_does_as_well_and_tables_without_rows_or_of_others_are_no_hindran
             connection.execute("CREATE TABLE strangers AS SELECT 1")
         done = causeline(other, "restore", "-", given=dump)
         assert done.returncode == 0, done.stderr.decode()
-        assert told(other) == told(filled)
+        assert contents(other) == contents(filled)
         with psycopg.connect(other) as connection:
             assert connection.execute("SELECT * FROM strangers").fetchall() == [(1,)]
 

@@ -60,21 +60,21 @@ def test_a_piece_that_the_disk_does_not_take_ends_its_upload_and_gives_its_space
     upload = visitor.begin(("a.log", 3 * MIB))["id"]
     assert visitor.put(upload, b"x" * (MIB // 2))[0] == 200
     with a_disk_that_is_full(site):
-        status, told = visitor.put(upload, b"x" * MIB, MIB // 2)
-        assert (status, told["detail"]) == (507, "File too large. Nothing of it was stored.")
+        status, body = visitor.put(upload, b"x" * MIB, MIB // 2)
+        assert (status, body["detail"]) == (507, "File too large. Nothing of it was stored.")
         assert kept(site) == []
         assert visitor.ask("GET", f"/api/uploads/{upload}")[1]["state"] == "failed"
         assert visitor.ask("GET", "/healthz") == (200, b"ok")
-    status, told = visitor.ask("POST", "/api/uploads?name=a.zst", SAMPLE.read_bytes())
-    assert (status, told["state"]) == (201, "waiting")
-    visitor.ask("POST", f"/api/uploads/{told['id']}/cancel")
+    status, body = visitor.ask("POST", "/api/uploads?name=a.zst", SAMPLE.read_bytes())
+    assert (status, body["state"]) == (201, "waiting")
+    visitor.ask("POST", f"/api/uploads/{body['id']}/cancel")
 
 
 def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(site: Running, visitor: Visitor) -> None:
     with a_disk_that_is_full(site):
         for size in (2 * MIB, 12 * MIB):  # the second one is refused before the API sees it
-            status, told = visitor.ask("POST", "/api/uploads?name=a.log", b'{"auditID":"a"}\n' * (size // 16))
-            assert (status, told["detail"]) == (507, "File too large. Nothing of it was stored.")
+            status, body = visitor.ask("POST", "/api/uploads?name=a.log", b'{"auditID":"a"}\n' * (size // 16))
+            assert (status, body["detail"]) == (507, "File too large. Nothing of it was stored.")
     assert kept(site) == []
     assert visitor.ask("GET", "/api/uploads")[1] == {"uploads": []}
 
@@ -125,9 +125,9 @@ def test_json_of_88_megabytes_costs_no_memory(site: Running, visitor: Visitor) -
 def test_chunks_that_tell_no_length_are_counted(site: Running, visitor: Visitor) -> None:
     sample = SAMPLE.read_bytes()
     pieces = (sample[at : at + 10_000] for at in range(0, len(sample), 10_000))
-    status, told = visitor.ask("POST", "/api/uploads?name=a.zst", pieces)
-    assert (status, told["bytes_total"]) == (201, len(sample))
-    visitor.ask("POST", f"/api/uploads/{told['id']}/cancel")
+    status, body = visitor.ask("POST", "/api/uploads?name=a.zst", pieces)
+    assert (status, body["bytes_total"]) == (201, len(sample))
+    visitor.ask("POST", f"/api/uploads/{body['id']}/cancel")
 
 
 def test_chunks_without_end_are_refused_at_the_limit(site: Running) -> None:
@@ -168,8 +168,8 @@ def test_of_pieces_for_one_place_that_come_at_once_one_is_taken(site: Running, v
 def test_a_kubeconfig_is_nowhere(site: Running, visitor: Visitor) -> None:
     secret = b"pl4nted-t0ken"
     content = b"apiVersion: v1\nkind: Config\nusers:\n- user: {token: " + secret + b"}\n" + b"# more\n" * 800_000
-    status, told = visitor.ask("POST", "/api/uploads?name=notes.txt", content)
-    assert (status, "it is a kubeconfig" in told["detail"]) == (400, True)
+    status, body = visitor.ask("POST", "/api/uploads?name=notes.txt", content)
+    assert (status, "it is a kubeconfig" in body["detail"]) == (400, True)
     upload = visitor.begin(("notes.txt", len(content)))["id"]
     assert visitor.put(upload, content[:MIB])[0] == 400
     assert kept(site) == []
@@ -188,5 +188,5 @@ def test_a_stranger_s_long_body_is_not_even_read(tmp_path_factory: pytest.TempPa
             assert b"HTTP/1.1 401" in line.recv(MIB)
         known = Visitor(site.address)
         known.sign_in("sre", "s3cret!")
-        status, told = known.ask("POST", "/api/uploads?name=a.log", b"nothing of ours\n" * 400_000)
-        assert (status, told["title"]) == (400, "Not a recording")
+        status, body = known.ask("POST", "/api/uploads?name=a.log", b"nothing of ours\n" * 400_000)
+        assert (status, body["title"]) == (400, "Not a recording")

@@ -48,10 +48,10 @@ def pages(patterns: list[URLPattern | URLResolver], before: str = "/") -> list[s
 
 def operations() -> list[tuple[str, str]]:
     """Return method and path of each API operation that may change something."""
-    told = api.get_openapi_schema()["paths"]
+    paths = api.get_openapi_schema()["paths"]
     return [
         (method.upper(), NUMBERS.sub("1", path))
-        for path, methods in told.items()
+        for path, methods in paths.items()
         for method in methods
         if method.upper() in CHANGING
     ]
@@ -103,8 +103,8 @@ def test_the_start_up_token_is_listed_without_being_told(settings: Settings, cap
     client.post("/login/", {"token": f"not{token}"})
     client.post("/login/", {"token": token})
     client.post("/clusters/1/", {"act": "pause"})
-    told = [(each["action"], each["by"], each["from"]) for each in lines(caplog)]
-    assert told == [
+    logged = [(each["action"], each["by"], each["from"]) for each in lines(caplog)]
+    assert logged == [
         ("sign-in failed", "start-up token", "192.0.2.7"),
         ("sign in", "start-up token", "192.0.2.7"),
         ("POST /clusters/1/", "start-up token", "192.0.2.7"),
@@ -128,10 +128,10 @@ def test_a_form_that_cannot_be_read_is_told_too(caplog: pytest.LogCaptureFixture
 
 def test_a_new_upload_is_listed_with_its_number_and_name(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     body = json.dumps({"name": "incident\naction=forged", "files": [{"name": "audit.log", "size": 5}]})
-    told = client.post("/api/uploads", body, content_type="application/json").json()
+    payload = client.post("/api/uploads", body, content_type="application/json").json()
     (line,) = lines(caplog)
-    assert (line["upload"], line["name"]) == (told["id"], "incident\naction=forged")
-    client.post(f"/api/uploads/{told['id']}/cancel", content_type="application/octet-stream")
+    assert (line["upload"], line["name"]) == (payload["id"], "incident\naction=forged")
+    client.post(f"/api/uploads/{payload['id']}/cancel", content_type="application/octet-stream")
 
 
 @given(st.text() | st.text(alphabet='\r\n\x00\x1b\x7f\x85\u2028\u202e\ud800"\\= '))

@@ -91,8 +91,8 @@ def test_what_the_streams_tell_is_stored_once_and_the_streams_say_how_far(
     follow(followers)
     end = play(replay, 10_000)
     eventually_stored(0, end)
-    told = changes_of(current())
-    assert set(told.values()) == {1}
+    stored = changes_of(current())
+    assert set(stored.values()) == {1}
     assert current().entries >= end / 2
     eventually(lambda: Stream.objects.get(resource="pods").watermark is not None)
     pods = Stream.objects.get(resource="pods")
@@ -165,11 +165,11 @@ def test_a_lost_lease_ends_it_and_nothing_is_written_any_more(
     eventually_stored(0, play(replay, 400))
     let_run_out(follower.lease)
     eventually(lambda: bool(leases.take("another", 1)))  # waits while a commit is being made
-    told = changes_of(current())
+    stored = changes_of(current())
     play(replay, 100)
     follower.join(10)
     assert not follower.is_alive()
-    assert changes_of(current()) == told
+    assert changes_of(current()) == stored
 
 
 def test_a_database_that_breaks_off_costs_nothing(

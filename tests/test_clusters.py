@@ -37,8 +37,8 @@ def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     held["reference"] = {"how": "stored", "path": "", "context": "admin", "server": "https://10.0.0.1:6443"}
     cluster = Cluster.objects.create(name=name, **{**held, **columns})
     source = stored.opened(name)
-    told = documents.source_document(World(), rulebook())
-    Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=told)
+    document = documents.source_document(World(), rulebook())
+    Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=document)
     cluster.source = source
     cluster.save()
     return cluster, source
@@ -55,7 +55,7 @@ def missed(source: Source, **columns: Any) -> Gap:
     return Gap.objects.create(source=source, **{**usual, "reason": "The collector was down.", **columns})
 
 
-def told(client: Client, source: Source) -> Any:
+def health_of(client: Client, source: Source) -> Any:
     answer = client.get(f"/api/sources/{source.pk}/health")
     assert answer.status_code == 200, answer.content
     return answer.json()
@@ -68,7 +68,7 @@ def test_a_watch_that_fails_or_was_begun_anew_is_told_on_the_page_in_the_api_and
     begun_anew = "The watch failed within Causeline 2 times and was begun anew (KeyError)."
     watched(source, error=begun_anew)
     watched(source, "jobs", "batch", kind="Job", state="failing", error="An answer is larger than 64 MiB.")
-    streams = {each["resource"]: each for each in told(client, source)["streams"]}
+    streams = {each["resource"]: each for each in health_of(client, source)["streams"]}
     assert (streams["pods"]["state"], streams["pods"]["error"]) == ("watching", begun_anew)
     assert streams["jobs"]["state"] == "failing"
     page = client.get(f"/clusters/{cluster.pk}/").content.decode()
@@ -83,7 +83,7 @@ def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Clie
     watched(source, "jobs", "batch", kind="Job", watermark_at=NOW - timedelta(seconds=40))
     watched(source, "leases", "coordination.k8s.io", kind="Lease", state="forbidden", watermark=None, watermark_at=None)
     missed(source)
-    health = told(client, source)
+    health = health_of(client, source)
     assert (health["state"], health["cluster"], health["holder"]) == ("live", cluster.pk, "worker-1")
     assert health["lag"] is None and health["silent"] is None
     assert health["reached"] == pytest.approx((NOW.timestamp() - 40) * 1e6, abs=1e6)
@@ -104,7 +104,7 @@ def test_rate_and_lag_are_those_of_the_last_half_minute(client: Client) -> None:
     for sequence, (ago, entries) in enumerate(((100, 9000), (20, 200), (5, 100))):
         changed = {"tracks": [], "findings": [], "gone": [], "entries": entries, "lag": 1000 * entries}
         Delta.objects.create(source=source, sequence=sequence, at=now - timedelta(seconds=ago), changed=changed)
-    health = told(client, source)
+    health = health_of(client, source)
     assert health["rate"] == pytest.approx(10, abs=0.5)
     assert health["lag"] == 0.2
     assert health["silent"] == pytest.approx(5, abs=1)
@@ -126,7 +126,7 @@ def test_rate_and_lag_are_those_of_the_last_half_minute(client: Client) -> None:
 def test_what_a_worker_wrote_that_is_gone_is_not_believed(client: Client, columns: dict[str, Any], state: str) -> None:
     _, source = fed(**columns)
     (cluster,) = client.get("/api/clusters").json()["clusters"]
-    assert cluster["state"] == cluster["health"]["state"] == told(client, source)["state"] == state
+    assert cluster["state"] == cluster["health"]["state"] == health_of(client, source)["state"] == state
     assert bool(cluster["holder"]) == (state != "waiting")
 
 
@@ -159,8 +159,8 @@ def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(set
     admin.force_login(User.objects.create_user("admin", is_staff=True))
     page = f"/sources/{source.pk}/"
     for path in ("/", "/api/clusters", f"/api{page}health", page, f"{page}coverage/", f"/api{page}window"):
-        told = member.get(path).content.decode()
-        assert not [place for place in PLACES if place in told], path
+        html = member.get(path).content.decode()
+        assert not [place for place in PLACES if place in html], path
     start, end = (int((NOW + timedelta(seconds=each)).timestamp() * 1e6) for each in (-100, 0))
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
     assert "cannot" in gaps or "is no file" in gaps or "refused" in gaps
@@ -184,7 +184,7 @@ def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:
     Source.objects.filter(pk=before.pk).update(ended="Its revisions went back: etcd was restored.")
     Source.objects.filter(pk=after.pk).update(cluster=cluster)
     Cluster.objects.filter(pk=cluster.pk).update(source=after)
-    ended, follows = told(client, before), told(client, after)
+    ended, follows = health_of(client, before), health_of(client, after)
     assert (ended["state"], ended["ended"]) == ("ended", "Its revisions went back: etcd was restored.")
     assert (ended["next"]["source"], ended["previous"]) == (after.pk, None)
     assert (follows["previous"]["url"], follows["next"]) == (f"/sources/{before.pk}/", None)
@@ -240,7 +240,7 @@ def test_gaps_that_overlap_are_told_as_one(client: Client) -> None:
     begun = NOW - timedelta(seconds=95)
     missed(source, kind="Job", group="batch", since=begun, reason="Job: the server no longer knew.")
     missed(source, since=NOW - timedelta(seconds=20), until=NOW - timedelta(seconds=10))
-    health = told(client, source)
+    health = health_of(client, source)
     assert (health["gaps_total"], health["outages"]) == (3, 2)
     newest, older = clusters.outages(health["gaps"])
     assert (newest.kinds, newest.length, older.kinds, older.length) == ("Pod", "10 s", "2 kinds", "35 s")

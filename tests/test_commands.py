@@ -84,8 +84,8 @@ def test_what_cannot_be_used_is_listed_with_the_reason(data_dir: Path, tmp_path:
     assert (missing.returncode, missing.stdout) == (2, b"")
     done = run(data_dir, "import", str(picture), str(broken))
     assert done.returncode == 0, done.stderr
-    told = " ".join(done.stderr.decode().split())
-    assert "PNG picture" in told and "broken.jsonl line 1: not JSON" in told
+    errors = " ".join(done.stderr.decode().split())
+    assert "PNG picture" in errors and "broken.jsonl line 1: not JSON" in errors
     unknown = run(data_dir, "export", "nothing")
     assert (unknown.returncode, unknown.stdout) == (2, b"")
     assert unknown.stderr.startswith(b"causeline: There is no recording nothing. There are: ")

@@ -69,8 +69,8 @@ class Handler(BaseHTTPRequestHandler):
         answers: dict[str, Any] = {"/version": {"gitVersion": "v1.34.1"}, "/apis": {"groups": [group]}}
         for path, served in resources.items():
             verbs = ["get", "list", "watch"]
-            told = [{"name": name, "kind": kind, "namespaced": True, "verbs": verbs} for name, kind in served]
-            answers[path] = {"resources": told}
+            answer = [{"name": name, "kind": kind, "namespaced": True, "verbs": verbs} for name, kind in served]
+            answers[path] = {"resources": answer}
         self._answer(answers.get(self.path))
 
     def do_POST(self) -> None:
@@ -81,12 +81,12 @@ class Handler(BaseHTTPRequestHandler):
         allowed = (asked["resource"], asked["verb"]) not in self.server.refused
         self._answer({"status": {"allowed": allowed, "reason": "" if allowed else "no rule"}}, 201)
 
-    def _answer(self, told: Any, status: int = 200) -> None:
+    def _answer(self, answer: Any, status: int = 200) -> None:
         if self.headers["Authorization"] != f"Bearer {self.server.token}":
-            told, status = {"message": "Unauthorized", "code": 401}, 401
-        elif told is None:
-            told, status = {"message": "not found", "code": 404}, 404
-        body = json.dumps(told).encode()
+            answer, status = {"message": "Unauthorized", "code": 401}, 401
+        elif answer is None:
+            answer, status = {"message": "not found", "code": 404}, 404
+        body = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -111,7 +111,7 @@ def key(settings: Settings) -> None:
 
 
 def config(server: str, user: dict[str, Any] | None = None) -> str:
-    told = {
+    answer = {
         "kind": "Config",
         "current-context": "prod",
         "clusters": [{"name": "c", "cluster": {"server": server}}],
@@ -124,7 +124,7 @@ def config(server: str, user: dict[str, Any] | None = None) -> str:
             {"name": "other", "context": {"cluster": "c", "user": "other"}},
         ],
     }
-    return yaml.safe_dump(told)
+    return yaml.safe_dump(answer)
 
 
 def connected(server: str = "https://10.0.0.1:6443", name: str = "prod") -> Cluster:
@@ -142,8 +142,8 @@ def hidden(page: str, name: str) -> str:
 
 def test_credentials_are_encrypted_where_they_are_kept_and_reach_the_cluster(server: Server) -> None:
     cluster = connected(server.url)
-    told = everything()
-    assert SECRET not in told and "another-s3cret" not in told and SECRET.encode().hex() not in told
+    output = everything()
+    assert SECRET not in output and "another-s3cret" not in output and SECRET.encode().hex() not in output
     api = credentials.api_of(Cluster.objects.get(pk=cluster.pk))
     assert json.loads(api.get("/version"))["gitVersion"] == "v1.34.1"
     api.close()
@@ -443,13 +443,13 @@ def test_a_server_is_trusted_by_the_authority_that_the_kubeconfig_names(
     server.socket = context.wrap_socket(server.socket, server_side=True)
     url = server.url.replace("http:", "https:")
     for authority, words in ((certificate, "The cluster runs Kubernetes v1.34.1."), (other, "is not trusted")):
-        told = yaml.safe_load(config(url))
+        parsed = yaml.safe_load(config(url))
         data = base64.b64encode(authority.read_bytes()).decode()
-        told["clusters"][0]["cluster"]["certificate-authority-data"] = data
-        page = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(told)})
+        parsed["clusters"][0]["cluster"]["certificate-authority-data"] = data
+        page = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(parsed)})
         assert words in page.content.decode()
-    told["clusters"][0]["cluster"] = {"server": url, "insecure-skip-tls-verify": True}
-    answered = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(told)}).content.decode()
+    parsed["clusters"][0]["cluster"] = {"server": url, "insecure-skip-tls-verify": True}
+    answered = client.post("/clusters/", {**form(url), "kubeconfig": json.dumps(parsed)}).content.decode()
     assert "The cluster runs Kubernetes v1.34.1." in answered and "Its certificate is not checked" in answered
 
 
@@ -533,9 +533,9 @@ def test_the_command_connects_and_tells_what_the_cluster_grants(
     file = tmp_path / "kubeconfig"
     file.write_text(config(server.url, {"tokenFile": "token"}))
     assert ran("connect", "--name=prod", f"--kubeconfig={file}", "--exclude=leases.coordination.k8s.io")[0] == 0
-    told = capsys.readouterr().err
-    assert "pods may not be watched" in told and "1 of 2 kinds may be watched" in told
-    assert SECRET not in told
+    errors = capsys.readouterr().err
+    assert "pods may not be watched" in errors and "1 of 2 kinds may be watched" in errors
+    assert SECRET not in errors
     cluster = Cluster.objects.get()
     assert SECRET.encode() in credentials.unseal(bytes(cluster.secret or b""))
     assert ran("list")[0] == 0
@@ -563,8 +563,8 @@ def test_the_command_connects_nothing_that_does_not_answer_unless_it_is_told_to(
 
 
 def test_the_manifest_grants_what_is_watched_and_no_secrets() -> None:
-    told = rbac.manifest(["*.example.com", "rollouts.argoproj.io", "secrets"], ["events"])
-    documents = list(yaml.safe_load_all(told))
+    manifest = rbac.manifest(["*.example.com", "rollouts.argoproj.io", "secrets"], ["events"])
+    documents = list(yaml.safe_load_all(manifest))
     assert [each["kind"] for each in documents] == [
         "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Secret",
     ]  # fmt: skip
@@ -582,6 +582,6 @@ def test_the_manifest_is_printed_without_servers(capsys: pytest.CaptureFixture[s
 
 
 def test_rules_say_what_they_lack() -> None:
-    told = {each.rule: each for each in affected_rules({"Pod"})}
-    assert told["pod-before-service"].wholly and not told["missing-reference"].wholly
-    assert "lease-stolen" not in told
+    affected = {each.rule: each for each in affected_rules({"Pod"})}
+    assert affected["pod-before-service"].wholly and not affected["missing-reference"].wholly
+    assert "lease-stolen" not in affected

@@ -59,10 +59,10 @@ def test_a_watch_that_lost_lines_is_to_be_recorded_again(tmp_path: Path) -> None
 
 def test_without_bodies_nothing_is_found_and_that_is_said(tmp_path: Path) -> None:
     bare = analysed(at_level("Metadata", tmp_path))
-    told = verdicts(bare)
+    by_rule = verdicts(bare)
     assert not bare.findings
-    assert told["service-gap"] == ("not", "pods were logged without bodies, in which stands what it looks at")
-    assert {verdict for verdict, _ in told.values()} <= {"not", "inconclusive"}
+    assert by_rule["service-gap"] == ("not", "pods were logged without bodies, in which stands what it looks at")
+    assert {verdict for verdict, _ in by_rule.values()} <= {"not", "inconclusive"}
 
 
 def test_without_answers_orders_are_inconclusive_and_raise_no_alarm(tmp_path: Path) -> None:
@@ -74,28 +74,28 @@ def test_without_answers_orders_are_inconclusive_and_raise_no_alarm(tmp_path: Pa
 
 def test_of_lists_rules_judge_what_stands_together_and_no_order() -> None:
     listed = analysed(OBJECTS / "pods.json.zst", OBJECTS / "pods.yaml.zst")
-    told = verdicts(listed)
-    assert told["service-gap"][0] == "not"
+    by_rule = verdicts(listed)
+    assert by_rule["service-gap"][0] == "not"
     for finding in listed.findings:
-        assert told[finding.rule][0] != "not"
+        assert by_rule[finding.rule][0] != "not"
 
 
 @pytest.mark.parametrize("fixture", sorted((Path(__file__).parent / "rules/missing-reference").glob("fires-*.jsonl")))
 def test_a_rule_that_finds_something_is_not_said_to_be_unable_to(fixture: Path) -> None:
     """A rule about what Pods wait for does not need every kind in the source."""
     analysis = analysed(fixture)
-    told = verdicts(analysis)["missing-reference"]
+    verdict, why = verdicts(analysis)["missing-reference"]
     assert any(finding.rule == "missing-reference" for finding in analysis.findings)
-    assert told[0] in ("exact", "inconclusive")
-    assert "no change of" in told[1] or told[1] == "everything it looks at was seen in full" or "logged" in told[1]
+    assert verdict in ("exact", "inconclusive")
+    assert "no change of" in why or why == "everything it looks at was seen in full" or "logged" in why
 
 
 def test_a_watch_that_was_recorded_without_managed_fields_tells_no_times() -> None:
     bare = analysed(Path(__file__).parent / "rules/lease-stolen/quiet-in-a-watch-without-managed-fields.jsonl")
-    told = next(each for each in judgeable(coverage(bare.world), rulebook()) if each.rule == "lease-stolen")
-    assert (told.verdict, told.why) == (
+    judged = next(each for each in judgeable(coverage(bare.world), rulebook()) if each.rule == "lease-stolen")
+    assert (judged.verdict, judged.why) == (
         "inconclusive",
         "leases come from a watch without managedFields, which tell the times",
     )
-    assert "--show-managed-fields" in told.remedy
+    assert "--show-managed-fields" in judged.remedy
     assert verdicts(analysed(OBJECTS / "watch"))["lease-stolen"][0] == "bounded"

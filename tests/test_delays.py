@@ -39,8 +39,8 @@ def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_c
 
 
 def test_nothing_took_no_time() -> None:
-    told = [text for found in findings(WATCH) for text in (found.summary, found.worst.headline, found.worst.why)]
-    assert told and not [text for text in told if "0 µs" in text]
+    texts = [text for found in findings(WATCH) for text in (found.summary, found.worst.headline, found.worst.why)]
+    assert texts and not [text for text in texts if "0 µs" in text]
 
 
 def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:

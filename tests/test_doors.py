@@ -29,8 +29,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def asked(site: Running, method: str, path: str, body: str = "", **headers: str) -> tuple[int, HTTPMessage, str]:
     connection = HTTPConnection(urlsplit(site.address).netloc, timeout=20)
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body.encode(), {**FROM_PROXY, **told})
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body.encode(), {**FROM_PROXY, **sent})
     answer = connection.getresponse()
     content = answer.read().decode()
     connection.close()
@@ -41,19 +41,19 @@ def signed_in(
     site: Running, password: str = "s3cret!", wanted: str = "", **headers: str
 ) -> tuple[int, SimpleCookie, str]:
     """Return status, cookies, and the address to which the answer redirects."""
-    _, told, _ = asked(site, "GET", "/login/")
-    token = SimpleCookie(told["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
+    _, head, _ = asked(site, "GET", "/login/")
+    token = SimpleCookie(head["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
     form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token, "next": wanted})
     known = {
         "Cookie": f"causeline_csrf_{site.port}={token}",
         "Content_Type": "application/x-www-form-urlencoded",
         "Origin": f"https://{HOST}",
     }
-    status, told, _ = asked(site, "POST", "/login/", form, **{**known, **headers})
+    status, head, _ = asked(site, "POST", "/login/", form, **{**known, **headers})
     cookies = SimpleCookie()
-    for each in told.get_all("Set-Cookie", []):
+    for each in head.get_all("Set-Cookie", []):
         cookies.load(each)
-    return status, cookies, told["Location"] or ""
+    return status, cookies, head["Location"] or ""
 
 
 def test_a_plain_request_is_led_to_https(site: Running) -> None:

@@ -150,8 +150,8 @@ def slices(name: str) -> set[tuple[str, str, str]]:
 
 def document(world: World, count: int) -> bytes:
     findings = judge(world, world.tracks())
-    told = documents.document(world, findings, name="r", entries=count, skipped=[], rules=rulebook())
-    return msgspec.json.encode(told)
+    result = documents.document(world, findings, name="r", entries=count, skipped=[], rules=rulebook())
+    return msgspec.json.encode(result)
 
 
 @cache
@@ -413,8 +413,8 @@ def test_drawn_times_follow_the_revisions_of_real_lines_and_stay_in_their_bracke
 
 
 def test_the_lines_of_a_log_are_not_in_the_order_of_commits() -> None:
-    told = [entry.resource_version for entry in entries("restart") if entry.resource_version is not None]
-    assert told != sorted(told)
+    revisions = [entry.resource_version for entry in entries("restart") if entry.resource_version is not None]
+    assert revisions != sorted(revisions)
 
 
 def test_a_deletion_that_repeats_the_old_revision_has_none_of_its_own() -> None:
@@ -469,8 +469,8 @@ def test_a_log_without_revisions_is_one_with_the_watch_that_has_them(field: str)
     alone = world_of(watched("jobs"))
     for track in alone.tracks():
         if track.ref.kind == "Job":
-            told = next(each for each in world.incarnations(track.name) if each.ref.uid == track.ref.uid)
-            states = [moment.facts for moment in told.moments if moment.entry.facts is not None]
+            incarnation = next(each for each in world.incarnations(track.name) if each.ref.uid == track.ref.uid)
+            states = [moment.facts for moment in incarnation.moments if moment.entry.facts is not None]
             assert states == [moment.facts for moment in track.moments]
 
 

@@ -34,9 +34,11 @@ def test_a_number_is_taken_to_its_ends_and_refused_beyond(name: str, monkeypatch
     for value in (least, most):
         read_anew(monkeypatch, name, str(value))
     for wrong in (least - 1, most + 1, -(10**9), 10**30, "nan", "inf", "1.5", "1.0", "many", "9" * 5_000):
-        with pytest.raises(SettingError, match=rf"{name} is .*; write a whole number from {least} to {most}\.") as told:
+        with pytest.raises(
+            SettingError, match=rf"{name} is .*; write a whole number from {least} to {most}\."
+        ) as error:
             read_anew(monkeypatch, name, str(wrong))
-        assert len(str(told.value)) < 250
+        assert len(str(error.value)) < 250
 
 
 def test_every_time_that_is_computed_from_a_number_can_be_computed() -> None:
@@ -63,7 +65,7 @@ def test_a_threshold_that_compares_with_nothing_is_refused(value: str, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("CAUSELINE_LOG_LEVEL", "LOUD", "CAUSELINE_LOG_LEVEL is 'LOUD'; write one of DEBUG, INFO, WARNING, ERROR."),
         ("CAUSELINE_SECRET_KEY", "short", "CAUSELINE_SECRET_KEY has 5 characters; it needs at least 32."),
@@ -75,11 +77,11 @@ def test_a_threshold_that_compares_with_nothing_is_refused(value: str, monkeypat
         ("REDIS_URL", "redis://:geheim@h:99999/0", "REDIS_URL cannot be read as an address"),
     ],
 )
-def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, told: str) -> None:
+def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, message: str) -> None:
     command = [sys.executable, "manage.py", "check"]
     result = subprocess.run(command, cwd=ROOT, env=os.environ | {name: value}, capture_output=True, text=True)
     assert result.returncode
-    assert told in result.stderr.splitlines()[-1]
+    assert message in result.stderr.splitlines()[-1]
     assert "geheim" not in result.stderr and "zzz" not in result.stderr
 
 
@@ -106,10 +108,10 @@ def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, told: st
     ],
 )
 def test_an_address_that_cannot_be_is_refused_without_showing_it(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingError, match=r"^DATABASE_URL ") as told:
+    with pytest.raises(SettingError, match=r"^DATABASE_URL ") as message:
         read_anew(monkeypatch, "DATABASE_URL", address)
-    assert "gehe" not in str(told.value)
-    assert told.value.__cause__ is None and told.value.__context__ is None
+    assert "gehe" not in str(message.value)
+    assert message.value.__cause__ is None and message.value.__context__ is None
 
 
 def test_an_address_that_can_be_is_understood() -> None:
@@ -171,9 +173,9 @@ def test_an_empty_variable_counts_as_one_that_is_not_set(
 
 def test_the_value_of_a_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY", "REDIS_URL", "DATABASE_URL"):
-        with monkeypatch.context() as patch, pytest.raises(SettingError, match=f"^{name} ") as told:
+        with monkeypatch.context() as patch, pytest.raises(SettingError, match=f"^{name} ") as message:
             read_anew(patch, name, "planted")
-        assert "planted" not in str(told.value) and told.value.__context__ is None
+        assert "planted" not in str(message.value) and message.value.__context__ is None
 
 
 def test_the_settings_do_not_print_their_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,11 +121,11 @@ def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client
     assert answer["Content-Disposition"] == 'attachment; filename="test.jsonl.zst"'
     path = tmp_path / "export"
     path.write_bytes(async_to_sync(sent)(answer))
-    told = analyse([(path, "export")], Limits()).document()
+    document = analyse([(path, "export")], Limits()).document()
     known = exports.document(source)
-    assert told["findings"] == known["findings"]
+    assert document["findings"] == known["findings"]
     for part in ("entries", "coverage", "rules", "first", "last"):
-        assert told["source"][part] == known["source"][part], part
+        assert document["source"][part] == known["source"][part], part
     again = store.open_source("again")
     import_into(again, [(path, "export")], Limits(), Count())
     assert exports.document(again)["findings"] == known["findings"]

@@ -15,7 +15,7 @@ BEGAN = datetime(2026, 11, 21, 7, 52, tzinfo=UTC)
 
 def found(source: Source, key: str, second: int, rank: int = 1) -> None:
     time = BEGAN + timedelta(seconds=second)
-    told = {
+    columns = {
         "source": source,
         "rule": "service-gap",
         "namespace": "shop",
@@ -23,7 +23,7 @@ def found(source: Source, key: str, second: int, rank: int = 1) -> None:
         "words": "",
         "tracks": [],
     }
-    Occurrence.objects.create(**told, key=key, rank=rank, first=time, last=time, findings=[key])
+    Occurrence.objects.create(**columns, key=key, rank=rank, first=time, last=time, findings=[key])
     subject = {"group": "", "version": "v1", "kind": "Pod", "namespace": "shop", "name": key, "uid": key}
     severity = ("error", "warning", "info")[rank]
     document = {

@@ -27,8 +27,8 @@ OBJECTS = sorted(path for path in (ROOT / "data/objects").rglob("*.zst"))
 
 def analysed(*paths: Path) -> Any:
     """Return the document as parsed JSON after it was validated against the schema."""
-    told = analyse([(path, path.name) for path in paths], Limits()).document()
-    document = json.loads(msgspec.json.encode(told))
+    result = analyse([(path, path.name) for path in paths], Limits()).document()
+    document = json.loads(msgspec.json.encode(result))
     VALIDATOR.validate(document)
     return document
 
@@ -65,8 +65,8 @@ def test_the_schema_is_one() -> None:
 
 def test_the_schema_and_the_types_have_the_same_fields() -> None:
     ours = shape(SCHEMA, SCHEMA["$defs"], closed=True)
-    told = msgspec.json.schema(findings.DocumentPayload)
-    assert ours == shape(told, told["$defs"], closed=False)
+    generated = msgspec.json.schema(findings.DocumentPayload)
+    assert ours == shape(generated, generated["$defs"], closed=False)
 
 
 def test_every_field_is_described() -> None:

@@ -47,7 +47,7 @@ async def follow(live: Followed, cursor: int | str = "", **headers: str) -> Page
     return page
 
 
-async def told(page: Page, kind: str = "delta") -> Any:
+async def next_message(page: Page, kind: str = "delta") -> Any:
     while (message := await page.news())["type"] != kind:
         pass
     return message
@@ -72,7 +72,7 @@ def test_a_commit_is_listed_with_what_it_changed(live: Followed) -> None:
     async def scenario() -> None:
         page = await follow(live, live.source.sequence)
         sequence = await commit(live, ENTRIES[HALF:])
-        message = await told(page)
+        message = await next_message(page)
         assert message["sequence"] == sequence
         assert message["behind"] < 10_000_000
         window = await sync_to_async(queries.window)(live.source.pk)
@@ -95,9 +95,9 @@ def test_a_second_commit_tells_only_what_is_new(live: Followed) -> None:
     async def scenario() -> None:
         page = await follow(live, live.source.sequence)
         await commit(live, ENTRIES[HALF : HALF + 100])
-        first = await told(page)
+        first = await next_message(page)
         await commit(live, ENTRIES[HALF + 100 : HALF + 110])
-        second = await told(page)
+        second = await next_message(page)
         before = {tail["track"]: tail for tail in first["tracks"]}
         for tail in second["tracks"]:
             if tail["track"] in before:
@@ -114,11 +114,11 @@ def test_who_comes_back_gets_what_was_missed(live: Followed) -> None:
         for index in range(3):
             await commit(live, ENTRIES[HALF + index * 10 : HALF + index * 10 + 10])
         page = await follow(live, before)
-        missed = await told(page)
+        missed = await next_message(page)
         assert missed["sequence"] == before + 3
         assert missed["tracks"]
         await commit(live, ENTRIES[HALF + 30 : HALF + 40])
-        assert (await told(page))["sequence"] == before + 4
+        assert (await next_message(page))["sequence"] == before + 4
         await page.leave()
 
     run(scenario)
@@ -132,7 +132,7 @@ def test_who_comes_back_after_too_long_fetches_anew(live: Followed) -> None:
         await sync_to_async(Delta.objects.filter(sequence__lte=before + 2).delete)()
         for cursor in (before, before + 100):
             page = await follow(live, cursor)
-            assert (await told(page, "refetch"))["sequence"] == cursor
+            assert (await next_message(page, "refetch"))["sequence"] == cursor
             await page.leave()
 
     run(scenario)
@@ -144,7 +144,7 @@ def test_without_a_cursor_it_is_told_from_now_on(live: Followed, cursor: str) ->
         page = await follow(live, cursor)
         assert (await page.news())["type"] == "health"
         sequence = await commit(live, ENTRIES[HALF : HALF + 10])
-        assert (await told(page))["sequence"] == sequence
+        assert (await next_message(page))["sequence"] == sequence
         await page.leave()
 
     run(scenario)
@@ -190,11 +190,11 @@ def test_a_slow_browser_fetches_anew(live: Followed) -> None:
 def test_nothing_is_lost_while_postgresql_does_not_answer(live: Followed) -> None:
     async def scenario() -> None:
         page = await follow(live, live.source.sequence)
-        await told(page, "health")
+        await next_message(page, "health")
         (pid,) = await listeners()
         await terminate(pid)
         sequence = await commit(live, ENTRIES[HALF : HALF + 10])  # no notification is received
-        assert (await told(page))["sequence"] == sequence
+        assert (await next_message(page))["sequence"] == sequence
         await page.leave()
 
     run(scenario)
@@ -211,11 +211,11 @@ def test_a_source_that_was_deleted_says_so(live: Followed) -> None:
     async def scenario() -> None:
         page = await follow(live, live.source.sequence)
         await delete()
-        assert await told(page, "gone") == {"type": "gone"}
+        assert await next_message(page, "gone") == {"type": "gone"}
         await page.leave()
         stranger = Page(f"/ws/sources/{key}/", "cursor=3")
         assert await stranger.connect()
-        assert await told(stranger, "gone") == {"type": "gone"}
+        assert await next_message(stranger, "gone") == {"type": "gone"}
         await stranger.leave()
 
     run(scenario)
@@ -223,8 +223,8 @@ def test_a_source_that_was_deleted_says_so(live: Followed) -> None:
 
 def test_how_the_collection_stands_is_told(live: Followed) -> None:
     @sync_to_async
-    def change(**told: Any) -> None:
-        for name, value in told.items():
+    def change(**values: Any) -> None:
+        for name, value in values.items():
             setattr(live.cluster, name, value)
         live.cluster.save()
         notify.notify(cluster=live.cluster.pk)
@@ -234,15 +234,15 @@ def test_how_the_collection_stands_is_told(live: Followed) -> None:
             source=live.source, group="", version="v1", kind="Pod", resource="pods", state="listing"
         )
         page = await follow(live, live.source.sequence)
-        health = await told(page, "health")
+        health = await next_message(page, "health")
         assert (health["state"], health["listing"]) == ("live", ["pods"])
         await change(state="failing", error="connection refused")
-        health = await told(page, "health")
+        health = await next_message(page, "health")
         assert (health["state"], health["error"]) == ("failing", "connection refused")
         await change(paused=True)
-        assert (await told(page, "health"))["state"] == "paused"
+        assert (await next_message(page, "health"))["state"] == "paused"
         await change(paused=False, state="live", expires_at=moment(0))
-        assert (await told(page, "health"))["state"] == "waiting"
+        assert (await next_message(page, "health"))["state"] == "waiting"
         await page.leave()
 
     run(scenario)
@@ -284,14 +284,14 @@ def test_who_loses_the_right_is_disconnected(
         page, staying = await follow(live, cookie=cookie), await follow(live, cookie=other)
         uploads = Page(cookie=cookie)
         assert await uploads.connect()
-        await told(page, "health")
+        await next_message(page, "health")
         await sync_to_async(withdraw)(leaving, user)
         for closed in (page, uploads):
             while (message := await closed.output())["type"] == "websocket.send":
                 pass
             assert (message["type"], message["code"]) == ("websocket.close", UNAUTHORISED)
         sequence = await commit(live, ENTRIES[HALF : HALF + 10])
-        assert (await told(staying))["sequence"] == sequence
+        assert (await next_message(staying))["sequence"] == sequence
         for each in (page, staying, uploads):
             await each.leave()
         await nobody_listens()
@@ -330,10 +330,10 @@ def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
     source, world = store.open_source("recorded"), World()
     pipeline.ingest(source, world, [*ENTRIES, gap])
     store.show_source(source)
-    told = {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["The watch was away."]}
-    assert queries.window(source.pk)["gaps"] == told
+    values = {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["The watch was away."]}
+    assert queries.window(source.pk)["gaps"] == values
     assert queries.window(source.pk, middle + 60_000_000, middle + 60_001_000)["gaps"]["kind"] == []
-    assert excerpt(world, []).window["gaps"] == told
+    assert excerpt(world, []).window["gaps"] == values
 
 
 def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:

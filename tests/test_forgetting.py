@@ -44,7 +44,7 @@ SPELLS = ("open", "active", "ended", "waiting", "claimed")
 
 
 @cache
-def told(name: str) -> list[Observation]:
+def observations_of(name: str) -> list[Observation]:
     return observations(ENGINE / name)
 
 
@@ -156,7 +156,7 @@ def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -
     """Forget between batches of one source; then do the same after another worker took over from what was stored."""
     chance = random.Random(seed)
     live = Followed()
-    for batch in batches(told(name), size):
+    for batch in batches(observations_of(name), size):
         live.commit(batch)
         if chance.random() < 0.4:
             before = lives(live.world)
@@ -171,7 +171,7 @@ def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -
             assert reach(again) == reach(live.world)
     live.commit([])
     reads_all(live)
-    kept = [each for each in told(name) if isinstance(each, Mark) or not _of(each, live.gone)]
+    kept = [each for each in observations_of(name) if isinstance(each, Mark) or not _of(each, live.gone)]
     fresh = RecordingWorld()
     for _ in fresh.learn(kept):
         pass
@@ -191,7 +191,7 @@ def _of(entry: Observation, keys: set[Key]) -> bool:
 def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, memory: int) -> None:
     """Findings about forgotten objects were made before; forgetting itself must not cause findings."""
     whole, live = Followed(), Followed()
-    for batch in batches(told(name), size):
+    for batch in batches(observations_of(name), size):
         whole.commit(batch)
         live.commit(batch)
         live.forget(live.world.last - memory * SECOND)
@@ -325,8 +325,12 @@ def reached(kind: str, second: int, revision: int) -> Mark:
 def event(number: int, created: int, ended: int | None, about: str = "") -> Sequence[Entry]:
     involved = Reference("", "Pod", about, "involved", "n") if about else None
     facts = EventFacts(reason="FailedScheduling" if about else "", involved=involved)
-    told = [entry("Event", f"event-{number}", created, created, Change.CREATED, facts)]
-    return told if ended is None else [*told, entry("Event", f"event-{number}", ended, ended, Change.DELETED, facts)]
+    observed = [entry("Event", f"event-{number}", created, created, Change.CREATED, facts)]
+    return (
+        observed
+        if ended is None
+        else [*observed, entry("Event", f"event-{number}", ended, ended, Change.DELETED, facts)]
+    )
 
 
 def pod(name: str, revision: int, second: int, *, change: Change, owner: str = "") -> Entry:

@@ -61,10 +61,10 @@ def entry_of(folder: Path, **payload: Any) -> Entry:
 
 def test_what_the_entries_keep_is_what_the_audit_log_tells() -> None:
     """The sample was made from these lines, in the form of real entries."""
-    told = [item for item in read([(SAMPLE, "gke.json")], bodies=False) if isinstance(item, Entry)]
+    entries = [item for item in read([(SAMPLE, "gke.json")], bodies=False) if isinstance(item, Entry)]
     lines = real("restart.jsonl")
     expected = plain(*(lines[number] for number in (2, 3, 4, 5, 7, 8, 9)))
-    for one, other in zip(told, expected, strict=True):
+    for one, other in zip(entries, expected, strict=True):
         for field in ("ref", "change", "resource_version", "received", "facts", "sets", "owner", "level", "action"):
             assert getattr(one, field) == getattr(other, field), (field, other.ref)
         assert (one.actor, one.user_agent, one.identity) == (other.actor, other.user_agent, other.identity)
@@ -197,7 +197,7 @@ def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -
 
 
 @pytest.mark.parametrize(
-    ("told", "change"),
+    ("fields", "change"),
     [
         ({}, Change.CREATED),
         ({"creationTimestamp": "2026-11-21T07:51:00Z"}, Change.MODIFIED),  # the object existed already
@@ -206,10 +206,10 @@ def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -
         ({"creationTimestamp": None}, Change.MODIFIED),
     ],
 )
-def test_an_apply_that_made_its_object_is_a_creation(told: dict[str, Any], change: Change, tmp_path: Path) -> None:
+def test_an_apply_that_made_its_object_is_a_creation(fields: dict[str, Any], change: Change, tmp_path: Path) -> None:
     made = pod()
     at = "2026-11-21T07:52:00Z"
     writers = [{"manager": "argocd", "operation": "Apply", "time": at}]
-    made["metadata"] |= {"creationTimestamp": at, "managedFields": writers, **told}
+    made["metadata"] |= {"creationTimestamp": at, "managedFields": writers, **fields}
     found = entry_of(tmp_path, methodName="io.k8s.core.v1.pods.patch", response=made)
     assert found.change is change

@@ -81,8 +81,8 @@ def test_the_most_special_label_counts(client: Client, sample: Source) -> None:
 
 
 def test_another_label_is_not_taken_without_a_word_where_the_first_is_unknown(client: Client, sample: Source) -> None:
-    told = page(client, 200, namespace="vol-restart", job_name="ring", pod="ring-steady-99")
-    assert "No pod ring-steady-99 was ever seen. The link also names job ring." in told
+    html = page(client, 200, namespace="vol-restart", job_name="ring", pod="ring-steady-99")
+    assert "No pod ring-steady-99 was ever seen. The link also names job ring." in html
 
 
 def test_an_object_is_named_by_its_uid(client: Client, sample: Source) -> None:
@@ -130,11 +130,11 @@ def test_a_short_life_is_shown_with_what_lies_around_it(client: Client, sample: 
 
 
 def test_all_lives_are_offered_where_they_are_asked_for(client: Client, sample: Source) -> None:
-    told = page(client, 200, kind="pod", name="ring-weak-0", choose=1)
-    assert "Which one?" in told
-    times = re.findall(r"07:5\d:\d\d\.\d+ – 07:52:\d\d\.\d+", told)
+    html = page(client, 200, kind="pod", name="ring-weak-0", choose=1)
+    assert "Which one?" in html
+    times = re.findall(r"07:5\d:\d\d\.\d+ – 07:52:\d\d\.\d+", html)
     assert len(times) == 4 and times == sorted(times, reverse=True), "the newest first"
-    assert "recording sample" in told and "findings" in told
+    assert "recording sample" in html and "findings" in html
 
 
 @pytest.mark.parametrize("late", [1, 19, 60, 600, 3600])
@@ -151,10 +151,10 @@ def test_a_late_alert_opens_the_life_that_ended_last(client: Client, sample: Sou
 
 def test_a_recording_of_another_day_is_not_opened_without_a_word(client: Client, sample: Source) -> None:
     for question in ({}, {"source": "sample"}):
-        told = page(client, 200, namespace="vol-restart", pod="ring-weak-0", at="2026-11-22T07:52:14Z", **question)
-        assert "Nothing at that time" in told
-        assert "No known incarnation existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in told
-        assert "ended 24 h before the alert" in told
+        html = page(client, 200, namespace="vol-restart", pod="ring-weak-0", at="2026-11-22T07:52:14Z", **question)
+        assert "Nothing at that time" in html
+        assert "No known incarnation existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in html
+        assert "ended 24 h before the alert" in html
 
 
 def test_an_alert_from_before_the_life_is_told_so(client: Client, sample: Source) -> None:

@@ -86,12 +86,12 @@ def _peak() -> int:
 
 def api_of(server: Server) -> Api:
     cluster, user = {"server": server.url}, {"token": SECRET}
-    told: dict[str, Any] = {
+    config: dict[str, Any] = {
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "clusters": [{"name": "c", "cluster": cluster}],
         "users": [{"name": "u", "user": user}],
     }
-    return api_to(told, connect=1.0, read=1.0, silence=(0.5, 1.0))
+    return api_to(config, connect=1.0, read=1.0, silence=(0.5, 1.0))
 
 
 def ok(*headers: bytes) -> bytes:
@@ -106,8 +106,8 @@ def whole(body: bytes, *headers: bytes) -> bytes:
     return ok(b"Content-Length: %d" % len(body), *headers) + body
 
 
-def answering(told: bytes) -> Callable[[bytes, Send], None]:
-    return lambda line, send: send(told)
+def answering(config: bytes) -> Callable[[bytes, Send], None]:
+    return lambda line, send: send(config)
 
 
 CHUNKED = b"Transfer-Encoding: chunked"
@@ -362,9 +362,9 @@ def test_what_a_cluster_says_of_itself_is_short_and_plain(server: Server) -> Non
     reviews = orjson.dumps({"status": {"allowed": False, "reason": "no\0\n\x1b[31m" + "x" * 20_000}})
     listing = discovering({"groups": []}, LISTED)
     server.answer = lambda line, send: send(whole(reviews)) if line.startswith(b"POST") else listing(line, send)
-    told = check(api_of(server), [], [])
-    assert len(told.version) <= 300 and told.version.isprintable()
-    assert told.refused and all(len(each.reason) <= 300 and each.reason.isprintable() for each in told.refused)
+    report = check(api_of(server), [], [])
+    assert len(report.version) <= 300 and report.version.isprintable()
+    assert report.refused and all(len(each.reason) <= 300 and each.reason.isprintable() for each in report.refused)
     server.answer = discovering({"groups": []}, LISTED)
     broken = [b"[]", b"null", b"[" * 60_000, b"\xff", b'"x"']
     server.answer = lambda line, send: send(whole(b'{"gitVersion":{"a":1}}'))
@@ -392,12 +392,12 @@ def test_the_key_of_a_client_is_left_in_no_file(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     certificate, key = (base64.b64encode(path.read_bytes()).decode() for path in signed(tmp_path, "client"))
-    told = {
+    config = {
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
         "users": [{"name": "u", "user": {"client-certificate-data": certificate, "client-key-data": key}}],
     }
-    api_to(told)
+    api_to(config)
     assert not list((tmp_path / "tmp").rglob("*"))
     with pytest.raises(ApiError, match="a certificate or a key in it is not valid"):
-        api_to({**told, "users": [{"name": "u", "user": {"client-certificate-data": key, "client-key-data": key}}]})
+        api_to({**config, "users": [{"name": "u", "user": {"client-certificate-data": key, "client-key-data": key}}]})

@@ -156,10 +156,10 @@ def test_a_recording_of_which_most_was_skipped_says_so_on_its_pages(client: Clie
     few = b"\n".join(content.splitlines()[:3]) + b"\n"
     source = imported(few + broken, "a.log").source
     assert source
-    told = "a.log: 7 of 10 lines were skipped, so what was found says little of it"
+    sentence = "a.log: 7 of 10 lines were skipped, so what was found says little of it"
     pages = ["/", f"/sources/{source.pk}/coverage/", f"/sources/{source.pk}/report"]
     for page in pages:
-        assert told in client.get(page).text, page
+        assert sentence in client.get(page).text, page
     assert client.get(f"/api/sources/{source.pk}/coverage").json()["mostly_skipped"] == {"a.log": [7, 10]}
     most = imported(content + b"\n" + broken, "b.log").source
     assert most and most.skipped == 7

@@ -87,8 +87,8 @@ def test_what_is_damaged_is_told_and_the_rest_is_kept(
     made = list(items(recording(content, piece, 1000), ITEMS))
     if piece == 7 or b"xxx" not in content:  # a long value that is in memory already is not refused
         assert [json.loads(item.data)["a"] for item in made if isinstance(item, Item)] == kept
-        told = [item.reason for item in made if isinstance(item, Skipped)]
-        assert len(told) == len(reasons) and all(map(str.startswith, told, reasons)), told
+        skipped = [item.reason for item in made if isinstance(item, Skipped)]
+        assert len(skipped) == len(reasons) and all(map(str.startswith, skipped, reasons)), skipped
 
 
 def test_damage_has_its_line() -> None:

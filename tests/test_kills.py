@@ -113,16 +113,16 @@ def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path
 
     whole = imported(data_dir, log)
     assert (whole["state"], whole["attempt"]) == ("done", 1), whole
-    told = {}
+    uploads = {}
     for name in ("celery -A dashboard.celery --quiet worker", "/bin/postgres"):
         row = imported(data_dir, log, lambda name=name: kill(name))  # type: ignore[misc]
         assert (row["state"], row["attempt"], row["error"]) == ("done", 2, ""), (name, row)
-        told[name] = row
+        uploads[name] = row
     expected = exports_of(up.url, whole)
-    for name, row in told.items():
+    for name, row in uploads.items():
         assert exports_of(up.url, row) == expected, name
-    shown = {whole["source_id"], *(row["source_id"] for row in told.values())}
-    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # what the killed ones left goes after 15 s
+    shown = {whole["source_id"], *(row["source_id"] for row in uploads.values())}
+    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # killed imports' tables go after 15 s
 
 
 def sources_with_tables(data_dir: Path) -> set[int]:

@@ -16,7 +16,7 @@ SECRET = "pl4nted"
 
 
 def config(user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None, **more: Any) -> bytes:
-    told = {
+    kubeconfig = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "prod",
@@ -35,7 +35,7 @@ def config(user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = 
         ],
         **more,
     }
-    return yaml.safe_dump(told).encode()
+    return yaml.safe_dump(kubeconfig).encode()
 
 
 def test_the_current_context_comes_first_and_one_without_a_cluster_not_at_all() -> None:
@@ -60,7 +60,7 @@ def test_fields_that_nobody_knows_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "told"),
+    ("user", "message"),
     [
         ({"exec": {"command": "aws", "args": [SECRET]}}, "a program (exec)"),
         ({"auth-provider": {"name": "gcp", "config": {"cmd-path": SECRET}}}, "an auth-provider"),
@@ -69,10 +69,10 @@ def test_fields_that_nobody_knows_are_not_kept() -> None:
         ({"client-certificate": f"/run/{SECRET}", "client-key": f"/run/{SECRET}"}, "(client-certificate)"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_in_words_that_tell_nothing_secret(user: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_kept_is_refused_in_words_that_tell_nothing_secret(user: dict[str, Any], message: str) -> None:
     with pytest.raises(Unusable) as refused:
         Kubeconfig(config(user)).reduced()
-    assert told in str(refused.value) and SECRET not in str(refused.value)
+    assert message in str(refused.value) and SECRET not in str(refused.value)
 
 
 def test_files_are_written_into_it_where_they_can_be_read(tmp_path: Path) -> None:
@@ -227,8 +227,8 @@ def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatc
         config(contexts=[more], users=theirs).replace(b"current-context: prod", b"current-context: more")
     )
     monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'none'}:{second}:")
-    told = own(default_paths(), Allowed(None))
-    tokens = [told.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]
+    merged = own(default_paths(), Allowed(None))
+    tokens = [merged.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]
     assert tokens == ["first", "second", "of another"]
 
 

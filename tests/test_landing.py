@@ -73,8 +73,8 @@ def recorded(
     end: int | None = None,
 ) -> Source:
     source = store.open_source(source_name)
-    told = events.entries_of(*lines(name, list(lives), uids, namespace, end))
-    ingest(source, World(), told)
+    entries = events.entries_of(*lines(name, list(lives), uids, namespace, end))
+    ingest(source, World(), entries)
     store.show_source(source)
     return source
 
@@ -98,9 +98,9 @@ def opened(client: Client, seconds: float | None, **question: str | int) -> tupl
     source = int(address.path.split("/")[2])
     about = parse_qs(address.query)["about"][0]
     shown = client.get(answer.headers["Location"]).content.decode()
-    told = re.search(r'id="landed">(.*?) <a', shown)
-    assert told
-    return source, Track.objects.get(source=source, id=about).uid, unescape(told[1])
+    match = re.search(r'id="landed">(.*?) <a', shown)
+    assert match
+    return source, Track.objects.get(source=source, id=about).uid, unescape(match[1])
 
 
 def offered(client: Client, seconds: float | None, **question: str | int) -> str:
@@ -116,9 +116,9 @@ def test_a_late_alert_among_three_recordings(client: Client, late: int) -> None:
     recorded("yesterday", (-DAY, 100 - DAY), uids="old", end=2 * HOUR - DAY)
     today = recorded("today", (0, 100), uids="new", end=101)
     recorded("overlapping", (0, None), uids="new", end=50)
-    source, uid, told = opened(client, 100 + late)
+    source, uid, banner = opened(client, 100 + late)
     assert (source, uid) == (today.pk, "new-0")
-    assert told.startswith(f"Pod train-0 ended {'1 h' if late == HOUR else f'{late} s' if late < 60 else ''}")
+    assert banner.startswith(f"Pod train-0 ended {'1 h' if late == HOUR else f'{late} s' if late < 60 else ''}")
 
 
 @pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
@@ -152,9 +152,9 @@ def test_the_same_uids_at_another_time_are_another_life(client: Client) -> None:
 def test_another_day_is_told_and_not_opened(client: Client) -> None:
     recorded("monday", (0, 100), uids="a", end=101)
     recorded("tuesday", (DAY, DAY + 100), uids="b", end=DAY + 101)
-    told = offered(client, 3 * DAY)
-    assert "Nothing at that time" in told
-    assert told.index("recording tuesday") < told.index("recording monday"), "the newest first"
+    choice = offered(client, 3 * DAY)
+    assert "Nothing at that time" in choice
+    assert choice.index("recording tuesday") < choice.index("recording monday"), "the newest first"
     assert opened(client, DAY + 100 + HOUR)[1] == "b-0"
     assert "Nothing at that time" in offered(client, 100 + 3 * HOUR)
 
@@ -162,15 +162,15 @@ def test_another_day_is_told_and_not_opened(client: Client) -> None:
 def test_a_recording_that_ended_long_before_is_not_opened_though_the_pod_stood(client: Client) -> None:
     source = recorded("monday", (0, None), end=100)
     assert "last seen 9 h 58 min" in offered(client, 10 * HOUR, source=source.pk)
-    told = opened(client, 100 + HOUR, source=source.pk)[2]
-    assert told.startswith("Pod train-0 existed when this recording ended, 1 h before the alert")
+    banner = opened(client, 100 + HOUR, source=source.pk)[2]
+    assert banner.startswith("Pod train-0 existed when this recording ended, 1 h before the alert")
 
 
 def test_a_cluster_that_was_not_heard_is_not_taken_to_stand(client: Client) -> None:
     watched("prod", (0, None), heard=HOUR)
     assert opened(client, HOUR + 4 * MINUTE)[2].startswith("Pod train-0 existed at the time of the alert")
-    told = opened(client, HOUR + 30 * MINUTE)[2]
-    assert told.startswith("Pod train-0 existed when the cluster was last observed, 30 min before the alert")
+    banner = opened(client, HOUR + 30 * MINUTE)[2]
+    assert banner.startswith("Pod train-0 existed when the cluster was last observed, 30 min before the alert")
 
 
 def test_of_many_incarnations_the_moment_chooses(client: Client) -> None:
@@ -266,13 +266,13 @@ def test_an_address_that_was_given_away_means_who_had_it(client: Client) -> None
         )
 
     source = store.open_source("balancers")
-    told = [
+    banner = [
         service("one", 101, 0, "192.0.2.7"),
         service("two", 102, 1, None),
         service("one", 103, 10, None),
         service("two", 104, 20, "192.0.2.7"),
     ]
-    ingest(source, World(), events.entries_of(*told))
+    ingest(source, World(), events.entries_of(*banner))
     store.show_source(source)
     vip = {"pod": "", "namespace": "", "ip": "192.0.2.7"}
     assert [opened(client, second, **vip)[1] for second in (5, 12, 20)] == ["one", "one", "two"]
@@ -337,14 +337,14 @@ def test_no_distance_is_finer_than_the_alert_is_written(client: Client) -> None:
 
 def test_far_choices_are_told_in_plain_words(client: Client) -> None:
     recorded("monday", (0, 100), end=101)
-    told = offered(client, 100 + 2 * HOUR + 1)
-    assert "No known incarnation existed within 2 h of the alert" in told and "ended 2 h before the alert" in told
+    choice = offered(client, 100 + 2 * HOUR + 1)
+    assert "No known incarnation existed within 2 h of the alert" in choice and "ended 2 h before the alert" in choice
     assert timedelta(hours=2) // timedelta(microseconds=1) == queries.LATE
 
 
 def test_far_choices_begin_with_the_nearest(client: Client) -> None:
     recorded("near", (0, 100), uids="near")
     watched("prod", *((3 * DAY + each, 3 * DAY + each + 5) for each in range(0, 600, 10)), heard=3 * DAY + 600)
-    told = offered(client, 4 * HOUR)
-    assert "Nearest first" in told and "These are the 50 nearest of 61." in told
-    assert told.index("recording near") < told.index("cluster prod")
+    choice = offered(client, 4 * HOUR)
+    assert "Nearest first" in choice and "These are the 50 nearest of 61." in choice
+    assert choice.index("recording near") < choice.index("cluster prod")

@@ -203,8 +203,8 @@ def test_a_port_that_was_asked_for_has_to_be_free(data_dir: Path) -> None:
 
 def rights_of(pid: int) -> list[str]:
     """Return the capabilities of a process from the kernel."""
-    told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return [f"{name}:{''.join(told[name].split())}" for name in ("Uid", "Groups", "CapEff", "NoNewPrivs")]
+    text = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return [f"{name}:{''.join(text[name].split())}" for name in ("Uid", "Groups", "CapEff", "NoNewPrivs")]
 
 
 def page(port: int) -> int:

@@ -72,11 +72,11 @@ def test_its_export_gives_what_it_was(
     path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
     again = uploaded(path)
     mine, other = document(source), document(again)
-    assert told(mine) == told(other)
+    assert comparable(mine) == comparable(other)
     assert [row[:5] + row[11:] for row in told_tracks(source)] == [row[:5] + row[11:] for row in told_tracks(again)]
 
 
-def told(found: DocumentPayload) -> list[FindingPayload]:
+def comparable(found: DocumentPayload) -> list[FindingPayload]:
     """Return the findings of a document without the line of the export."""
     for finding in found["findings"]:
         for proof in finding["proof"]:
@@ -138,10 +138,10 @@ def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, se
 def test_another_cluster_at_the_same_address_is_noticed() -> None:
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
-    told = observations(ENGINE / "families-watch")
-    follow(held, told)
+    observed = observations(ENGINE / "families-watch")
+    follow(held, observed)
     system = ObjectRef("", "v1", "Namespace", "", "kube-system", "another")
-    (some,) = [each for each in told if isinstance(each, Entry)][:1]
+    (some,) = [each for each in observed if isinstance(each, Entry)][:1]
     known = Source.objects.get(pk=source.pk).stored
     with pytest.raises(TwoClusters):
         follow(held, [replace(some, ref=replace(system, uid=uid), facts=None) for uid in ("one", "another")])
@@ -150,11 +150,11 @@ def test_another_cluster_at_the_same_address_is_noticed() -> None:
 
 def test_what_compares_afterwards_is_judged_anew() -> None:
     """Marks without entries can make an order exact that whole seconds leave open."""
-    told = observations(ENGINE / "jobs-watch")
-    compared = [each for each in told if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
+    observed = observations(ENGINE / "jobs-watch")
+    compared = [each for each in observed if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
     source = live.begin(Cluster.objects.create(name="prod"))
     held = live.open_again(source)
-    follow(held, [each for each in told if each not in compared])
+    follow(held, [each for each in observed if each not in compared])
     assert "exact" not in {
         each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"
     }

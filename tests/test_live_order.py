@@ -38,14 +38,14 @@ T = 1_795_000_000 * SECOND
 
 
 @cache
-def told(name: str) -> list[Observation]:
+def observations_of(name: str) -> list[Observation]:
     return observations(ENGINE / name)
 
 
-def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Observation]:
+def side_by_side(observed: Sequence[Observation], chance: random.Random) -> list[Observation]:
     """Return the observations in another order, in which each kind by itself stays in order."""
     streams: dict[tuple[str, str], list[Observation]] = defaultdict(list)
-    for each in told:
+    for each in observed:
         streams[(each.group, each.kind) if isinstance(each, Mark) else (each.ref.group, each.ref.kind)].append(each)
     waiting = [list(reversed(stream)) for stream in streams.values()]
     mixed = []
@@ -58,11 +58,11 @@ def side_by_side(told: Sequence[Observation], chance: random.Random) -> list[Obs
     return mixed
 
 
-def known(told: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
+def known(observed: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
     """Return the world that learned batch after batch, and the findings about what each batch affected."""
     world = RecordingWorld()
     found: dict[Key, list[Finding]] = {}
-    for batch in [*batches(told, size), []]:
+    for batch in [*batches(observed, size), []]:
         for _ in world.learn(batch):
             pass
         changed = world.settle()
@@ -84,15 +84,15 @@ def payloads(found: dict[str, Finding]) -> dict[str, object]:
 @examples(6)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
 def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, size: int) -> None:
-    world, found = known(told(name), 100_000)
-    again, also = known(side_by_side(told(name), random.Random(seed)), size)
+    world, found = known(observations_of(name), 100_000)
+    again, also = known(side_by_side(observations_of(name), random.Random(seed)), size)
     assert lives(again) == lives(world)
     assert payloads(also) == payloads(found)
 
 
 def test_what_is_told_twice_changes_nothing() -> None:
-    world, found = known(told("jobs-watch"), 100)
-    again, also = known([each for each in told("jobs-watch") for _ in range(2)], 100)
+    world, found = known(observations_of("jobs-watch"), 100)
+    again, also = known([each for each in observations_of("jobs-watch") for _ in range(2)], 100)
     assert lives(again) == lives(world)
     assert payloads(also) == payloads(found)
 
@@ -130,9 +130,9 @@ def entry(kind: str, name: str, revision: int, second: float, change: Change, fa
     )
 
 
-def found_in(*told: Observation) -> list[Finding]:
+def found_in(*observed: Observation) -> list[Finding]:
     world = RecordingWorld()
-    for _ in world.learn(told):
+    for _ in world.learn(observed):
         pass
     world.settle()
     return [each for each in judge(world, world.tracks()) if each.rule == "pod-before-service"]
@@ -166,24 +166,24 @@ def test_what_comes_late_takes_it_back() -> None:
 
 def test_in_a_gap_nothing_is_said_to_have_been_absent() -> None:
     gap = mark("Service", MarkType.GAP, 3, 12, since=T + SECOND // 2, since_revision=6, reason="nobody watched")
-    told = [*started(*KINDS), pod(10, 1), gap, mark("Service", MarkType.LISTED, 3, 12), service(13, 4)]
-    assert all(each.severity == "info" for each in found_in(*told, mark("Pod", MarkType.BOOKMARK, 5, 14)))
+    observed = [*started(*KINDS), pod(10, 1), gap, mark("Service", MarkType.LISTED, 3, 12), service(13, 4)]
+    assert all(each.severity == "info" for each in found_in(*observed, mark("Pod", MarkType.BOOKMARK, 5, 14)))
 
 
 def test_outside_of_a_gap_it_is_said() -> None:
     gap = mark("Service", MarkType.GAP, 30, 32, since=T + 20 * SECOND, since_revision=31, reason="nobody watched")
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.BOOKMARK, 40, 40)]
-    (finding,) = found_in(*told)
+    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.BOOKMARK, 40, 40)]
+    (finding,) = found_in(*observed)
     assert finding.status is Status.CONFIRMED
 
 
 def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock_is() -> None:
     for off in (-3600, 0, 3600):
-        told = [
+        observed = [
             replace(each, arrived=each.arrived + off * SECOND) for each in (pod(10, 1.4), pod(12, 3.2, Change.MODIFIED))
         ]
         world = RecordingWorld()
-        for _ in world.learn([*started("Pod"), *told]):
+        for _ in world.learn([*started("Pod"), *observed]):
             pass
         world.settle()
         (track,) = world.tracks()
@@ -204,7 +204,7 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
     lives: list[tuple[int, ...]], chance: random.Random
 ) -> None:
     """Whatever the delays, "deleted …31.381, created again …30.999" is an order that nobody observed."""
-    told, at, revision, arrived = [], T, 10, T
+    observed, at, revision, arrived = [], T, 10, T
     for number, delays in enumerate(lives):
         born = 0
         for change, committed, late in zip(
@@ -216,8 +216,8 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
             born = born or at // SECOND * SECOND
             made = replace(pod(revision, 0, change), received=born, arrived=arrived, user_agent="")
             ref = ObjectRef("", "v1", "Pod", "n", "p", f"p-{number}")
-            told.append(replace(made, ref=ref, facts=PodFacts(created=born)))
-    batch: list[Observation] = [*started("Pod"), *told]
+            observed.append(replace(made, ref=ref, facts=PodFacts(created=born)))
+    batch: list[Observation] = [*started("Pod"), *observed]
     chance.shuffle(batch)
     world = RecordingWorld()
     for _ in world.learn(batch):
@@ -248,8 +248,8 @@ def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
     gap = mark(
         "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
     )
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.LISTED, 30, 32)]
-    (finding,) = found_in(*told)
+    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.LISTED, 30, 32)]
+    (finding,) = found_in(*observed)
     assert (finding.verdict.value, finding.status) == ("exact", Status.CONFIRMED)
 
 
@@ -258,5 +258,5 @@ def test_who_changed_in_a_gap_may_have_done_so_at_any_time_of_it() -> None:
         "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
     )
     seen = pod(31, 29, Change.OBSERVED, phase="Succeeded")
-    told = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", MarkType.LISTED, 30, 32)]
-    assert {each.verdict.value for each in found_in(*told)} <= {"inconclusive"}
+    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", MarkType.LISTED, 30, 32)]
+    assert {each.verdict.value for each in found_in(*observed)} <= {"inconclusive"}

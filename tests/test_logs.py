@@ -108,9 +108,9 @@ def test_masking_a_long_line_takes_time_that_grows_no_faster_than_it(written: An
 def test_an_event_is_one_line_whatever_it_says(written: Any) -> None:
     line = written("json", "a\nb \u202e %s", {"x": 1}, error=ValueError("c\nd"), source=7)
     assert line.count("\n") == 1 and line.isascii()
-    told = json.loads(line)
-    assert (told["level"], told["logger"], told["source"]) == ("ERROR", "test", 7)
-    assert "ValueError: c\nd" in told["exception"]
+    event = json.loads(line)
+    assert (event["level"], event["logger"], event["source"]) == ("ERROR", "test", 7)
+    assert "ValueError: c\nd" in event["exception"]
 
 
 def test_text_names_what_an_event_belongs_to(written: Any) -> None:

@@ -23,14 +23,14 @@ GAP = (1795247520841106, 1795247520894060)  # the Service ring does not exist, f
 def between(client: Client, sample: Source, start: int, end: int) -> dict[str, Any]:
     answer = client.get(f"/api/sources/{sample.pk}/measure", {"start": start, "end": end})
     assert answer.status_code == 200, answer.content
-    told: dict[str, Any] = answer.json()
-    return told
+    measured: dict[str, Any] = answer.json()
+    return measured
 
 
 def held_by(html: str) -> dict[str, Any]:
     (held,) = re.findall(r'<script id="held" type="application/json">(.*?)</script>', html, re.DOTALL)
-    told: dict[str, Any] = json.loads(held)
-    return told
+    measured: dict[str, Any] = json.loads(held)
+    return measured
 
 
 def drawn(sample: Source) -> list[tuple[int, int]]:
@@ -40,14 +40,14 @@ def drawn(sample: Source) -> list[tuple[int, int]]:
 
 
 def test_two_moments_tell_their_changes_and_how_sure_their_order_is(client: Client, sample: Source) -> None:
-    told = between(client, sample, *GAP)
-    start, end = told["start"], told["end"]
+    measured = between(client, sample, *GAP)
+    start, end = measured["start"], measured["end"]
     assert (start["resource_version"], start["change"], start["object"]["kind"]) == ("582", "deleted", "Service")
     assert (start["time"], end["time"]) == GAP
     assert start["earliest"] <= "2026-11-21T07:52:00.841106Z" <= start["latest"]
-    assert told["order"] == "exact"
-    assert told["revisions"] == int(end["resource_version"]) - 582
-    assert told["observations"] > 0
+    assert measured["order"] == "exact"
+    assert measured["revisions"] == int(end["resource_version"]) - 582
+    assert measured["observations"] > 0
 
 
 def test_each_moment_is_that_of_the_latest_change_up_to_it(client: Client, sample: Source) -> None:
@@ -60,13 +60,15 @@ def test_each_moment_is_that_of_the_latest_change_up_to_it(client: Client, sampl
 
 
 def test_before_everything_nothing_was_observed(client: Client, sample: Source) -> None:
-    told = between(client, sample, 1, 2)
-    assert (told["start"], told["end"], told["revisions"], told["order"], told["observations"]) == (None,) * 4 + (0,)
+    measured = between(client, sample, 1, 2)
+    assert (measured["start"], measured["end"], measured["revisions"], measured["order"], measured["observations"]) == (
+        None,
+    ) * 4 + (0,)
 
 
 def test_a_moment_between_the_same_changes_is_the_same(client: Client, sample: Source) -> None:
-    told = between(client, sample, GAP[1], GAP[1])
-    assert told["start"] == told["end"] and told["revisions"] == 0 and told["order"] is None
+    measured = between(client, sample, GAP[1], GAP[1])
+    assert measured["start"] == measured["end"] and measured["revisions"] == 0 and measured["order"] is None
 
 
 def test_moments_in_the_wrong_order_are_refused(client: Client, sample: Source) -> None:

@@ -64,15 +64,15 @@ def test_a_scrape_of_web_agrees_with_what_a_worker_imported(tmp_path: Path) -> N
         _, upload = visitor.ask("POST", "/api/uploads?name=audit.zst", content)
         eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
         source = visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["source"]
-        told = visitor.ask("GET", f"/api/sources/{source}")[1]
+        payload = visitor.ask("GET", f"/api/sources/{source}")[1]
         document = visitor.ask("GET", f"/api/sources/{source}/document")[1]
 
         address = f"{site.address}/metrics"
         eventually(lambda: 'causeline_judge_seconds_count{cause="import"} 1.0' in scrape(address, TOKEN), 30)
         samples = parsed(scrape(address, TOKEN))
         label = str(source)
-        assert value(samples, "causeline_source_changes_total", source=label) == told["entries"]
-        assert value(samples, "causeline_ingested_changes_total", how="import") == told["entries"]
+        assert value(samples, "causeline_source_changes_total", source=label) == payload["entries"]
+        assert value(samples, "causeline_ingested_changes_total", how="import") == payload["entries"]
         assert value(samples, "causeline_ingested_bytes_total", how="import") == len(content)
         assert value(samples, "causeline_uploads", state="done") == 1
         assert value(samples, "causeline_queue_messages", queue="imports") == 0

@@ -52,8 +52,8 @@ def asked(client: Client, source: Source, path: str, **query: str) -> Any:
 def changes_of(client: Client, source: Source, uid: str) -> list[str]:
     """Return the changes of the life with this UID, each as `change attribution`."""
     life = Track.objects.get(source=source, uid=uid)
-    told = asked(client, source, f"tracks/{life.id}/revisions", bodies="true")["revisions"]
-    return [f"{each['change']} {each['attribution']}" for each in told]
+    shown = asked(client, source, f"tracks/{life.id}/revisions", bodies="true")["revisions"]
+    return [f"{each['change']} {each['attribution']}" for each in shown]
 
 
 def check_all_shown(client: Client, source: Source, count: int) -> None:
@@ -62,10 +62,10 @@ def check_all_shown(client: Client, source: Source, count: int) -> None:
     assert [each["sequence"] for each in entries] == list(range(1, count + 1))
     listed = {}
     for life in Track.objects.filter(source=source):
-        told = asked(client, source, f"tracks/{life.id}/revisions")["revisions"]
-        listed[life.id] = {each["sequence"] for each in told}
+        shown = asked(client, source, f"tracks/{life.id}/revisions")["revisions"]
+        listed[life.id] = {each["sequence"] for each in shown}
         assert client.get(f"/sources/{source.pk}/objects/{life.id}/").status_code == 200
-        for each in told:
+        for each in shown:
             has_body = next(entry["body"] for entry in entries if entry["sequence"] == each["sequence"]) is not None
             page = client.get(f"/sources/{source.pk}/objects/{life.id}/{each['sequence']}/")
             assert page.status_code == (200 if has_body else 404)
@@ -85,10 +85,10 @@ def test_changes_of_any_levels_are_all_shown(client: Client, levels: tuple[str, 
         source = recorded(*order)
         check_all_shown(client, source, 3)
         if "RequestResponse" in levels:
-            told = changes_of(client, source, "u1")
-            assert [each.split()[0] for each in told] == ["created", "modified", "deleted"], order
+            shown = changes_of(client, source, "u1")
+            assert [each.split()[0] for each in shown] == ["created", "modified", "deleted"], order
             expected = ["uid" if level == "RequestResponse" else "time" for level in levels]
-            assert [each.split()[1] for each in told] == expected
+            assert [each.split()[1] for each in shown] == expected
 
 
 def test_a_patch_of_level_metadata_is_a_change_of_the_object_that_bore_the_name(client: Client) -> None:
@@ -117,8 +117,8 @@ def test_lives_without_uid_each_have_their_own_changes(client: Client) -> None:
     source = recorded(*(line(verb, "Metadata", at, 100 + at) for at, verb in enumerate(verbs, 1)))
     check_all_shown(client, source, len(verbs))
     lives = Track.objects.filter(source=source).order_by("life")
-    told = [asked(client, source, f"tracks/{life.id}/revisions")["revisions"] for life in lives]
-    assert [[each["sequence"] for each in life] for life in told] == [[1, 2, 3], [4, 5, 6], [7]]
+    shown = [asked(client, source, f"tracks/{life.id}/revisions")["revisions"] for life in lives]
+    assert [[each["sequence"] for each in life] for life in shown] == [[1, 2, 3], [4, 5, 6], [7]]
     listed = asked(client, source, "entries", kind="Pod", name="p", namespace="n")["entries"]
     assert [each["track"] for each in listed] == [life.id for life in lives for _ in range(3)][:7]
 

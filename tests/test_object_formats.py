@@ -101,10 +101,10 @@ def test_a_list_of_pods_tells_the_last_state_of_each(name: str) -> None:
 
 
 def test_a_list_in_yaml_tells_what_it_tells_in_json() -> None:
-    def told(name: str) -> list[Any]:
+    def read_file(name: str) -> list[Any]:
         return [(each.ref, each.resource_version, each.facts, each.owner) for each in entries_of(real(name))]
 
-    assert told("pods.yaml") == told("pods.json")
+    assert read_file("pods.yaml") == read_file("pods.json")
 
 
 def test_an_item_stands_where_it_begins() -> None:
@@ -161,8 +161,8 @@ def test_an_empty_list_holds_nothing(nothing: bytes) -> None:
 )  # fmt: skip
 def test_what_holds_no_objects_is_told_in_words(whole: dict[str, Any], reason: str) -> None:
     for content in (json.dumps(whole).encode(), as_yaml(documents(whole))):
-        (told,) = reasons_of(content)
-        assert reason in told
+        (message,) = reasons_of(content)
+        assert reason in message
 
 
 @pytest.mark.parametrize("name", ["services-w.json", "services-w.yaml"])

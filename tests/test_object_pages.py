@@ -26,7 +26,7 @@ def finding_of(sample: Source, rule: str, subject: str) -> Finding:
     return next(row for row in Finding.objects.filter(source=sample, rule=rule) if subject in row.document["summary"])
 
 
-def told(client: Client, address: str, status: int = 200) -> str:
+def page_text(client: Client, address: str, status: int = 200) -> str:
     answer = client.get(address)
     assert answer.status_code == status, answer.content
     return answer.content.decode()
@@ -119,7 +119,7 @@ def test_entries_are_filtered_and_paged(client: Client, sample: Source) -> None:
 
 def test_an_object_has_a_page_with_its_lifeline_and_changes(client: Client, sample: Source) -> None:
     pod = track_of(sample, "Pod", "ring-weak-0", 1)
-    page = told(client, f"/sources/{sample.pk}/objects/{pod.id}/")
+    page = page_text(client, f"/sources/{sample.pk}/objects/{pod.id}/")
     assert "<title>Pod ring-weak-0" in page and '<figure class="picture">' in page
     assert "Other incarnations of this name" in page and "Needs" in page and "subdomain" in page
     assert "RV 588" in page and "vc-cm-head" in page
@@ -129,16 +129,16 @@ def test_an_object_has_a_page_with_its_lifeline_and_changes(client: Client, samp
 def test_a_page_of_changes_holds_the_moment_it_is_asked_for(client: Client, sample: Source) -> None:
     job = track_of(sample, "Job", "ring")
     last = int(job.lifeline[-1][0])
-    page = told(client, f"/sources/{sample.pk}/objects/{job.id}/?at={last}")
+    page = page_text(client, f"/sources/{sample.pk}/objects/{job.id}/?at={last}")
     assert f"RV {job.lifeline[-1][1]}" in page
     asked_for = re.search(r'<li id="r\d+" class="asked">(.*?)</li>', page, flags=re.DOTALL)
     assert asked_for and f"RV {job.lifeline[-1][1]}" in asked_for[1]
-    assert told(client, f"/sources/{sample.pk}/objects/{job.id}/?offset=99999999&at=x")
+    assert page_text(client, f"/sources/{sample.pk}/objects/{job.id}/?offset=99999999&at=x")
 
 
 def test_a_finding_has_a_page_with_all_that_proves_it(client: Client, sample: Source) -> None:
     found = finding_of(sample, "service-gap", "ring-steady-0")
-    page = told(client, f"/sources/{sample.pk}/findings/{found.identity}/")
+    page = page_text(client, f"/sources/{sample.pk}/findings/{found.identity}/")
     assert "Service ring was away 2 times, for 43–58 ms each, under Pod ring-steady-0" in page
     assert "committed within 07:52:00.841106 – .849006" in page
     assert (
@@ -148,9 +148,9 @@ def test_a_finding_has_a_page_with_all_that_proves_it(client: Client, sample: So
     assert order == sorted(order)
     assert "kubectl -n vol-restart get service ring -w --output-watch-events</code><button" in page
     assert f'href="/sources/{sample.pk}/objects/{track_of(sample, "Pod", "ring-steady-0").id}/"' in page
-    assert "occurrence 2 of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence=2")
+    assert "occurrence 2 of 2" in page_text(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence=2")
     for none in ("3", "0", "-1", "00000000199", "1" * 5000, "²", "x"):
-        assert "of 2" in told(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence={none}")
+        assert "of 2" in page_text(client, f"/sources/{sample.pk}/findings/{found.identity}/?occurrence={none}")
     assert 'href="/rules/service-gap/"' in page
 
 
@@ -167,7 +167,7 @@ def test_a_finding_is_acknowledged_by_its_page_and_the_note_can_be_taken_back(cl
     address = f"/sources/{sample.pk}/findings/{found.identity}/"
     answer = client.post(address, {"act": "acknowledge", "note": "  OPS-7 <b>known</b> "})
     assert (answer.status_code, answer.headers["Location"]) == (302, f"{address}#noted")
-    page = told(client, address)
+    page = page_text(client, address)
     assert "OPS-7 &lt;b&gt;known&lt;/b&gt;" in page and "acknowledged" in page
     listed = asked(client, sample, "findings")["findings"]
     gap = next(group for group in listed if group["rule"] == "service-gap")
@@ -179,12 +179,12 @@ def test_a_finding_is_acknowledged_by_its_page_and_the_note_can_be_taken_back(cl
 def test_all_that_one_row_of_the_list_tells_is_acknowledged_together(client: Client, sample: Source) -> None:
     found = finding_of(sample, "service-gap", "ring-steady-0")
     address = f"/sources/{sample.pk}/findings/{found.identity}/"
-    assert "Also for ring-steady-1, -2, shown in the same row of the lists" in told(client, address)
+    assert "Also for ring-steady-1, -2, shown in the same row of the lists" in page_text(client, address)
     client.post(address, {"act": "acknowledge", "note": "OPS-7", "others": "on"})
     gaps = [group for group in asked(client, sample, "findings")["findings"] if group["rule"] == "service-gap"]
     assert [group["acknowledged"]["note"] for group in gaps] == ["OPS-7", "OPS-7"]
     alone = finding_of(sample, "pod-before-service", "ring-weak-0")
-    assert "Also for" not in told(client, f"/sources/{sample.pk}/findings/{alone.identity}/")
+    assert "Also for" not in page_text(client, f"/sources/{sample.pk}/findings/{alone.identity}/")
 
 
 def test_a_note_that_is_too_long_is_refused_and_kept_in_the_form(client: Client, sample: Source) -> None:
@@ -215,7 +215,7 @@ def test_rows_of_the_list_are_acknowledged_where_all_of_their_findings_are(clien
     "path", ["objects/999999/", "objects/1/999999/", "findings/0000000000000000/", "findings/none/"]
 )
 def test_what_is_not_there_has_a_page_that_says_so(client: Client, sample: Source, path: str) -> None:
-    page = told(client, f"/sources/{sample.pk}/{path}", status=404)
+    page = page_text(client, f"/sources/{sample.pk}/{path}", status=404)
     assert "There is nothing here" in page and ("no such" in page or "no body" in page)
 
 
@@ -232,9 +232,9 @@ def test_the_rules_are_listed_with_their_thresholds(client: Client) -> None:
 
 
 def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client, sample: Source) -> None:
-    told = asked(client, sample, "coverage")
-    assert len(told["rules"]) == 14 and len(told["coverage"]) == len(told["changes"])
-    assert sum(told["changes"]) == told["entries"]
+    payload = asked(client, sample, "coverage")
+    assert len(payload["rules"]) == 14 and len(payload["coverage"]) == len(payload["changes"])
+    assert sum(payload["changes"]) == payload["entries"]
     page_of = client.get(f"/sources/{sample.pk}/coverage/").content.decode()
     assert "What each rule can say" in page_of and "pods" in page_of
     assert "Nothing: every line was read and understood." in page_of
@@ -262,11 +262,11 @@ def test_a_change_tells_what_became_of_the_object(client: Client) -> None:
     source = store.open_source("plain")
     import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
     pod = Track.objects.get(source=source, kind="Pod", name="ring-0")
-    page = told(client, f"/sources/{source.pk}/objects/{pod.id}/")
+    page = page_text(client, f"/sources/{source.pk}/objects/{pod.id}/")
     assert '<span class="added">+   phase: Running' in page and '<span class="removed">-   phase: Pending' in page
     changes = asked(client, source, f"tracks/{pod.id}/revisions?bodies=true")["revisions"]
     last = next(each for each in reversed(changes) if each["body"])
     assert last["body"]["metadata"]["name"] == "ring-0"
-    yaml = told(client, f"/sources/{source.pk}/objects/{pod.id}/{last['sequence']}/")
+    yaml = page_text(client, f"/sources/{source.pk}/objects/{pod.id}/{last['sequence']}/")
     assert "kind: Pod" in yaml and "managedFields:" not in yaml
     store.discard_source(source)

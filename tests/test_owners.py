@@ -53,8 +53,8 @@ def clean() -> Iterator[None]:
 def announced(client: Client) -> int:
     files = [{"name": "audit.zst", "size": SAMPLE.stat().st_size}]
     body = json.dumps({"name": "mine", "files": files})
-    told = client.post("/api/uploads", body, content_type="application/json").json()
-    return int(told["id"])
+    payload = client.post("/api/uploads", body, content_type="application/json").json()
+    return int(payload["id"])
 
 
 def whole(client: Client) -> int:
@@ -64,9 +64,9 @@ def whole(client: Client) -> int:
 def refused(answer: Any) -> bool:
     if answer.status_code != 403:
         return False
-    told = answer.json()
+    payload = answer.json()
     assert answer["Content-Type"] == "application/problem+json"
-    assert told["detail"] == "Only the person who sent it, or an administrator, can change or delete it."
+    assert payload["detail"] == "Only the person who sent it, or an administrator, can change or delete it."
     return True
 
 
@@ -78,9 +78,9 @@ def test_a_recording_is_whose_upload_it_was(people: People) -> None:
             people["owner"].generic("PUT", f"/api/uploads/{upload}/files/0", SAMPLE.read_bytes(), OCTETS)
             people["owner"].post(f"/api/uploads/{upload}/finish", content_type=OCTETS)
         tasks.import_upload(upload)
-        told = people["stranger"].get(f"/api/uploads/{upload}").json()
-        assert (told["state"], told["owner"]) == ("done", people.users["owner"].pk)
-        assert Source.objects.get(pk=told["source"]).owner == people.users["owner"]
+        payload = people["stranger"].get(f"/api/uploads/{upload}").json()
+        assert (payload["state"], payload["owner"]) == ("done", people.users["owner"].pk)
+        assert Source.objects.get(pk=payload["source"]).owner == people.users["owner"]
 
 
 def test_only_its_owner_and_administrators_change_a_recording(people: People) -> None:

@@ -55,8 +55,8 @@ def objects() -> tuple[dict[str, Any], ...]:
         whole["metadata"] = {**planted.get("metadata", {}), **made(f"{GOOD}-{number}", 100 + number)["metadata"]}
         found.append(whole)
     about = {"apiVersion": "v1", "kind": "Pod", "namespace": "n", "name": "p"}
-    told = {"apiVersion": "v1", "kind": "Event", "involvedObject": about, "reason": "FailedScheduling"}
-    return *found, {**told, "metadata": made("told", 900)["metadata"], "message": MESSAGE}
+    fields = {"apiVersion": "v1", "kind": "Event", "involvedObject": about, "reason": "FailedScheduling"}
+    return *found, {**fields, "metadata": made("told", 900)["metadata"], "message": MESSAGE}
 
 
 @cache
@@ -74,8 +74,8 @@ def events() -> tuple[str, ...]:
             "responseStatus": {"code": 201, "message": SECRET, "reason": SECRET},
             "sourceIPs": [SECRET],
         }
-        told = event(auditID=f"a{number}", objectRef={**reference, **names}, requestObject=each, **about)
-        lines.append(json.dumps({**told, "responseObject": each}, separators=(",", ":")))
+        request = event(auditID=f"a{number}", objectRef={**reference, **names}, requestObject=each, **about)
+        lines.append(json.dumps({**request, "responseObject": each}, separators=(",", ":")))
     return tuple(lines)
 
 
@@ -146,10 +146,10 @@ def everything_of(path: Path) -> str:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_no_secret_comes_out_of_any_format(name: str, tmp_path: Path) -> None:
-    told = everything_of(written(tmp_path, RECORDINGS[name]().encode()))
-    assert SECRET not in told
-    assert told.count(GOOD) >= len(objects())
-    assert "[redacted]" in told
+    output = everything_of(written(tmp_path, RECORDINGS[name]().encode()))
+    assert SECRET not in output
+    assert output.count(GOOD) >= len(objects())
+    assert "[redacted]" in output
 
 
 @pytest.mark.django_db(transaction=True)
@@ -165,9 +165,9 @@ def test_no_secret_is_stored_or_exported(name: str, tmp_path: Path) -> None:
     inputs[1][0].write_bytes(damaged)
     import_into(source, inputs, Limits(), Count())
     source.refresh_from_db()
-    told = stored.everything()
-    assert SECRET not in told
-    assert told.count(GOOD) >= len(objects())
+    output = stored.everything()
+    assert SECRET not in output
+    assert output.count(GOOD) >= len(objects())
     assert SECRET not in orjson.dumps(exports.document(source)).decode()
     assert SECRET.encode() not in b"".join(own.recording(chunks.lines(source.pk)))
 
@@ -175,8 +175,8 @@ def test_no_secret_is_stored_or_exported(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [json.dumps, yaml.safe_dump])
 def test_a_kubeconfig_is_refused_and_nothing_of_it_said(text: Callable[[Any], str], tmp_path: Path) -> None:
     config = {"apiVersion": "v1", **PLACES["kubeconfig"](SECRET)}
-    told = everything_of(written(tmp_path, text(config).encode()))
-    assert "it is a kubeconfig" in told and SECRET not in told
+    output = everything_of(written(tmp_path, text(config).encode()))
+    assert "it is a kubeconfig" in output and SECRET not in output
     mixed = "---\n".join([text(made("a", 5)), text(config)]) if text is yaml.safe_dump else text(config)
     assert SECRET not in everything_of(written(tmp_path, mixed.encode()))
 
@@ -221,5 +221,5 @@ def test_a_reason_never_repeats_what_stands_in_the_field(tmp_path: Path) -> None
     }.items():
         content = "\n".join(json.dumps(line) for line in [lines[0], *lines])
         for item in read([(written(tmp_path, content.encode()), name)], bodies=True):
-            told = str(item) if isinstance(item, Skipped) else ""
-            assert SECRET not in told
+            reason = str(item) if isinstance(item, Skipped) else ""
+            assert SECRET not in reason

@@ -57,6 +57,6 @@ def test_credentials_are_nowhere_in_clear(site: Running, replay: Replay, tmp_pat
     answers = [visitor.ask("GET", path)[1] for path in ("/", "/clusters/", "/api/clusters", f"/sources/{source}/")]
     answers.append(visitor.ask("GET", f"/api/sources/{source}/health")[1])
     assert "401" in str(answers[2])
-    for told in (str(answers), rows(site.database), site.log("web").read_text(), site.log("worker").read_text()):
-        assert SECRET not in told
+    for text in (str(answers), rows(site.database), site.log("web").read_text(), site.log("worker").read_text()):
+        assert SECRET not in text
     assert "DEBUG" in site.log("worker").read_text()

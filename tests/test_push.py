@@ -57,8 +57,8 @@ class Page:
     """This class is a browser's WebSocket that talks to the ASGI application directly."""
 
     def __init__(self, path: str = "/ws/uploads/", query: str = "", **headers: str) -> None:
-        told = {"host": "localhost", "origin": "http://localhost", **headers}
-        raw = [(name.encode(), value.encode()) for name, value in told.items()]
+        sent = {"host": "localhost", "origin": "http://localhost", **headers}
+        raw = [(name.encode(), value.encode()) for name, value in sent.items()]
         asked = query.encode()
         scope = {"type": "websocket", "path": path, "query_string": asked, "headers": raw, "subprotocols": []}
         communicator: Any = ApplicationCommunicator  # it has no type hints
@@ -68,8 +68,8 @@ class Page:
         await self._application.send_input(message)
 
     async def output(self) -> dict[str, Any]:
-        told: dict[str, Any] = await self._application.receive_output(timeout=patient(PATIENCE))
-        return told
+        message: dict[str, Any] = await self._application.receive_output(timeout=patient(PATIENCE))
+        return message
 
     async def connect(self) -> bool:
         await self.send({"type": "websocket.connect"})
@@ -100,8 +100,8 @@ def test_what_is_committed_reaches_the_browser() -> None:
         assert await page.news() == {"type": "refetch"}
         upload = await new_upload()
         await notify(upload=upload.pk)
-        told = await sync_to_async(queries.upload_payload)(upload)
-        assert await page.news() == {"type": "upload", "upload": told}
+        payload = await sync_to_async(queries.upload_payload)(upload)
+        assert await page.news() == {"type": "upload", "upload": payload}
         await page.leave()
         await nobody_listens()
 
@@ -251,9 +251,9 @@ def test_pages_that_leave_leave_nothing() -> None:
         assert await pages[0].news() == {"type": "refetch"}
         await notify(upload=(await new_upload("heard")).pk)
         for page in pages:
-            while (told := await page.news())["type"] == "refetch":  # the page connected before the listener did
+            while (sent := await page.news())["type"] == "refetch":  # the page connected before the listener did
                 pass
-            assert told["upload"]["name"] == "heard"
+            assert sent["upload"]["name"] == "heard"
         assert len(hub._queues["uploads"]) == 20
         for page in pages:
             await page.leave()

@@ -234,14 +234,14 @@ def test_columns_of_one_table_are_of_one_length(sample: Source) -> None:
 
 
 def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> None:
-    told = queries.overview(sample.pk)
-    assert (told["first"], told["last"]) == (window(sample)["first"], window(sample)["last"])
-    assert len(told["counts"]) == outline.SLICES
-    assert sum(told["counts"]) > 300
-    assert dict(told["families"])["Pods"] == 12
-    assert dict(told["namespaces"])["vol-restart"] == 16
-    assert told["severities"] == ["warning"] * 4 + ["info"] * 2
-    assert GAP[0] in told["ticks"]
+    overview = queries.overview(sample.pk)
+    assert (overview["first"], overview["last"]) == (window(sample)["first"], window(sample)["last"])
+    assert len(overview["counts"]) == outline.SLICES
+    assert sum(overview["counts"]) > 300
+    assert dict(overview["families"])["Pods"] == 12
+    assert dict(overview["namespaces"])["vol-restart"] == 16
+    assert overview["severities"] == ["warning"] * 4 + ["info"] * 2
+    assert GAP[0] in overview["ticks"]
 
 
 def test_unknown_sources_do_not_exist(sample: Source) -> None:
@@ -326,8 +326,8 @@ def crowd(pods: int, owner: str = "j") -> Source:
             second = number + after
             time = f"2026-11-21T07:{second // 60:02d}:{second % 60:02d}.000000Z"
             times = {"requestReceivedTimestamp": time, "stageTimestamp": time}
-            told = {"auditID": f"{verb}{number}", "verb": verb, "objectRef": reference, "responseObject": body, **times}
-            made.append(events.event(**told))
+            line = {"auditID": f"{verb}{number}", "verb": verb, "objectRef": reference, "responseObject": body, **times}
+            made.append(events.event(**line))
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -413,8 +413,8 @@ def test_only_what_changes_in_the_range_is_active(sample: Source) -> None:
 def test_noise_is_shown_when_it_is_asked_for(sample: Source) -> None:
     shown = window(sample, noise=True)
     assert {"Events", "Cluster"} <= {lane["family"] for lane in shown["lanes"]}
-    told = queries.overview(sample.pk)
-    assert shown["lanes_total"] == window(sample)["lanes_total"] + told["noise"]
+    overview = queries.overview(sample.pk)
+    assert shown["lanes_total"] == window(sample)["lanes_total"] + overview["noise"]
 
 
 def test_the_arrows_of_the_selected_finding_are_always_told(sample: Source) -> None:

@@ -53,10 +53,10 @@ class Recording:
         self.stop.set()
         self.thread.join(patient(15))
         assert not self.thread.is_alive()
-        return told(self.path)
+        return recorded(self.path)
 
 
-def told(path: Path) -> list[Entry | Mark]:
+def recorded(path: Path) -> list[Entry | Mark]:
     items = list(read([(path, path.name)], bodies=True))
     assert not [item for item in items if isinstance(item, Skipped)]
     return [item for item in items if isinstance(item, Entry | Mark)]
@@ -80,7 +80,7 @@ def test_what_was_recorded_gives_the_findings_of_the_cluster(name: str, replay: 
     until(lambda: replay.status()["ended"])
     items = recording.end()
     changed = {(each.ref.uid, each.resource_version) for each in items if isinstance(each, Entry)}
-    assert changed == {(each.ref.uid, each.resource_version) for each in told(WATCH) if isinstance(each, Entry)}
+    assert changed == {(each.ref.uid, each.resource_version) for each in recorded(WATCH) if isinstance(each, Entry)}
     assert findings(recording.path) == findings(WATCH) != set()
 
 
@@ -137,7 +137,7 @@ def test_a_history_that_is_restored_ends_it(replay: Replay, tmp_path: Path) -> N
     time.sleep(0.5)  # wait, so that the reset does not hit the next connection of this test
     until(lambda: not recording.thread.is_alive())
     assert "restored" in recording.recorder.ended
-    assert told(recording.path)
+    assert recorded(recording.path)
 
 
 def test_a_disk_that_is_full_ends_it(replay: Replay, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_ctrl_c_ends_it_nicely(replay: Replay, tmp_path: Path) -> None:
     for words in ("is written:", "155 Lease", "not recorded: tabs.example.com", "causeline analyze"):
         assert words in said
     assert "last moments" not in said
-    assert len([each for each in told(command.path) if isinstance(each, Entry)]) >= 300
+    assert len([each for each in recorded(command.path) if isinstance(each, Entry)]) >= 300
 
 
 def test_one_that_is_killed_leaves_all_but_its_last_second(replay: Replay, tmp_path: Path) -> None:

@@ -243,10 +243,10 @@ def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     importing.run(claimed)
     upload.refresh_from_db()
     assert (upload.state, upload.skipped) == ("done", 1), upload.error
-    told = stored.everything()
-    assert told.count("[redacted") >= len(PLACES) - 3
-    assert "p17" in told and "volcano" in told
-    assert "pl4nted" not in told
+    output = stored.everything()
+    assert output.count("[redacted") >= len(PLACES) - 3
+    assert "p17" in output and "volcano" in output
+    assert "pl4nted" not in output
     said = capfd.readouterr()
     assert "pl4nted" not in caplog.text + said.out + said.err
     assert [file.name for file in Path(django_settings.UPLOAD_DIR).iterdir()] == []

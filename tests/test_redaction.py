@@ -196,26 +196,26 @@ def texts(name: str) -> Iterator[str]:
     yield f"run --{name.lstrip('.')}={M} --{name.lstrip('.')} {M} --x"
 
 
-def places(told: str) -> Iterator[Any]:
-    yield {"kind": "ConfigMap", "data": {"file": told}}
-    yield {"kind": "Pod", "metadata": {"annotations": {"example.org/a": told}}}
-    yield {"kind": "Pod", "status": {"conditions": [{"message": told}]}}
-    yield {"kind": "Event", "message": told, "note": told}
-    yield {"kind": "Pod", "spec": {"containers": [{"args": ["-c", told], "command": [told]}]}}
-    yield {"kind": "Custom", "spec": {"anything": [{"at": {"all": told}}]}}
+def places(text: str) -> Iterator[Any]:
+    yield {"kind": "ConfigMap", "data": {"file": text}}
+    yield {"kind": "Pod", "metadata": {"annotations": {"example.org/a": text}}}
+    yield {"kind": "Pod", "status": {"conditions": [{"message": text}]}}
+    yield {"kind": "Event", "message": text, "note": text}
+    yield {"kind": "Pod", "spec": {"containers": [{"args": ["-c", text], "command": [text]}]}}
+    yield {"kind": "Custom", "spec": {"anything": [{"at": {"all": text}}]}}
 
 
 def out(body: Any) -> str:
-    told = redact_json(orjson.dumps(body))
-    assert told == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
-    assert redact_json(told) == told, "redacting what was redacted changes nothing"
-    return told.decode()
+    redacted = redact_json(orjson.dumps(body))
+    assert redacted == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+    assert redact_json(redacted) == redacted, "redacting what was redacted changes nothing"
+    return redacted.decode()
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_what_stands_under_a_secret_name_goes_in_every_shape_place_and_notation(name: str) -> None:
     assert grade(name) is Grade.WHOLE
-    everything = [*shapes(name), *(place for told in texts(name) for place in places(told))]
+    everything = [*shapes(name), *(place for text in texts(name) for place in places(text))]
     if M in redact_json(orjson.dumps({"items": everything})).decode():
         assert [each for each in everything if M in json.dumps(redact(each))] == []
 
@@ -233,8 +233,8 @@ def test_an_innocent_name_keeps_its_value(name: str) -> None:
     for body in ({name: value}, {"metadata": {"annotations": {name: value}}}, {"name": name, "value": value}):
         assert json.loads(out(body)) == body
     if isinstance(value, str):
-        for told in (f"a: b\n{name}: {value}\nc: d\n", f"{name}={value}\nc=d"):
-            assert json.loads(out({"data": {"file": told}}))["data"]["file"] == told
+        for text in (f"a: b\n{name}: {value}\nc: d\n", f"{name}={value}\nc=d"):
+            assert json.loads(out({"data": {"file": text}}))["data"]["file"] == text
 
 
 REFERRING: dict[str, Any] = {
@@ -284,18 +284,18 @@ def test_what_only_refers_to_a_credential_stays(kept: str) -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_credential_of_a_well_known_program_never_comes_out(name: str) -> None:
-    told = TEXTS[name]
-    nested = json.dumps({"inner": told})
-    everything = [body for each in (told, nested, f"it said: {nested} and ended") for body in places(each)]
+    text = TEXTS[name]
+    nested = json.dumps({"inner": text})
+    everything = [body for each in (text, nested, f"it said: {nested} and ended") for body in places(each)]
     if M in redact_json(orjson.dumps({"items": everything})).decode():
         assert [each for each in everything if M in json.dumps(redact(each))] == []
     out(everything[0])
 
 
-def shown(told: str) -> str:
+def shown(text: str) -> str:
     """Return a text, and the texts that are encoded in it with Base64."""
-    found = [told]
-    for run in re.findall(r"[A-Za-z0-9+/]{12,}={0,2}", told.replace("\\n", "")):
+    found = [text]
+    for run in re.findall(r"[A-Za-z0-9+/]{12,}={0,2}", text.replace("\\n", "")):
         found.append(b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "replace") if len(run) % 4 != 1 else "")
     return " ".join([*found, *(shown(each) for each in found[1:] if "=" in each or each.isalnum())])
 
@@ -304,8 +304,8 @@ def shown(told: str) -> str:
 def test_a_credential_in_a_file_never_comes_out(name: str) -> None:
     for body in ({"kind": "ConfigMap", "data": {"file": FILES[name]}}, {"message": FILES[name]}):
         assert M in shown(json.dumps(body, ensure_ascii=False)) or M.encode().hex() in json.dumps(body)
-        told = out(body)
-        assert M not in shown(told) and M.encode().hex() not in told
+        text = out(body)
+        assert M not in shown(text) and M.encode().hex() not in text
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -318,28 +318,28 @@ def test_a_credential_is_known_by_the_fields_around_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_credential_is_known_by_its_form_wherever_it_stands(name: str) -> None:
-    told = FORMS[name]
-    bodies: list[Any] = [{"kind": "C", "spec": {told: "x", f"x-{told}": {"a": told}}}]
-    bodies += [{"metadata": {"name": told, "labels": {"a": told}, "annotations": {told: "x"}}}]
-    bodies += [{"a": f"got {told} back"}, {"a": f'x="{told}"'}, {"args": [told]}, {"a": f"https://h/{told}/x"}]
-    managed: dict[str, Any] = {"f:a": {f'v:"{told}"': {}, f'k:{{"name":"{told}"}}': {".": {}}}, f"f:{told}": {}}
-    bodies += [{"metadata": {"managedFields": [{"manager": told, "fieldsV1": managed}]}}]
+    text = FORMS[name]
+    bodies: list[Any] = [{"kind": "C", "spec": {text: "x", f"x-{text}": {"a": text}}}]
+    bodies += [{"metadata": {"name": text, "labels": {"a": text}, "annotations": {text: "x"}}}]
+    bodies += [{"a": f"got {text} back"}, {"a": f'x="{text}"'}, {"args": [text]}, {"a": f"https://h/{text}/x"}]
+    managed: dict[str, Any] = {"f:a": {f'v:"{text}"': {}, f'k:{{"name":"{text}"}}': {".": {}}}, f"f:{text}": {}}
+    bodies += [{"metadata": {"managedFields": [{"manager": text, "fieldsV1": managed}]}}]
     for body in bodies:
-        assert told not in out(body)
-    clean = entry_without_credentials(everywhere(told))
-    assert told.encode() not in line_of(clean)
+        assert text not in out(body)
+    clean = entry_without_credentials(everywhere(text))
+    assert text.encode() not in line_of(clean)
 
 
-def everywhere(told: str) -> Entry:
+def everywhere(text: str) -> Entry:
     """Return an entry with the text in every field that may hold one."""
-    user = {"username": f"system:{told}"}
-    reference = {"resource": "pods", "namespace": told, "name": told, "apiVersion": "v1", "apiGroup": ""}
-    spec = {"nodeName": told, "hostname": told, "subdomain": told, "volumes": [{"secret": {"secretName": told}}]}
-    owner = [{"apiVersion": "v1", "kind": "Job", "name": told, "uid": told, "controller": True}]
+    user = {"username": f"system:{text}"}
+    reference = {"resource": "pods", "namespace": text, "name": text, "apiVersion": "v1", "apiGroup": ""}
+    spec = {"nodeName": text, "hostname": text, "subdomain": text, "volumes": [{"secret": {"secretName": text}}]}
+    owner = [{"apiVersion": "v1", "kind": "Job", "name": text, "uid": text, "controller": True}]
     body = {**pod(), "spec": spec}
-    body["metadata"] = {**body["metadata"], "name": told, "ownerReferences": owner, "finalizers": [told]}
+    body["metadata"] = {**body["metadata"], "name": text, "ownerReferences": owner, "finalizers": [text]}
     (entry,) = entries_of(
-        event(user=user, userAgent=f"kubectl/{told}", auditID=told, objectRef=reference, responseObject=body),
+        event(user=user, userAgent=f"kubectl/{text}", auditID=text, objectRef=reference, responseObject=body),
         bodies=True,
     )
     return entry
@@ -484,11 +484,11 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> None:
     """Even of such text, a million characters take only a few seconds."""
-    told = [{"message": piece * (length // len(piece)) + "x"} for length in (20_000, 160_000)]
+    objects = [{"message": piece * (length // len(piece)) + "x"} for length in (20_000, 160_000)]
     taken = []
 
     def grows_as_it_may() -> bool:
-        short, long = (processor_seconds(lambda each=each: redact(each)) for each in told)  # type: ignore[misc]
+        short, long = (processor_seconds(lambda each=each: redact(each)) for each in objects)  # type: ignore[misc]
         taken.append((short, long))
         return long < max(0.5, 24 * short)
 
@@ -502,8 +502,8 @@ def test_a_hostile_text_takes_time_that_grows_no_faster_than_it(piece: str) -> N
 )
 @examples(50)
 def test_one_name_does_not_hide_another(names: list[str], between: str, notation: str) -> None:
-    told = between.join(notation.format(name, M if grade(name) else "x") for name in names)
-    assert M not in out({"data": {"file": told}}), told
+    text = between.join(notation.format(name, M if grade(name) else "x") for name in names)
+    assert M not in out({"data": {"file": text}}), text
 
 
 @pytest.fixture
@@ -594,16 +594,16 @@ def test_what_was_redacted_is_told_by_the_coverage(
     source = store.open_source("r")
     import_into(source, [(path, "audit.log")], Limits(), Count())
     import_into(source, [(path, "audit.log")], Limits(), Count())  # lines that were read before are not counted again
-    told = queries.coverage(source.pk)
-    assert told["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
+    coverage = queries.coverage(source.pk)
+    assert coverage["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
     client.force_login(User.objects.create_user("somebody"))
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "Texts that have the form of a credential" in page and "Copy of a whole object" in page
     policy(Policy(strict=True))
     strictly = store.open_source("strict")
     import_into(strictly, [(path, "audit.log")], Limits(), Count())
-    told = queries.coverage(strictly.pk)
-    assert told["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "object": 1}
+    coverage = queries.coverage(strictly.pk)
+    assert coverage["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "object": 1}
     track = strictly.track_set.get().id
     page = client.get(f"/sources/{strictly.pk}/objects/{track}/").content.decode()
     assert "The object was not kept" in page

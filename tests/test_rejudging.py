@@ -179,17 +179,17 @@ def test_one_that_is_imported_again_meanwhile_has_what_was_added(monkeypatch: py
 def test_two_workers_judge_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     aged(imported())
     real = pipeline.judge_again
-    told = []
+    sentences = []
 
     def meanwhile(*given: object) -> None:
-        beside(lambda: told.append(rejudging.judge_next()))
+        beside(lambda: sentences.append(rejudging.judge_next()))
         real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pipeline, "judge_again", meanwhile)
     assert rejudging.judge_next()
-    assert told == [False]
-    beside(lambda: told.append(rejudging._alone().__enter__()))
-    assert told == [False, True]
+    assert sentences == [False]
+    beside(lambda: sentences.append(rejudging._alone().__enter__()))
+    assert sentences == [False, True]
 
 
 def watched() -> Source:

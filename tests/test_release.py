@@ -88,7 +88,7 @@ def test_the_sbom_names_every_package_that_is_installed_with_its_files(bom: dict
 
 
 def test_the_sbom_names_every_vendored_file_with_version_licence_and_hash(bom: dict[str, Any]) -> None:
-    told = {
+    declared = {
         each["properties"][0]["value"]: (
             each["version"], each["licenses"][0]["license"]["id"], each["hashes"][0]["content"]
         )
@@ -96,7 +96,7 @@ def test_the_sbom_names_every_vendored_file_with_version_licence_and_hash(bom: d
         if each["purl"].startswith("pkg:npm/")
     }  # fmt: skip
     notes = {about.parent: json.loads(about.read_text("utf-8")) for about in (ROOT / sbom.VENDOR).glob("*/VENDOR.json")}
-    assert told == {
+    assert declared == {
         str((folder / note["file"]).relative_to(ROOT)): (note["version"], note["licence"], note["sha256"])
         for folder, note in notes.items()
     }

@@ -103,11 +103,11 @@ def test_a_watch_tells_each_change_once_in_the_order_of_revisions(sample: Tape, 
             core(api).list_pod_for_all_namespaces, resource_version=pods.metadata.resource_version, timeout_seconds=20
         )
         threading.Timer(0.2, paused.control, kwargs={"play": True}).start()
-        told = [(event["type"], event["raw_object"]) for _, event in zip(recorded, stream, strict=False)]
-    assert [(change, int(each["metadata"]["resourceVersion"])) for change, each in told] == [
+        received = [(event["type"], event["raw_object"]) for _, event in zip(recorded, stream, strict=False)]
+    assert [(change, int(each["metadata"]["resourceVersion"])) for change, each in received] == [
         (commit.change, commit.revision) for commit in recorded
     ]
-    assert [each for _, each in told] == [json.loads(commit.body) for commit in recorded]
+    assert [each for _, each in received] == [json.loads(commit.body) for commit in recorded]
 
 
 def test_a_watch_goes_on_where_another_ended(ended: Replay) -> None:
@@ -119,16 +119,16 @@ def test_every_watch_gets_a_bookmark_at_the_end(sample: Tape, paused: Replay) ->
     paused.control(speed="max")
     threading.Timer(0.2, paused.control, kwargs={"play": True}).start()
     path = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
-    told = events(paused, path, is_bookmark, resourceVersion=0, allowWatchBookmarks="true")
+    received = events(paused, path, is_bookmark, resourceVersion=0, allowWatchBookmarks="true")
     assert (
-        told[-1]["object"]["metadata"]["resourceVersion"]
+        received[-1]["object"]["metadata"]["resourceVersion"]
         == paused.status()["revisions"]["podgroups.scheduling.volcano.sh"]
     )
-    assert told[-1]["object"]["kind"] == "PodGroup"
+    assert received[-1]["object"]["kind"] == "PodGroup"
 
 
 def test_initial_events_end_with_their_bookmark(ended: Replay) -> None:
-    told = events(
+    received = events(
         ended,
         "/api/v1/services",
         is_bookmark,
@@ -136,9 +136,9 @@ def test_initial_events_end_with_their_bookmark(ended: Replay) -> None:
         resourceVersionMatch="NotOlderThan",
         allowWatchBookmarks="true",
     )
-    assert {event["type"] for event in told[:-1]} == {"ADDED"}
-    assert told[-1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert len(told) - 1 == ended.status()["objects"]["services"]
+    assert {event["type"] for event in received[:-1]} == {"ADDED"}
+    assert received[-1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert len(received) - 1 == ended.status()["objects"]["services"]
 
 
 def test_selectors_choose_objects_in_lists_and_watches(ended: Replay) -> None:
@@ -163,7 +163,7 @@ def test_selectors_choose_objects_in_lists_and_watches(ended: Replay) -> None:
 
 def test_what_leaves_a_selection_is_told_as_deleted(sample: Tape, paused: Replay) -> None:
     threading.Timer(0.2, paused.control, kwargs={"step": len(sample.commits)}).start()
-    told = events(
+    received = events(
         paused,
         "/api/v1/pods",
         is_bookmark,
@@ -172,11 +172,11 @@ def test_what_leaves_a_selection_is_told_as_deleted(sample: Tape, paused: Replay
         allowWatchBookmarks=1,
     )
     standing: set[str] = set()
-    for event in told[:-1]:
+    for event in received[:-1]:
         uid = event["object"]["metadata"]["uid"]
         assert (event["type"] == "ADDED") is (uid not in standing)
         standing ^= {uid} if event["type"] != "MODIFIED" else set()
-    assert "DELETED" in {event["type"] for event in told}
+    assert "DELETED" in {event["type"] for event in received}
 
 
 def test_what_was_compacted_is_gone(paused: Replay) -> None:
@@ -218,8 +218,8 @@ def test_answers_bear_the_recordings_time(sample: Tape) -> None:
     with serve(sample, speed=100) as replay:
         time.sleep(0.1)
         with urllib.request.urlopen(f"{replay.url}/readyz") as answer:
-            told = parsedate_to_datetime(answer.headers["Date"])
-    assert 0 <= (told - moment(sample.begins)).total_seconds() < 60
+            date = parsedate_to_datetime(answer.headers["Date"])
+    assert 0 <= (date - moment(sample.begins)).total_seconds() < 60
 
 
 def test_permissions_can_be_asked_for_and_withdrawn(ended: Replay) -> None:
@@ -267,13 +267,13 @@ def test_metadata_alone_is_given_to_who_asks_for_no_more(ended: Replay) -> None:
         return urllib.request.urlopen(urllib.request.Request(ended.url + path, headers={"Accept": accept}), timeout=20)
 
     with asked("/api/v1/pods", "PartialObjectMetadataList") as answer:
-        told = json.load(answer)
-    assert (told["kind"], told["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
-    assert {tuple(each) for each in told["items"]} == {("kind", "apiVersion", "metadata")}
+        received = json.load(answer)
+    assert (received["kind"], received["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
+    assert {tuple(each) for each in received["items"]} == {("kind", "apiVersion", "metadata")}
     with asked("/api/v1/pods?watch=1&timeoutSeconds=5", "PartialObjectMetadata") as answer:
         event = json.loads(answer.readline())
     assert event["type"] == "ADDED"
-    assert event["object"] == told["items"][0]
+    assert event["object"] == received["items"][0]
 
 
 @pytest.mark.parametrize("resource", ["pods", "services", "events"])
@@ -290,13 +290,13 @@ def test_a_list_and_the_watch_after_it_tell_all_together(sample: Tape, ended: Re
         listed = read(f"?resourceVersion={revision}&resourceVersionMatch=Exact")
         assert listed["metadata"]["resourceVersion"] == str(revision)
         state = {each["metadata"]["uid"]: each for each in listed["items"]}
-        told = Stream(ended, f"/api/v1/{resource}", resourceVersion=revision)
+        stream = Stream(ended, f"/api/v1/{resource}", resourceVersion=revision)
         ended.control(bookmark=True)
-        while (event := told.event())["type"] != "BOOKMARK":
+        while (event := stream.event())["type"] != "BOOKMARK":
             state[event["object"]["metadata"]["uid"]] = event["object"]
             if event["type"] == "DELETED":
                 del state[event["object"]["metadata"]["uid"]]
-        told.close()
+        stream.close()
         assert state == stands
 
 

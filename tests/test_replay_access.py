@@ -34,9 +34,9 @@ def asked(replay: Replay, path: str, body: str | None = None, **headers: str) ->
     connection.request("POST" if body is not None else "GET", path, body, named)
     answer = connection.getresponse()
     with answer:
-        told = answer.status, answer.read()
+        result = answer.status, answer.read()
     connection.close()
-    return told
+    return result
 
 
 PATHS = [

@@ -37,7 +37,7 @@ def taped(tmp_path: Path) -> Taped:
 EVENT = {"apiVersion": "events.k8s.io/v1", "kind": "Event"}
 
 
-def told(recording: Tape) -> list[tuple[str, str, int]]:
+def commits_of(recording: Tape) -> list[tuple[str, str, int]]:
     return [(commit.name, commit.change, commit.revision) for commit in recording.commits]
 
 
@@ -57,14 +57,14 @@ def test_what_stood_before_is_there_at_the_beginning(taped: Taped) -> None:
         ("a", "ADDED", 5),
         ("b", "ADDED", 3),
     ]
-    assert told(recording) == [("a", "MODIFIED", 9)]
+    assert commits_of(recording) == [("a", "MODIFIED", 9)]
     assert json.loads(recording.commits[0].body) == changed("a", 9)
 
 
 def test_what_was_changed_first_stood_as_it_was_then(taped: Taped) -> None:
     recording = taped(at(3, "a1", verb="update", responseObject=pod(resourceVersion="120")))
     assert [(each.name, each.revision) for each in recording.existing] == [("p", 120)]
-    assert told(recording) == [("p", "MODIFIED", 120)]
+    assert commits_of(recording) == [("p", "MODIFIED", 120)]
 
 
 def test_a_list_alone_stands_still(taped: Taped) -> None:
@@ -75,7 +75,7 @@ def test_a_list_alone_stands_still(taped: Taped) -> None:
 
 def test_a_list_of_the_end_adds_nothing_to_what_a_watch_told(taped: Taped) -> None:
     seen = watch(("ADDED", made("a", 5)), ("MODIFIED", changed("a", 9)))
-    assert told(taped(seen, listed(changed("a", 9)))) == told(taped(seen))
+    assert commits_of(taped(seen, listed(changed("a", 9)))) == commits_of(taped(seen))
 
 
 def test_a_deletion_without_a_revision_lies_between_its_neighbours(taped: Taped) -> None:
@@ -85,7 +85,7 @@ def test_a_deletion_without_a_revision_lies_between_its_neighbours(taped: Taped)
         at(2, "a2", verb="delete", responseObject=status),
         at(3, "a3", responseObject=pod(uid="u2", resourceVersion="140")),
     )
-    assert told(recording) == [("p", "ADDED", 100), ("p", "DELETED", 101), ("p", "ADDED", 140)]
+    assert commits_of(recording) == [("p", "ADDED", 100), ("p", "DELETED", 101), ("p", "ADDED", 140)]
     gone = json.loads(recording.commits[1].body)
     assert (gone["metadata"]["uid"], gone["metadata"]["resourceVersion"]) == ("u1", "101")
     assert recording.commits[1].time == recording.commits[0].time + SECOND
@@ -100,7 +100,7 @@ def test_two_unknown_revisions_are_not_one(taped: Taped) -> None:
         at(3, "a3", verb="delete", responseObject={**status, "details": {"uid": "u1"}}),
         {**at(4, "a4", verb="delete", responseObject={**status, "details": {"uid": "u2"}}), "objectRef": other},
     )
-    assert told(recording)[2:] == [("p", "DELETED", 102), ("q", "DELETED", 103)]
+    assert commits_of(recording)[2:] == [("p", "DELETED", 102), ("q", "DELETED", 103)]
 
 
 def test_a_binding_puts_the_pod_on_its_node(taped: Taped) -> None:
@@ -110,7 +110,7 @@ def test_a_binding_puts_the_pod_on_its_node(taped: Taped) -> None:
         "objectRef": {**REFERENCE, "subresource": "binding"},
     }
     recording = taped(at(1, "a1"), bound, at(3, "a3", verb="update", responseObject=pod(resourceVersion="103")))
-    assert told(recording) == [("p", "ADDED", 100), ("p", "MODIFIED", 101), ("p", "MODIFIED", 103)]
+    assert commits_of(recording) == [("p", "ADDED", 100), ("p", "MODIFIED", 101), ("p", "MODIFIED", 103)]
     there = json.loads(recording.commits[1].body)
     assert there["spec"]["nodeName"] == "node-7"
     assert [(each["type"], each["status"]) for each in there["status"]["conditions"]] == [("PodScheduled", "True")]
@@ -175,8 +175,8 @@ def test_an_event_of_the_newer_group_is_one_of_v1_too(taped: Taped) -> None:
         ("events.k8s.io", "MODIFIED", 6),
         ("", "MODIFIED", 6),
     ]
-    told = json.loads(next(each for each in recording.existing if each.resource.name == "events").body)
-    assert (told["apiVersion"], told["message"], told["involvedObject"]["name"]) == ("v1", "Assigned to node-7", "p")
+    body = json.loads(next(each for each in recording.existing if each.resource.name == "events").body)
+    assert (body["apiVersion"], body["message"], body["involvedObject"]["name"]) == ("v1", "Assigned to node-7", "p")
 
 
 def test_revisions_of_one_space_only_rise(taped: Taped) -> None:

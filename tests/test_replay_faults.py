@@ -86,14 +86,14 @@ def test_throttles_fails_and_refuses_so_many_times(replay: Replay) -> None:
         {"kind": "gone", "resource": "configmaps"},
     ]
     replay.control(faults=faults)
-    told = []
+    received = []
     for _ in range(4):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(replay.url + PATH)
-        told.append((refused.value.code, refused.value.headers["Retry-After"], status_of(refused.value)[1]))
+        received.append((refused.value.code, refused.value.headers["Retry-After"], status_of(refused.value)[1]))
     with urllib.request.urlopen(replay.url + PATH) as answer:
         assert json.load(answer)["kind"] == "PodList"
-    assert told == [
+    assert received == [
         (429, "2", "TooManyRequests"),
         (500, None, "InternalError"),
         (500, None, "InternalError"),

@@ -69,32 +69,32 @@ def test_get_shows_columns_and_ages_of_that_time(kubeconfig: Path) -> None:
 
 
 def test_get_shows_the_object_as_yaml(kubeconfig: Path) -> None:
-    told = yaml.safe_load(kubectl(kubeconfig, "get", "service", "ring", "--namespace", "vol-restart", "-o", "yaml"))
-    assert (told["apiVersion"], told["kind"], told["spec"]["clusterIP"]) == ("v1", "Service", "None")
-    assert int(told["metadata"]["resourceVersion"]) <= int(replay_of(kubeconfig).status()["revisions"]["services"])
+    service = yaml.safe_load(kubectl(kubeconfig, "get", "service", "ring", "--namespace", "vol-restart", "-o", "yaml"))
+    assert (service["apiVersion"], service["kind"], service["spec"]["clusterIP"]) == ("v1", "Service", "None")
+    assert int(service["metadata"]["resourceVersion"]) <= int(replay_of(kubeconfig).status()["revisions"]["services"])
 
 
 def test_describe_tells_of_an_object_and_its_events(kubeconfig: Path) -> None:
-    told = kubectl(kubeconfig, "describe", "pod", "ring-weak-0", "--namespace", "vol-restart")
-    assert "Controlled By:" in told
-    assert "Job/ring" in told
-    told = kubectl(kubeconfig, "describe", "rs", "vs-online-76bbb6958", "--namespace", "volcano-system")
-    assert "SuccessfulCreate" in told
+    output = kubectl(kubeconfig, "describe", "pod", "ring-weak-0", "--namespace", "vol-restart")
+    assert "Controlled By:" in output
+    assert "Job/ring" in output
+    output = kubectl(kubeconfig, "describe", "rs", "vs-online-76bbb6958", "--namespace", "volcano-system")
+    assert "SuccessfulCreate" in output
 
 
 def test_events_are_told_by_what_they_are_of(kubeconfig: Path) -> None:
-    told = kubectl(
+    output = kubectl(
         kubeconfig, "get", "events", "--namespace", "vol-restart", "--field-selector", "involvedObject.kind=PodGroup"
     )
-    assert "Unschedulable" in told
-    assert "job/ring" not in told
+    assert "Unschedulable" in output
+    assert "job/ring" not in output
 
 
 def test_labels_and_permissions_can_be_asked_for(kubeconfig: Path) -> None:
-    told = kubectl(
+    output = kubectl(
         kubeconfig, "get", "pods", "--all-namespaces", "--selector", "volcano.sh/job-name=ring", "-o", "name"
     )
-    assert sorted(told.split()) == [f"pod/ring-{name}" for name in ("steady-0", "steady-1", "steady-2", "weak-0")]
+    assert sorted(output.split()) == [f"pod/ring-{name}" for name in ("steady-0", "steady-1", "steady-2", "weak-0")]
     assert kubectl(kubeconfig, "auth", "can-i", "list", "pods").strip() == "yes"
     assert "causeline-replay" in kubectl(kubeconfig, "get", "--raw", "/version")
 
@@ -109,33 +109,33 @@ def test_a_watch_follows_what_is_played(kubeconfig: Path) -> None:
         while not replay_of(kubeconfig).status()["watches"] and time.monotonic() < deadline:
             time.sleep(0.05)
         replay_of(kubeconfig).control(step=60)
-        told = [first]
-        while told[-1]["type"] != "DELETED":
-            told.append(json.loads(process.stdout.readline()))
+        lines = [first]
+        while lines[-1]["type"] != "DELETED":
+            lines.append(json.loads(process.stdout.readline()))
         process.terminate()
-    assert [event["type"] for event in told[:4]] == ["ADDED"] * 4
-    assert told[-1]["object"]["metadata"]["name"] == "ring-weak-0"
+    assert [event["type"] for event in lines[:4]] == ["ADDED"] * 4
+    assert lines[-1]["object"]["metadata"]["name"] == "ring-weak-0"
 
 
 def test_what_cannot_be_replayed_is_listed_with_the_reason(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("nothing of Kubernetes")
     process = started(str(file))
-    _, told = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=SECONDS)
     assert process.returncode == 2
-    assert "notes.txt" in told
+    assert "notes.txt" in output
     process = started(str(SAMPLE), "--loop", "--at", "2026-11-21T07:52:00Z")
-    _, told = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=SECONDS)
     assert process.returncode == 2
-    assert "--at" in told
+    assert "--at" in output
     process = started(str(SAMPLE), "--at", "yesterday")
-    _, told = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=SECONDS)
     assert process.returncode == 2
-    assert "--at" in told
+    assert "--at" in output
 
 
 def test_a_port_that_is_taken_is_told(kubeconfig: Path) -> None:
     process = started(str(SAMPLE), "--port", replay_of(kubeconfig).url.rpartition(":")[2])
-    _, told = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=SECONDS)
     assert process.returncode == 1
-    assert "--port" in told
+    assert "--port" in output

@@ -29,7 +29,7 @@ def sample() -> Tape:
 def laps_of(replay: Replay, path: str, laps: int) -> list[dict[str, Any]]:
     """Return what a watch receives until this number of laps is over."""
     query = "watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=60"
-    told = []
+    received = []
     with urllib.request.urlopen(f"{replay.url}{path}?{query}", timeout=60) as answer:
         for line in answer:
             event = json.loads(line)
@@ -38,22 +38,22 @@ def laps_of(replay: Replay, path: str, laps: int) -> list[dict[str, Any]]:
                 if not laps:
                     break
             else:
-                told.append(event)
-    return told
+                received.append(event)
+    return received
 
 
 def test_each_lap_is_a_life_of_its_own(sample: Tape) -> None:
     with serve(sample, speed="max", loop=True) as replay:
-        told = laps_of(replay, KINDS[0], 2)
+        received = laps_of(replay, KINDS[0], 2)
     lives = defaultdict(list)
-    for event in told:
+    for event in received:
         lives[event["object"]["metadata"]["uid"]].append(event["type"])
     assert {events[0] for events in lives.values()} == {"ADDED"}
     assert {events[-1] for events in lives.values()} == {"DELETED"}
-    names = [event["object"]["metadata"]["name"] for event in told if event["type"] == "ADDED"]
+    names = [event["object"]["metadata"]["name"] for event in received if event["type"] == "ADDED"]
     assert names[: len(names) // 2] == names[len(names) // 2 :]
     assert len(lives) == len(names)
-    revisions = [int(event["object"]["metadata"]["resourceVersion"]) for event in told]
+    revisions = [int(event["object"]["metadata"]["resourceVersion"]) for event in received]
     assert revisions == sorted(set(revisions))
 
 
@@ -74,9 +74,9 @@ def test_owners_are_those_of_the_same_lap(sample: Tape) -> None:
 def test_it_happens_now(sample: Tape) -> None:
     started = time.time_ns() // 1000
     with serve(sample, speed="max", loop=True) as replay:
-        told = laps_of(replay, KINDS[1], 1)
+        received = laps_of(replay, KINDS[1], 1)
     length = sample.ends - sample.begins
-    for event in told:
+    for event in received:
         created = seconds(event["object"]["metadata"]["creationTimestamp"])
         assert started - 2_000_000 <= created <= started + length + HOUR
         assert "2026-11-21T07:5" not in json.dumps(event)

@@ -55,38 +55,38 @@ def test_it_goes_to_standard_output_too_and_is_the_same_each_time() -> None:
 
 def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
     lines = (QUIET.parent / "fires-volcano-restart-pod.jsonl").read_bytes().splitlines(keepends=True)
-    told = []
+    text = []
     for number, order in enumerate([lines, lines[::-1] + lines[:20]]):
         path = tmp_path / str(number) / "log.jsonl"
         path.parent.mkdir()
         path.write_bytes(b"".join(order))
         analysis = analysis_of(path)
         html = page(analysis, analysis.findings)
-        told.append(re.sub(r"log\.jsonl:\d+|\"line\": \d+|<td>:\d+|\d+ changes", "", html))
-    assert told[0] == told[1]
+        text.append(re.sub(r"log\.jsonl:\d+|\"line\": \d+|<td>:\d+|\d+ changes", "", html))
+    assert text[0] == text[1]
 
 
 def test_it_tells_all_of_a_finding(written: str) -> None:
-    told = words(written)
-    assert "Service ring was away for ≈ 50 ms under 3 running Pods" in told
-    assert "07:52:00.841" in told and "582" in told and "committed within 07:52:00.841106 – .849006" in told
+    text = words(written)
+    assert "Service ring was away for ≈ 50 ms under 3 running Pods" in text
+    assert "07:52:00.841" in text and "582" in text and "committed within 07:52:00.841106 – .849006" in text
     effect = "no container failure seen until the recording ends 58 s later; Job ring failed after 12.7 s"
-    assert f"ring-steady-0, -1, -2 ran meanwhile; {effect}" in told
-    assert "revisions count commits. The delay is 45–56 ms." in told
-    assert "restart the whole job, or none of its Pods" in told
-    assert "3 objects ring-steady-0, ring-steady-1, ring-steady-2" in told
-    assert "Looks alike but is benign" in told and "A teardown: the Pod ends" in told
+    assert f"ring-steady-0, -1, -2 ran meanwhile; {effect}" in text
+    assert "revisions count commits. The delay is 45–56 ms." in text
+    assert "restart the whole job, or none of its Pods" in text
+    assert "3 objects ring-steady-0, ring-steady-1, ring-steady-2" in text
+    assert "Looks alike but is benign" in text and "A teardown: the Pod ends" in text
     for anchor in re.findall(r'href="#([^"]+)"', written):
         assert f'id="{anchor}"' in written, anchor
 
 
 def test_it_tells_what_was_seen_and_what_wrote_it(written: str) -> None:
-    told = words(written)
-    assert "775 changes" in told and "2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in told
-    assert "pods RequestResponse complete" in told
-    assert "cannot judge" in told and "In the audit policy" in told
-    assert "Nothing: every line was read and understood." in told
-    assert re.search(r"Causeline \d+\.\d+", told)
+    text = words(written)
+    assert "775 changes" in text and "2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in text
+    assert "pods RequestResponse complete" in text
+    assert "cannot judge" in text and "In the audit policy" in text
+    assert "Nothing: every line was read and understood." in text
+    assert re.search(r"Causeline \d+\.\d+", text)
 
 
 def test_the_policy_lets_nothing_reach_the_network(written: str) -> None:
@@ -102,10 +102,10 @@ def test_what_was_skipped_is_listed_and_the_rest_counted(monkeypatch: pytest.Mon
     skipped = [Skipped("log.jsonl", line, "not <JSON>") for line in range(1, 1301)]
     skipped += [Skipped("a.tar", 0, "cut off"), Skipped("log.jsonl", 7777, "too long"), Skipped("z", 1, "empty")]
     analysis = analysis_of(QUIET)._replace(skipped=skipped, skips=2000)
-    told = words(page(analysis, analysis.findings))
-    assert "a.tar – cut off log.jsonl 1, 2, 3, 4, 5, 6, 7, 8 and 1,292 more not &lt;JSON&gt;" in told
-    assert "And 699 more" in told
-    assert "2,000 skipped" in told
+    text = words(page(analysis, analysis.findings))
+    assert "a.tar – cut off log.jsonl 1, 2, 3, 4, 5, 6, 7, 8 and 1,292 more not &lt;JSON&gt;" in text
+    assert "And 699 more" in text
+    assert "2,000 skipped" in text
 
 
 def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> None:
@@ -118,19 +118,19 @@ def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> 
     )
     analysis = analysis_of(log)
     html = page(analysis, analysis.findings)
-    told = words(html)
-    assert "Nothing to judge" in told and "nothing in it changes an object" in told
-    assert "No ordering violation" not in told and "1970" not in told
-    assert "cannot judge" in told
+    text = words(html)
+    assert "Nothing to judge" in text and "nothing in it changes an object" in text
+    assert "No ordering violation" not in text and "1970" not in text
+    assert "cannot judge" in text
     assert 'id="workbench"' not in html and 'id="held"' not in html
 
 
 def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "FINDINGS", 2)
     analysis = analysis_of(SAMPLE)
-    told = words(page(analysis, analysis.findings))
-    assert "The 2 most severe findings are shown" in told and "4 more are not" in told
-    assert "4 warnings" in told and "2 info" in told
+    text = words(page(analysis, analysis.findings))
+    assert "The 2 most severe findings are shown" in text and "4 more are not" in text
+    assert "4 warnings" in text and "2 info" in text
 
 
 def test_standard_input_has_a_title() -> None:
@@ -141,17 +141,17 @@ def test_standard_input_has_a_title() -> None:
 def test_a_recording_without_findings_is_a_report_too() -> None:
     analysis = analysis_of(QUIET)
     assert analysis.findings == []
-    told = words(page(analysis, []))
-    assert "No ordering violation found" in told
-    assert "What each rule can say of this recording" in told
+    text = words(page(analysis, []))
+    assert "No ordering violation found" in text
+    assert "What each rule can say of this recording" in text
 
 
 def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
     status, html, _ = causeline("report", SAMPLE, "-o", "-", "--rule", "service-gap", "--namespace", "vol-restart")
-    told = words(html)
+    text = words(html)
     assert status == 0
-    assert "Rules only service-gap" in told and "Namespaces only vol-restart" in told
-    assert "service-gap" in told and "was created ≈ 30 ms before its Service" not in told
+    assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text
+    assert "service-gap" in text and "was created ≈ 30 ms before its Service" not in text
     assert "volcano-system" not in html
 
 

@@ -73,11 +73,11 @@ def test_a_source_goes_on_after_its_past_has_gone() -> None:
 def test_a_closed_table_is_packed_anew_and_tells_the_same() -> None:
     source = live.begin(Cluster.objects.create(name="prod", keep_days=10_000))
     held = live.open_again(source)
-    told = observations(ENGINE / "families-watch")
-    for batch in batches(told[:400], 8):
+    observed = observations(ENGINE / "families-watch")
+    for batch in batches(observed[:400], 8):
         follow(held, batch)
     tables.renew(source, 1)
-    follow(held, told[400:])
+    follow(held, observed[400:])
     before, size = sorted(chunks.lines(source.pk)), tables.size_of(source)
     rows = Chunk.objects.filter(source=source).count()
     keep()

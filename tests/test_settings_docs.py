@@ -84,15 +84,15 @@ def test_every_threshold_of_a_rule_is_documented_with_its_default_and_meaning() 
     assert table("Rules") == rows
 
 
-@pytest.mark.parametrize(("given", "told"), [("7.5", "7500000"), ("soon", "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN")])
-def test_the_servers_take_thresholds_from_the_environment(given: str, told: str) -> None:
+@pytest.mark.parametrize(("given", "expected"), [("7.5", "7500000"), ("soon", "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN")])
+def test_the_servers_take_thresholds_from_the_environment(given: str, expected: str) -> None:
     code = "import dashboard.settings, timeline.judging.rulebook as r\nprint(r.settings[%r].microseconds)"
     variable = "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
     required = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     environment = {"PATH": "/usr/bin:/bin", variable: given, **required}
     command = [sys.executable, "-c", code % variable]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert told in (done.stdout if done.returncode == 0 else done.stderr)
+    assert expected in (done.stdout if done.returncode == 0 else done.stderr)
     assert (done.returncode == 0) == given.replace(".", "").isdecimal()
 
 

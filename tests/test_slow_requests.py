@@ -48,7 +48,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def answer(port: int, begin: bytes, drop: bytes = b"", every: float = 0.05, seconds: float = PATIENCE) -> bytes:
     """Return the whole answer to a client that sends `begin` and then `drop` again and again until it is cut off."""
-    told = b""
+    received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=every) as line:
         line.sendall(begin)
         end = time.monotonic() + seconds
@@ -57,13 +57,13 @@ def answer(port: int, begin: bytes, drop: bytes = b"", every: float = 0.05, seco
                 if drop:
                     line.sendall(drop)
                 if not (got := line.recv(65536)):
-                    return told
-                told += got
+                    return received
+                received += got
             except TimeoutError:
                 continue
             except ConnectionError:
-                return told
-    pytest.fail(f"it was not cut off, but answered {told!r}")
+                return received
+    pytest.fail(f"it was not cut off, but answered {received!r}")
 
 
 SLOW: dict[str, Callable[[int], bytes]] = {
@@ -86,14 +86,14 @@ def test_whoever_sends_too_slowly_is_cut_off_with_a_reason(port: int) -> None:
     with ThreadPoolExecutor(len(SLOW)) as pool:
         running = {name: pool.submit(slow, port) for name, slow in SLOW.items()}
     for name, done in running.items():
-        told = done.result()
-        assert b"HTTP/1.1 408" in told or not told, name
-        assert b"\r\n\r\nThe request " in told, name
+        received = done.result()
+        assert b"HTTP/1.1 408" in received or not received, name
+        assert b"\r\n\r\nThe request " in received, name
 
 
 def test_a_head_without_end_is_refused(port: int) -> None:
-    told = answer(port, HEAD, b"X: " + b"y" * 1000 + b"\r\n", every=0.001)
-    assert told.startswith(b"HTTP/1.1 431")
+    received = answer(port, HEAD, b"X: " + b"y" * 1000 + b"\r\n", every=0.001)
+    assert received.startswith(b"HTTP/1.1 431")
 
 
 def test_a_body_that_takes_long_but_keeps_coming_is_taken(port: int) -> None:

@@ -107,8 +107,8 @@ def test_that_both_were_wanted_who_take_a_lease_in_turn_is_told_by_deployments_t
         holder = f"{('alpha', 'beta')[turn % 2]}-5d8f7c9b6-x2k4z_1"
         facts = LeaseFacts(holder=holder, duration=15, transitions=turn, renewed=f"2026-11-22T00:0{turn}:00Z")
         change = Change.MODIFIED if turn else Change.CREATED
-        told = entry("Lease", "volcano", 30 + turn, 2 + 20 * turn, change, facts)
+        lease = entry("Lease", "volcano", 30 + turn, 2 + 20 * turn, change, facts)
         bookmark = replace(quiet(11, 10 + 20 * turn, "Deployment")[0], group="apps")
-        found = live.tell(of("coordination.k8s.io", told), bookmark, *quiet(5, 10 + 20 * turn, "Pod"))
+        found = live.tell(of("coordination.k8s.io", lease), bookmark, *quiet(5, 10 + 20 * turn, "Pod"))
     (contention,) = (each for each in found if each.rule == "lease-contention")
     assert contention.verdict is Verdict.EXACT

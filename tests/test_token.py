@@ -28,8 +28,8 @@ class Answer(NamedTuple):
     body: str
 
     def cookie(self, name: str) -> str:
-        told = [each for each in self.headers.get_all("Set-Cookie", []) if each.startswith(f"{name}_")]
-        return told[0].partition(";")[0] if told else ""
+        cookies = [each for each in self.headers.get_all("Set-Cookie", []) if each.startswith(f"{name}_")]
+        return cookies[0].partition(";")[0] if cookies else ""
 
     @property
     def target(self) -> str:
@@ -48,8 +48,8 @@ def token_of(site: Running) -> str:
 
 def ask(site: Running, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
     connection = HTTPConnection("127.0.0.1", site.port, timeout=20)
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body.encode(), told)
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body.encode(), sent)
     answer = connection.getresponse()
     content = answer.read().decode()
     connection.close()
@@ -65,9 +65,9 @@ def session(site: Running) -> str:
 def test_a_stranger_is_told_how_to_get_in_and_keeps_the_target(site: Running, path: str) -> None:
     led = ask(site, path)
     assert (led.status, led.target) == (302, f"/login/?next={quote(path, safe='/')}")
-    told = ask(site, led.target)
-    assert told.status == 200
-    assert "causeline token" in told.body and path.replace("&", "&amp;") in told.body
+    answer = ask(site, led.target)
+    assert answer.status == 200
+    assert "causeline token" in answer.body and path.replace("&", "&amp;") in answer.body
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
@@ -78,9 +78,9 @@ def test_the_api_answers_a_stranger_with_a_problem(site: Running, path: str) -> 
         {"Authorization": "Bearer "},
         {"Authorization": f"Basic {TOKEN}"},
     ):
-        told = ask(site, path, **headers)
-        assert (told.status, told.headers["Content-Type"]) == (401, "application/problem+json")
-        assert "Bearer" in json.loads(told.body)["detail"]
+        answer = ask(site, path, **headers)
+        assert (answer.status, answer.headers["Content-Type"]) == (401, "application/problem+json")
+        assert "Bearer" in json.loads(answer.body)["detail"]
 
 
 def test_health_and_static_files_are_for_everybody(site: Running) -> None:
@@ -125,8 +125,8 @@ def pasted(site: Running, text: str, wanted: str, **headers: str) -> Answer:
     page = ask(site, "/login/")
     cookie = page.cookie("causeline_csrf")
     form = {"token": text, "next": wanted, "csrfmiddlewaretoken": cookie.partition("=")[2]}
-    told = {"Cookie": cookie, "Content_Type": "application/x-www-form-urlencoded", "Origin": site.address} | headers
-    return ask(site, "/login/", "POST", urlencode(form), **told)
+    sent = {"Cookie": cookie, "Content_Type": "application/x-www-form-urlencoded", "Origin": site.address} | headers
+    return ask(site, "/login/", "POST", urlencode(form), **sent)
 
 
 def test_a_token_that_is_pasted_leads_on_to_the_target(site: Running) -> None:
@@ -162,8 +162,8 @@ def test_a_name_that_was_rebound_to_us_is_refused(site: Running) -> None:
 def test_a_script_sends_the_token_in_a_header_and_needs_no_cookie(site: Running) -> None:
     known = {"Authorization": f"Bearer {token_of(site)}"}
     assert ask(site, "/api/sources", **known).status == 200
-    told = ask(site, "/api/uploads", "POST", '{"name": "a", "files": []}', Content_Type="application/json", **known)
-    assert told.status not in (401, 403), told.body
+    answer = ask(site, "/api/uploads", "POST", '{"name": "a", "files": []}', Content_Type="application/json", **known)
+    assert answer.status not in (401, 403), answer.body
     wrong = {"Authorization": "Bearer wrong", "Cookie": session(site)}
     assert ask(site, "/api/uploads", "POST", "{}", Content_Type="application/json", **wrong).status == 403
 
@@ -277,13 +277,13 @@ def test_the_token_outlives_a_restart_and_a_new_one_ends_old_sessions(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("content", "mode", "told"),
+    ("content", "mode", "message"),
     [("", 0o600, "less than 32"), ("short\n", 0o600, "less than 32"), ("x" * 64, 0o644, "Others can read")],
 )
 def test_a_token_that_anybody_could_guess_or_read_is_refused(
-    tmp_path: Path, content: str, mode: int, told: str
+    tmp_path: Path, content: str, mode: int, message: str
 ) -> None:
     (tmp_path / "token").write_text(content)
     (tmp_path / "token").chmod(mode)
-    with pytest.raises(environment.SettingError, match=told):
+    with pytest.raises(environment.SettingError, match=message):
         environment.token(tmp_path)

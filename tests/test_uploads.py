@@ -62,8 +62,8 @@ def pieces(content: bytes, size: int) -> Sequence[tuple[int, bytes]]:
 def problem(answer: Any, status: int) -> dict[str, Any]:
     assert answer.status_code == status, answer.content
     assert answer["Content-Type"] == "application/problem+json"
-    told: dict[str, Any] = json.loads(answer.content)
-    return told
+    payload: dict[str, Any] = json.loads(answer.content)
+    return payload
 
 
 def on_the_disk() -> list[str]:
@@ -74,8 +74,8 @@ def test_a_file_in_pieces_is_the_recording_that_it_is_whole(client: Client) -> N
     content = SAMPLE.read_bytes()
     upload = begun(client, ("volcano.jsonl.zst", len(content)), name="volcano.jsonl.zst")
     for offset, piece in pieces(content, 20_000):
-        told = put(client, upload, piece, offset)
-        assert (told.status_code, told.json()) == (200, {"received": offset + len(piece)})
+        answer = put(client, upload, piece, offset)
+        assert (answer.status_code, answer.json()) == (200, {"received": offset + len(piece)})
     assert finish(client, upload).json()["state"] == "waiting"
     tasks.import_upload(upload)
     done = client.get(f"/api/uploads/{upload}").json()
@@ -107,8 +107,8 @@ def test_what_has_arrived_is_told_and_what_follows_goes_on_from_there(client: Cl
     assert received(client, upload) == [0, 0]
     put(client, upload, content[:50_000])
     assert received(client, upload) == [50_000, 0]
-    told = client.get(f"/api/uploads/{upload}").json()
-    assert (told["state"], told["bytes_read"], told["bytes_total"]) == ("receiving", 50_000, len(content) + 10)
+    payload = client.get(f"/api/uploads/{upload}").json()
+    assert (payload["state"], payload["bytes_read"], payload["bytes_total"]) == ("receiving", 50_000, len(content) + 10)
     listed = client.get("/api/uploads").json()["uploads"]
     assert [each["id"] for each in listed] == [upload]
     assert put(client, upload, content[50_000:], 50_000).json() == {"received": len(content)}
@@ -119,9 +119,9 @@ def test_a_piece_at_the_wrong_place_is_refused_with_the_right_one(client: Client
     content = SAMPLE.read_bytes()
     upload = begun(client, ("a.zst", len(content)))
     put(client, upload, content[:1_000])
-    told = problem(put(client, upload, content[1_000:2_000], offset), 409)
-    assert told["received"] == 1_000
-    assert f"1000 bytes of a.zst have arrived; this piece begins at {offset}" in told["detail"]
+    detail = problem(put(client, upload, content[1_000:2_000], offset), 409)
+    assert detail["received"] == 1_000
+    assert f"1000 bytes of a.zst have arrived; this piece begins at {offset}" in detail["detail"]
     assert received(client, upload) == [1_000]
 
 
@@ -181,16 +181,16 @@ def test_a_cancelled_upload_gives_its_space_back_and_takes_nothing_more(client: 
 
 def test_the_limit_holds_over_all_files_and_is_told_before_anything_is_sent(client: Client, settings: Settings) -> None:
     settings.UPLOAD_LIMIT_BYTES = 100
-    told = problem(announced(client, ("a", 60), ("b", 60), name="both"), 413)
-    assert told["detail"] == "both is larger than 100 bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit."
+    detail = problem(announced(client, ("a", 60), ("b", 60), name="both"), 413)
+    assert detail["detail"] == "both is larger than 100 bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit."
     assert not Upload.objects.exists()
 
 
 def test_a_disk_without_room_is_told_before_anything_is_sent(client: Client, settings: Settings) -> None:
     free = shutil.disk_usage(django_settings.UPLOAD_DIR).free
     settings.UPLOAD_LIMIT_BYTES = 2 * free
-    told = problem(announced(client, ("a", free)), 507)
-    assert told["detail"] == "No space left on device. Nothing of it was stored."
+    detail = problem(announced(client, ("a", free)), 507)
+    assert detail["detail"] == "No space left on device. Nothing of it was stored."
     assert not Upload.objects.exists()
 
 
@@ -222,8 +222,8 @@ def test_an_announcement_of_nothing_or_of_too_many_files_is_refused(client: Clie
 
 def test_a_kubeconfig_is_refused_before_a_byte_of_it_is_written(client: Client) -> None:
     upload = begun(client, ("notes.txt", len(KUBECONFIG)))
-    told = problem(put(client, upload, KUBECONFIG), 400)
-    assert "notes.txt is not a recording that Causeline knows: it is a kubeconfig, which holds" in told["detail"]
+    detail = problem(put(client, upload, KUBECONFIG), 400)
+    assert "notes.txt is not a recording that Causeline knows: it is a kubeconfig, which holds" in detail["detail"]
     assert on_the_disk() == []
     assert Upload.objects.get().state == "failed"
     assert "it was not kept" in problem(finish(client, upload), 409)["detail"]
@@ -241,8 +241,8 @@ def test_a_kubeconfig_in_small_pieces_is_refused_as_soon_as_it_is_one(client: Cl
     ["kubeconfig", "prod.kubeconfig", "ops/kubeconfig.yaml", "me/.kube/config", "admin.conf", "team-a-kubeconfig.yml"],
 )
 def test_what_is_called_a_kubeconfig_is_not_even_asked_for(client: Client, name: str) -> None:
-    told = problem(announced(client, (name, 100)), 400)
-    assert "it is a kubeconfig, which holds credentials" in told["detail"]
+    detail = problem(announced(client, (name, 100)), 400)
+    assert "it is a kubeconfig, which holds credentials" in detail["detail"]
     assert not Upload.objects.exists()
 
 
@@ -255,8 +255,8 @@ def test_a_kubeconfig_among_other_files_is_left_out_and_told(client: Client) -> 
     assert problem(put(client, upload, KUBECONFIG, number=1), 400)
     assert problem(put(client, upload, b"0123456789", number=2), 400)
     assert on_the_disk() == [str(upload), f"{upload}/0"]
-    told = client.get(f"/api/uploads/{upload}").json()
-    assert ["kubeconfig" in part["refused"] for part in told["parts"]] == [False, True, True]
+    payload = client.get(f"/api/uploads/{upload}").json()
+    assert ["kubeconfig" in part["refused"] for part in payload["parts"]] == [False, True, True]
     assert finish(client, upload).status_code == 200
     tasks.import_upload(upload)
     done = client.get(f"/api/uploads/{upload}").json()
@@ -302,8 +302,8 @@ kind: ConfigMap
 def test_the_name_of_a_file_is_only_a_name(client: Client, name: str, kept: str) -> None:
     upload = begun(client, (name, 3), name=name)
     assert put(client, upload, b"abc").status_code == 200
-    told = client.get(f"/api/uploads/{upload}").json()
-    assert (told["parts"][0]["name"], told["name"]) == (kept, kept[:253])
+    payload = client.get(f"/api/uploads/{upload}").json()
+    assert (payload["parts"][0]["name"], payload["name"]) == (kept, kept[:253])
     assert on_the_disk() == [str(upload), f"{upload}/0"]
 
 

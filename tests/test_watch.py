@@ -68,7 +68,7 @@ def play(replay: Replay, watched: Watching) -> None:
     caught_up(replay, watched)
 
 
-def told(entries: list[Entry]) -> set[tuple[Any, ...]]:
+def changes_in(entries: list[Entry]) -> set[tuple[Any, ...]]:
     """Return all that is observed of each change, each once and without its time of arrival."""
     return {
         (each.ref, each.change, each.resource_version, each.received, each.user_agent, each.facts, each.body)
@@ -85,16 +85,16 @@ def calm() -> set[tuple[Any, ...]]:
         with Watching(api, resource(api, "pods")) as watched:
             until(lambda: watched.state == "watching")
             play(replay, watched)
-            return told(watched.entries)
+            return changes_in(watched.entries)
 
 
 def test_a_list_then_what_changes(replay: Replay, pods: Begin) -> None:
     watched = pods()
-    listed = watched.told
+    listed = watched.observed
     assert {each.change for each in watched.entries} <= {Change.OBSERVED}
     assert watched.marks(MarkType.LISTED) == listed[-1:]
     play(replay, watched)
-    after = [each for each in watched.told[len(listed) :] if isinstance(each, Entry)]
+    after = [each for each in watched.observed[len(listed) :] if isinstance(each, Entry)]
     assert {each.change for each in after} == {Change.CREATED, Change.MODIFIED, Change.DELETED}
     assert all(each.arrived for each in watched.entries)
     assert watched.marks(MarkType.BOOKMARK)[-1].revision == revision(replay)
@@ -109,7 +109,7 @@ def test_a_stream_that_breaks_is_taken_up_where_it_was(
     replay.control(faults=[{"kind": kind, "resource": "pods", "count": 3, "after": 4, "seconds": 0.2}])
     play(replay, watched)
     assert replay.status()["faults"]["struck"] == {kind: 3}
-    assert told(watched.entries) == calm
+    assert changes_in(watched.entries) == calm
     assert not watched.marks(MarkType.GAP)
     assert len(watched.marks(MarkType.LISTED)) == 1
 
@@ -122,7 +122,7 @@ def test_an_answer_that_fails_is_asked_for_again(
     cut(replay, faults=[{"kind": kind, "resource": "pods", "count": 3, "seconds": 1}])
     until(lambda: replay.status()["faults"]["struck"] == {kind: 3})
     play(replay, watched)
-    assert told(watched.entries) == calm
+    assert changes_in(watched.entries) == calm
     assert not watched.marks(MarkType.GAP)
     assert "failing" in [state for state, _ in watched.states]
     assert watched.states[-1] == ("watching", "")
@@ -145,7 +145,7 @@ def test_a_server_that_is_away_for_a_while(replay: Replay, pods: Begin, calm: se
     assert "cannot be reached" in watched.states[-1][1]
     until(lambda: watched.state == "watching")
     play(replay, watched)
-    assert told(watched.entries) == calm
+    assert changes_in(watched.entries) == calm
     assert not watched.marks(MarkType.GAP)
 
 
@@ -170,7 +170,7 @@ def test_what_the_server_has_forgotten_is_a_gap(replay: Replay, pods: Begin, cal
     (gap,) = watched.marks(MarkType.GAP)
     assert (gap.since_revision, gap.revision) == (known, watched.marks(MarkType.LISTED)[1].revision)
     assert gap.since <= gap.time and gap.reason
-    found = told(watched.entries)
+    found = changes_in(watched.entries)
     missed = {each[2] for each in calm - found}
     assert missed and all(known < each <= (gap.revision or 0) for each in missed)
     for each in found - calm:  # only deletions that the list revealed
@@ -183,7 +183,7 @@ def test_a_gap_is_told_before_what_is_listed_after_it(replay: Replay, pods: Begi
     miss(replay, watched, 100)
     until(lambda: len(watched.marks(MarkType.LISTED)) == 2)
     (gap,), (_, listed) = watched.marks(MarkType.GAP), watched.marks(MarkType.LISTED)
-    again = watched.told[watched.told.index(gap) + 1 : watched.told.index(listed)]
+    again = watched.observed[watched.observed.index(gap) + 1 : watched.observed.index(listed)]
     assert {each.change for each in again if isinstance(each, Entry)} <= {Change.OBSERVED, Change.DELETED}
     vanished = [each for each in again if isinstance(each, Entry) and each.change is Change.DELETED]
     assert vanished
@@ -258,7 +258,7 @@ def test_another_process_takes_up_where_one_ended(replay: Replay, pods: Begin, c
     replay.control(step=50)
     second = pods(**left(first))
     play(replay, second)
-    assert {each[:4] for each in told(first.entries) | told(second.entries)} == {each[:4] for each in calm}
+    assert {each[:4] for each in changes_in(first.entries) | changes_in(second.entries)} == {each[:4] for each in calm}
     assert not (second.marks(MarkType.GAP) or second.marks(MarkType.LISTED))
 
 
@@ -328,7 +328,7 @@ def test_a_token_that_was_exchanged_is_read_again(
             replay.control(step=60)
             cut(replay, token="two")
             play(replay, watched)
-            assert told(watched.entries) == calm
+            assert changes_in(watched.entries) == calm
             assert "failing" not in [state for state, _ in watched.states]
 
 
@@ -382,8 +382,8 @@ def test_odd_objects_of_a_watch_end_no_watch(kind: str, replay: Replay, pods: Be
 
 
 def goes_on(watched: Watching, why: str) -> bool:
-    state, told = watched.states[-1]
-    return state == "watching" and why in told
+    state, reason = watched.states[-1]
+    return state == "watching" and why in reason
 
 
 def test_an_error_of_our_own_ends_no_watch_and_is_told(

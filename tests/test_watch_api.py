@@ -122,8 +122,8 @@ def program(script: str) -> dict[str, Any]:
 
 
 def gives(token: str) -> str:
-    told = f'{{"apiVersion":"{EXEC}","kind":"ExecCredential","status":{{"token":"{token}"}}}}'
-    return f"echo '{told}'"
+    credential = f'{{"apiVersion":"{EXEC}","kind":"ExecCredential","status":{{"token":"{token}"}}}}'
+    return f"echo '{credential}'"
 
 
 def follows(api: Api) -> None:
@@ -165,10 +165,10 @@ def test_a_program_gets_none_of_the_secrets_of_causeline(
     monkeypatch.setenv("AWS_PROFILE", "prod")
     given = {**program(f"env > {seen}; {gives('first')}"), "env": [{"name": "LOGIN_HINT", "value": "me"}]}
     follows(api_to(server.kubeconfig({"exec": given})))
-    told = dict(line.partition("=")[::2] for line in seen.read_text().splitlines())
-    assert "a secret of causeline" not in told.values()
-    assert (told["AWS_PROFILE"], told["LOGIN_HINT"]) == ("prod", "me")
-    assert told["PATH"] and '"kind": "ExecCredential"' in told["KUBERNETES_EXEC_INFO"]
+    text = dict(line.partition("=")[::2] for line in seen.read_text().splitlines())
+    assert "a secret of causeline" not in text.values()
+    assert (text["AWS_PROFILE"], text["LOGIN_HINT"]) == ("prod", "me")
+    assert text["PATH"] and '"kind": "ExecCredential"' in text["KUBERNETES_EXEC_INFO"]
 
 
 def test_a_program_that_hangs_is_ended_with_what_it_started(

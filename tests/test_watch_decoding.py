@@ -39,14 +39,14 @@ def pod(revision: int, *writes: str, uid: str = "u1", **more: Any) -> dict[str, 
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **more}
 
 
-def told(reading: ObjectDecoder, change: str, body: Any, reached: int = 0, arrived: int = AT) -> Entry:
+def decoded(reading: ObjectDecoder, change: str, body: Any, reached: int = 0, arrived: int = AT) -> Entry:
     found = reading.event(orjson.dumps({"type": change, "object": body}), arrived, reached)
     assert isinstance(found, Entry)
     return found
 
 
 def test_an_event_is_what_an_uploaded_watch_gives_and_when_it_arrived() -> None:
-    entry = told(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubelet 00"))
+    entry = decoded(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubelet 00"))
     assert (entry.change, entry.resource_version, entry.clock, entry.staged) == (
         Change.CREATED,
         7,
@@ -69,44 +69,44 @@ def test_the_items_of_a_list_have_its_kind_and_were_observed() -> None:
 
 def test_a_change_that_left_no_sign_has_no_writer() -> None:
     reading = ObjectDecoder(PODS, {})
-    told(reading, "ADDED", pod(7, "kubectl 00"))
-    assert told(reading, "MODIFIED", pod(8, "kubectl 00")).user_agent == ""  # a binding
-    assert told(reading, "MODIFIED", pod(9, "kubectl 00", "kubelet 03")).user_agent == "kubelet"
+    decoded(reading, "ADDED", pod(7, "kubectl 00"))
+    assert decoded(reading, "MODIFIED", pod(8, "kubectl 00")).user_agent == ""  # a binding
+    assert decoded(reading, "MODIFIED", pod(9, "kubectl 00", "kubelet 03")).user_agent == "kubelet"
 
 
 def test_every_write_of_a_lease_has_its_writer() -> None:
     reading = ObjectDecoder(LEASES, {})
     lease = {**pod(7, "volcano 10"), "apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
-    told(reading, "ADDED", lease)
-    assert told(reading, "MODIFIED", lease).user_agent == "volcano"
+    decoded(reading, "ADDED", lease)
+    assert decoded(reading, "MODIFIED", lease).user_agent == "volcano"
 
 
 def test_of_one_that_was_not_seen_here_only_a_fresh_sign_names_the_writer() -> None:
-    known = told(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubectl 00"))
+    known = decoded(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubectl 00"))
 
     class Stood:
         ref, revision, owner = known.ref, 7, None
 
-    late = told(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 00"))
-    fresh = told(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 58"))
+    late = decoded(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 00"))
+    fresh = decoded(ObjectDecoder(PODS, {"u1": Stood()}), "MODIFIED", pod(8, "kubectl 58"))
     assert (late.user_agent, fresh.user_agent) == ("", "kubectl")
 
 
 def test_what_was_told_before_changes_nothing() -> None:
     reading = ObjectDecoder(PODS, {})
-    told(reading, "ADDED", pod(7))
-    deleted = told(reading, "DELETED", pod(9))
-    again = told(reading, "MODIFIED", pod(8), reached=9)
+    decoded(reading, "ADDED", pod(7))
+    deleted = decoded(reading, "DELETED", pod(9))
+    again = decoded(reading, "MODIFIED", pod(8), reached=9)
     assert (deleted.change, again.resource_version) == (Change.DELETED, 8)
     assert not reading.live_objects
-    told(reading, "ADDED", pod(10, uid="u2"), reached=9)
+    decoded(reading, "ADDED", pod(10, uid="u2"), reached=9)
     assert reading.event(orjson.dumps({"type": "ADDED", "object": pod(10, uid="u2")}), AT, 10) is None
 
 
 def test_what_a_list_no_longer_shows_went_somewhere_in_the_gap() -> None:
     reading = ObjectDecoder(PODS, {})
-    told(reading, "ADDED", pod(7))
-    told(reading, "ADDED", pod(8, uid="u2"))
+    decoded(reading, "ADDED", pod(7))
+    decoded(reading, "ADDED", pod(8, uid="u2"))
     (gone,) = reading.vanished({"u2"}, AT, AT + 5_000_000)
     assert (gone.ref.uid, gone.change, gone.resource_version) == ("u1", Change.DELETED, None)
     assert (gone.received, gone.staged, gone.arrived) == (AT, AT + 5_000_000, AT + 5_000_000)
@@ -118,7 +118,7 @@ def test_the_data_of_a_config_map_are_left_out() -> None:
     full = {**pod(7), "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "private"}, "binaryData": {"b": "eA=="}}
     bare = {**pod(7), "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
     for body in (full, bare):
-        entry = told(ObjectDecoder(MAPS, {}), "ADDED", body)
+        entry = decoded(ObjectDecoder(MAPS, {}), "ADDED", body)
         assert (entry.ref.kind, entry.ref.version) == ("ConfigMap", "v1")
         assert orjson.loads(entry.body).keys() == {"apiVersion", "kind", "metadata"}
 
@@ -128,7 +128,7 @@ def test_an_object_that_cannot_be_used_is_counted_and_the_others_go_on() -> None
     nameless = {"apiVersion": "v1", "kind": "Pod", "metadata": {"creationTimestamp": "2026-11-21T07:59:00Z"}}
     assert reading.event(orjson.dumps({"type": "ADDED", "object": nameless}), AT, 0) is None
     assert (reading.unusable, reading.why) == (1, "the object has no name")
-    told(reading, "ADDED", pod(7))
+    decoded(reading, "ADDED", pod(7))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_what_a_server_says_of_an_error_is_listed_without_credentials() -> None:
 def test_an_object_that_cannot_be_used_still_stands() -> None:
     odd = msgspec.Raw(b'{"metadata":{"name":"a","namespace":"n","uid":"u1","finalizers":"odd"}}')
     reading = ObjectDecoder(PODS, {})
-    told(reading, "ADDED", pod(7))
+    decoded(reading, "ADDED", pod(7))
     assert reading.listed(odd, AT) is None
     assert not list(reading.vanished({key_in(odd)}, AT, AT))
     assert key_in(msgspec.Raw(b"[]")) == ""
@@ -202,10 +202,10 @@ HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERRO
 
 @examples(40)
 @given(st.lists(st.tuples(HOW, damaged()), max_size=8))
-def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(told: list[tuple[str, dict[str, Any]]]) -> None:
+def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(events: list[tuple[str, dict[str, Any]]]) -> None:
     reading, reached = ObjectDecoder(PODS, {}), 0
     found: object
-    for how, body in told:
+    for how, body in events:
         raw, before = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), reading.unusable
         try:
             if how == "list":

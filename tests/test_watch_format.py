@@ -145,8 +145,8 @@ def bookmark(revision: int, **annotations: str) -> tuple[str, dict[str, object]]
 
 def test_a_bookmark_ends_the_replay() -> None:
     assert created(("ADDED", made("a", 10)), bookmark(15), ("ADDED", made("b", 20))) == ["b"]
-    told = bookmark(15, **{"k8s.io/initial-events-end": "true"})
-    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 12)), told, ("ADDED", made("c", 20))) == ["c"]
+    mark = bookmark(15, **{"k8s.io/initial-events-end": "true"})
+    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 12)), mark, ("ADDED", made("c", 20))) == ["c"]
 
 
 def test_an_object_added_below_a_bookmark_stood_before() -> None:

@@ -199,7 +199,7 @@ EVENTS = Resource("", "v1", "Event", "events", True)
 JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", True)
 
 
-def told(**revisions: list[int | None]) -> list[tuple[str, MarkType, str]]:
+def comparisons(**revisions: list[int | None]) -> list[tuple[str, MarkType, str]]:
     server = Server()
     server.revisions = {name: iter(each) for name, each in revisions.items()}
     marks: list[Mark] = list(calibrate(server.api, [EVENTS, JOBS, PODS]))
@@ -207,7 +207,7 @@ def told(**revisions: list[int | None]) -> list[tuple[str, MarkType, str]]:
 
 
 def test_one_that_lies_between_two_lists_of_pods_counts_with_them() -> None:
-    assert told(pods=[10, 12, 12], events=[11], jobs=[12]) == [
+    assert comparisons(pods=[10, 12, 12], events=[11], jobs=[12]) == [
         ("Event", MarkType.TOGETHER, "Pod"),
         ("Job", MarkType.TOGETHER, "Pod"),
         ("Pod", MarkType.TOGETHER, "Event"),
@@ -215,7 +215,7 @@ def test_one_that_lies_between_two_lists_of_pods_counts_with_them() -> None:
 
 
 def test_events_in_an_etcd_of_their_own_stand_apart() -> None:
-    assert told(pods=[10, 12, 13], events=[5], jobs=[12]) == [
+    assert comparisons(pods=[10, 12, 13], events=[5], jobs=[12]) == [
         ("Event", MarkType.APART, "Pod"),
         ("Job", MarkType.TOGETHER, "Pod"),
         ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
@@ -223,16 +223,16 @@ def test_events_in_an_etcd_of_their_own_stand_apart() -> None:
 
 
 def test_what_cannot_be_asked_or_goes_back_tells_nothing() -> None:
-    assert told(pods=[10, 12, 13], events=[None], jobs=[13]) == [
+    assert comparisons(pods=[10, 12, 13], events=[None], jobs=[13]) == [
         ("Job", MarkType.TOGETHER, "Pod"),
         ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
     ]
-    assert told(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", MarkType.APART, "Pod")]
-    assert told(pods=[None, None, None], events=[4], jobs=[20]) == []
+    assert comparisons(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", MarkType.APART, "Pod")]
+    assert comparisons(pods=[None, None, None], events=[4], jobs=[20]) == []
 
 
 def test_where_pods_are_the_odd_ones_another_kind_is_the_reference() -> None:
-    assert told(pods=[10, 10, 10, 11], events=[100, 102, 104, 105], jobs=[101, 103]) == [
+    assert comparisons(pods=[10, 10, 10, 11], events=[100, 102, 104, 105], jobs=[101, 103]) == [
         ("Job", MarkType.TOGETHER, "Event"),
         ("Pod", MarkType.APART, "Event"),
         ("Event", MarkType.TOGETHER, "Job.batch.volcano.sh"),

@@ -48,7 +48,7 @@ def proof(second: int, microsecond: int = 0, *, until: int = 1, track: int) -> d
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "expected"),
     [
         (proof(31, track=1), proof(35, track=2), (0, SECOND, 4 * SECOND, 5 * SECOND)),
         (proof(31, track=1), proof(31, 755, track=2), (0, SECOND // 2, SECOND // 2, SECOND)),
@@ -56,9 +56,9 @@ def proof(second: int, microsecond: int = 0, *, until: int = 1, track: int) -> d
     ],
 )
 def test_what_is_drawn_of_a_finding_lies_within_its_bounds(
-    one: dict[str, Any], other: dict[str, Any], told: tuple[int, ...]
+    one: dict[str, Any], other: dict[str, Any], expected: tuple[int, ...]
 ) -> None:
-    assert tuple(each - AT for each in bounds(one["at"], other["at"], [one, other])) == told
+    assert tuple(each - AT for each in bounds(one["at"], other["at"], [one, other])) == expected
 
 
 def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> None:
@@ -80,7 +80,7 @@ def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> No
     for number in (1, 2):
         drawing.add_track(number, number, 1, number, None, [[AT, "7", "created", "", [0, SECOND], {}]])
     gone, back = proof(31, track=1), proof(31, track=2)
-    told = {
+    times = {
         "group": "key",
         "first": AT,
         "last": AT,
@@ -88,7 +88,7 @@ def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> No
         "arrow": "≤ 1 s late",
         "proof": [gone, back],
     }
-    drawing.add_findings([(2, [told])])
+    drawing.add_findings([(2, [times])])
     columns = drawing.columns()
     holes, arrows = columns["holes"], columns["arrows"]
     assert (holes["start"], holes["end"]) == ([AT], [AT + SECOND])

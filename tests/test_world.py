@@ -33,7 +33,7 @@ def sample_world() -> World:
     return world_of(sample())
 
 
-def told(world: World) -> list[tuple[object, list[Moment], int | None]]:
+def contents(world: World) -> list[tuple[object, list[Moment], int | None]]:
     return [(track.ref, track.moments, track.until) for track in world.tracks()]
 
 
@@ -45,7 +45,7 @@ def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, bat
     chance.shuffle(entries)
     size = len(entries) // batches + 1
     world = world_of(*(entries[start : start + size] for start in range(0, len(entries), size)))
-    assert told(world) == told(sample_world())
+    assert contents(world) == contents(sample_world())
     assert findings_of(world) == findings_of(sample_world())
 
 
@@ -59,7 +59,7 @@ def test_what_is_handed_on_is_enough_to_learn_it_all_again(seed: int) -> None:
     assert [entry for _, entry in again.learn(news)] == news
     world.settle()
     again.settle()
-    assert told(again) == told(world)
+    assert contents(again) == contents(world)
     assert (again.first, again.last, coverage(again)) == (world.first, world.last, coverage(world))
     assert list(again.learn(entries)) == []
 
@@ -101,7 +101,7 @@ def test_everything_of_a_job_is_found_from_its_root() -> None:
 def test_of_a_line_that_stands_twice_the_first_is_shown_whichever_is_read_first() -> None:
     entry = next(entry for entry in sample() if entry.ref.kind == "Service")
     again = msgspec.structs.replace(entry, place=Place("zz.jsonl", 1))
-    assert told(world_of([entry], [again])) == told(world_of([again], [entry]))
+    assert contents(world_of([entry], [again])) == contents(world_of([again], [entry]))
 
 
 def test_a_pod_was_asked_to_end_before_a_line_says_so() -> None:

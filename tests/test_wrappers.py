@@ -174,7 +174,7 @@ def test_other_json_is_refused(tmp_path: Path) -> None:
 
 def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
     """Return a row of AKSAudit, as `az monitor log-analytics query` returns it."""
-    told = json.loads(line)
+    record = json.loads(line)
     fields = {
         "AuditId": "auditID",
         "Level": "level",
@@ -190,9 +190,9 @@ def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
         "UserAgent": "userAgent",
         "Verb": "verb",
     }
-    row = {"TenantId": "t", "TimeGenerated": told["stageTimestamp"], "Type": "AKSAudit"}
+    row = {"TenantId": "t", "TimeGenerated": record["stageTimestamp"], "Type": "AKSAudit"}
     for column, field in fields.items():
-        value = told.get(field)
+        value = record.get(field)
         row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict) else value
     return row
 

@@ -33,12 +33,12 @@ class Visitor:
     ) -> tuple[int, Any]:
         """Return the status and the content of an answer, which is parsed if it is JSON."""
         connection = HTTPConnection(self._host, timeout=60)
-        told = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         if method != "GET":
-            told |= {"X-CSRFToken": self._form_token, "Content-Type": OCTETS}
-        told |= {name.replace("_", "-"): value for name, value in headers.items()}
+            sent |= {"X-CSRFToken": self._form_token, "Content-Type": OCTETS}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         try:
-            connection.request(method, path, body, told)
+            connection.request(method, path, body, sent)
             answer = connection.getresponse()
             for name, value in answer.getheaders():
                 if name.lower() == "set-cookie":

@@ -93,11 +93,11 @@ class Worker:
             time.sleep(0.1)
         return sequence
 
-    def cluster(self, **told: Any) -> int:
+    def cluster(self, **columns: Any) -> int:
         from timeline.models import Cluster
         from timeline.storage import notify
 
-        Cluster.objects.filter(pk=self._live.cluster.pk).update(**told)
+        Cluster.objects.filter(pk=self._live.cluster.pk).update(**columns)
         notify.notify(cluster=self._live.cluster.pk)
         return 0
 
@@ -130,9 +130,9 @@ def main() -> None:
     django.setup(set_prefix=False)
     worker = Worker()
     for line in sys.stdin:
-        deed, *told = json.loads(line)
+        deed, *arguments = json.loads(line)
         act: Callable[..., int] = getattr(worker, deed)
-        answer = act(**told[0]) if told and isinstance(told[0], dict) else act(*told)
+        answer = act(**arguments[0]) if arguments and isinstance(arguments[0], dict) else act(*arguments)
         print(json.dumps(answer), flush=True)
 
 

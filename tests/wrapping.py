@@ -50,8 +50,8 @@ def _log_event(line: str) -> dict[str, Any]:
 
 
 def _firehose(lines: Lines) -> str:
-    told = {"messageType": "DATA_MESSAGE", "logGroup": "/aws/eks/c/cluster", "logStream": "kube-apiserver-audit-1"}
-    return "".join(_json({**told, "logEvents": [{"id": "1", "timestamp": 1, "message": line}]}) for line in lines)
+    record = {"messageType": "DATA_MESSAGE", "logGroup": "/aws/eks/c/cluster", "logStream": "kube-apiserver-audit-1"}
+    return "".join(_json({**record, "logEvents": [{"id": "1", "timestamp": 1, "message": line}]}) for line in lines)
 
 
 def _insights(lines: Lines) -> dict[str, Any]:

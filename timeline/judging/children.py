@@ -15,7 +15,7 @@ _NEVER_UNWANTED = {"Event", "Lease", "ControllerRevision", "EndpointSlice", "End
 _RANDOM = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")
 
 
-def children_asked_for(owner: Track) -> int | None:
+def requested_children(owner: Track) -> int | None:
     """Return the greatest number of children that the spec of an owner ever requested; None if its fields do not show
     that."""
     asked = max(getattr(moment.facts, "asks", getattr(moment.facts, "replicas", -1)) for moment in owner.moments)

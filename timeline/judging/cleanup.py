@@ -1,4 +1,4 @@
-"""This pure module writes the advice how to delete the objects that a controller left behind, and no others."""
+"""This pure module writes the advice on deleting the objects that a controller left behind, and no others."""
 
 from collections.abc import Iterator
 

@@ -65,7 +65,7 @@ class Arrangement:
         return self._groups[name].number(member, track.key)
 
     def lanes(self) -> list[Lane]:
-        """Return all lanes in their order."""
+        """Return all lanes, sorted by place."""
         return sorted(map(self._lane, self._lanes), key=lambda lane: lane.place)
 
     def strips(self) -> list[Strip]:

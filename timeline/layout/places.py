@@ -87,7 +87,7 @@ class Group:
         return moved
 
     def forget(self, member: MemberKey, key: Key) -> None:
-        """Forget a track of which no later one than those that remain is known. All numbers stay the same."""
+        """Forget a track without changing the numbers of the tracks after it."""
         self.remove(member, key)
         self.forgotten += 1
 

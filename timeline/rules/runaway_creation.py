@@ -50,10 +50,10 @@ from timeline.history.world import World
 from timeline.judging.children import (
     by_generation,
     came_quickly,
-    children_asked_for,
     is_used,
     named_at_random,
     pace,
+    requested_children,
     unnamed_children,
     was_kept,
 )
@@ -133,7 +133,7 @@ def _unexplained_claims(job: Track, world: World) -> Runaway | None:
 def _unwanted(owner: Track, world: World) -> Runaway | None:
     """Return the children that an owner neither names nor requests in spec or status, and that no Pod uses; None if
     they are not enough for a finding."""
-    asked = children_asked_for(owner)
+    asked = requested_children(owner)
     if asked is None:
         return None
     enough = max(COUNT.value, asked + 1)

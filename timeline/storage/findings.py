@@ -48,7 +48,7 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
         as_text(found.subject.namespace),
         world.id_of(subject.ref),
         world.id_of(places.root_of(world, subject).ref),
-        sorted({number for ref in named for number in _lives(ref, world)}),
+        sorted({number for ref in named for number in _track_numbers(ref, world)}),
         moment(found.occurrences[0].first),
         moment(found.occurrences[-1].last),
         as_json(documents.finding(found)),
@@ -57,7 +57,7 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
     )
 
 
-def _lives(ref: ObjectRef, world: World) -> Iterable[int]:
+def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:
     """Return the track numbers of an object: that of its own track, or those of all incarnations of its name if its
     UID is not known."""
     if number := world.id_of(ref):

@@ -1,6 +1,6 @@
 // This module replaces the elements with data-renew, by their ids, with the server's current version every few seconds.
 
-const OFTEN = 3_000; // ms
+const OFTEN = 3_000; // ms between two updates
 
 async function renew() {
   const inside = document.activeElement?.closest("[data-renew]");
@@ -9,7 +9,7 @@ async function renew() {
   try {
     page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text(), "text/html");
   } catch {
-    return; // the server may be restarting; it is asked again later
+    return; // the server may be restarting; the next update tries again
   }
   for (const old of document.querySelectorAll("[data-renew]")) {
     const fresh = page.getElementById(old.id);

@@ -12,16 +12,16 @@
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
     else delete root.dataset.theme;
   };
-  const tell = () => document.dispatchEvent(new Event("themechange"));
+  const notify = () => document.dispatchEvent(new Event("themechange"));
 
   apply(chosen());
-  system.addEventListener("change", tell);
+  system.addEventListener("change", notify);
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-theme-switch]")) return;
     const shown = root.dataset.theme ?? (system.matches ? "dark" : "light");
     const next = shown === "dark" ? "light" : "dark";
     apply(next);
     try { localStorage.setItem(KEY, next); } catch { /* then the choice is valid for this page only */ }
-    tell();
+    notify();
   });
 })();

@@ -32,7 +32,7 @@ const source = document.body.dataset.source;
 const figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
 const live = document.body.dataset.live === "on"; // whether the source is live
-const LEAST = 60e6; // µs that are shown of a live source at least
+const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
 const findingsList = new FindingsList((question) => askFindings(source, question));
@@ -91,7 +91,7 @@ function onLoaded(payload) {
   reveal.show();
 }
 
-/** Announces once what a new filter shows. */
+/** Announces to screen readers, once for each new filter, how many lanes and findings match. */
 function announceFilter(payload) {
   const filter = JSON.stringify(filterOf(store));
   if (announcedFilter !== null && announcedFilter !== filter) announce(`${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`);
@@ -161,7 +161,7 @@ function takeLane(key) {
   if (loader.payload) lanes.draw(loader.payload, key);
 }
 
-/** Shows an object: its life in the view, its group on top, and its lane selected. */
+/** Shows an object: moves the view to its time, its group to the top, and selects its lane. */
 export function showObject({ key, root, start, end }) {
   reveal.wanted = "lane";
   stepping.cursor = null;
@@ -213,7 +213,7 @@ store.subscribe((changed) => {
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-/** Loads the overview of the whole source. Raises ApiError. */
+/** Loads the overview of the whole source, and resolves with it. Rejects with an ApiError. */
 export async function outline() {
   const whole = await overview(source);
   const { first, last } = whole;
@@ -226,6 +226,7 @@ export async function outline() {
   return whole;
 }
 
+/** Loads overview, findings and window, and chooses what the page shows first. */
 export async function start() {
   try {
     const [whole] = await Promise.all([outline(), selection.load()]);

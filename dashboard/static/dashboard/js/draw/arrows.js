@@ -1,6 +1,6 @@
 // This module chooses the arrows that a scene (see columns.js) draws, and computes where they end.
 
-const MOST = 100;
+const MOST = 100; // the most arrows in one figure
 
 /**
  * Returns where an end of an arrow is: on its lane; or at the edge, if the lane is in the other figure; or else as a dot on
@@ -15,7 +15,11 @@ function endOf(lane, other, finding, { centres, anchors, beside, home }) {
   return heading === null || heading === undefined ? null : { y: heading, dot: true, leaves: false };
 }
 
-/** Returns the arrows. `soft`: [y, from, until] of each end on a lane, the times at which it may be. `lead`: the arrow belongs to a selected or pinned finding, or they have none. */
+/**
+ * Returns the arrows of a scene: [{words, finding, from, to (µs), start, end, soft, lead}]. `start` and `end` are as endOf
+ * returns them. `soft` has [y, earliest, latest] of each end that is on a lane. `lead` says whether the arrow belongs to a
+ * selected or pinned finding; it is also true if these have no arrows.
+ */
 export function arrowsOf(scene) {
   const { from_lane, from_time, from_within, to_lane, to_time, to_within, text, finding } = scene.payload.arrows;
   const drawn = text.flatMap((words, i) => {
@@ -23,7 +27,7 @@ export function arrowsOf(scene) {
     const start = endOf(from_lane[i], to_lane[i], finding[i], scene), end = endOf(to_lane[i], from_lane[i], finding[i], scene);
     if (!start || !end || (start.leaves && end.leaves)) return [];
     let from = from_time[i], to = to_time[i];
-    if (scene.upright && start.leaves) from = to; // it enters from the other figure
+    if (scene.upright && start.leaves) from = to; // the arrow enters from the other figure
     if (scene.upright && end.leaves) to = from;
     const soft = [[start, from_time[i], from_within[i]], [end, to_time[i], to_within[i]]]
       .flatMap(([{ y, dot, leaves }, time, [before, after]]) => (dot || leaves ? [] : [[y, time - before, time + after]]));

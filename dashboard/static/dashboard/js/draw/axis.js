@@ -6,9 +6,9 @@ import { scaleOf } from "./columns.js";
 import { byId, el } from "./dom.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
-const APART = 24; // px between two creation numbers at least
+const APART = 24; // the least px between two creation numbers
 
-/** Returns the ticks [{time, text, full}] of a scene. */
+/** Returns the ticks [{time (µs), text, full}] of a scene; for the axis "order" one for each creation number. */
 export function ticksOf(scene, axis) {
   const { view, width, payload, centres } = scene;
   if (axis === "time") return clockTicks(view.start, view.end, width);
@@ -23,6 +23,7 @@ export function ticksOf(scene, axis) {
   return found;
 }
 
+/** Draws the ticks of a scene, without texts that would overlap, and the flag of the alert. */
 export function drawAxis(scene) {
   const { ticks, width } = scene;
   const { toPixel } = scaleOf(scene);
@@ -45,7 +46,10 @@ export function drawAxis(scene) {
     placed.map(({ middle, words, alert }) => el("span", { class: alert ? "alert" : null, style: `left:${middle.toFixed(1)}px` }, words))));
 }
 
-/** Returns the flag at the time of the alert, or at the end of the axis if that time is outside of the view. */
+/**
+ * Returns the flag {words, half (px), x (px)} at the time of the alert, or at the end of the axis if that time is outside of
+ * the view; null without an alert.
+ */
 export function flagOf({ alert, view, width }, toPixel) {
   if (alert === null || alert === undefined) return null;
   const before = alert < view.start, after = alert > view.end;

@@ -4,8 +4,8 @@
 //   centres: y of each lane (px), null if it is in the other figure,
 //   rows: the same, null also if it is too far away to be drawn,
 //   anchors: y of the edge at which an arrow to a lane of the other figure ends, or null,
-//   beside: y at which an arrow ends whose other lane is not shown, or null,
-//   home: finding key → y of the heading of its group, or null,
+//   beside: y at which an arrow from this lane ends if its other lane is not shown, or null,
+//   home: function from the key of a finding to the y of the heading of its group, or null,
 //   chosen, related: keys of the selected and pinned findings, and of those whose arrows explain them}
 // x comes from the scale, and y is in px. Boxes are made at the scale of the view, so that corners are round and the
 // shortest phase is two pixels wide.
@@ -13,8 +13,9 @@
 import { arrowsOf } from "./arrows.js";
 
 export const HALF_BAR = 9;
-const CORNER = 3, LEAST = 2, HEAD = 16;
+const CORNER = 3, LEAST = 2, HEAD = 16; // px: radius of corners, least width of a bar, size of an arrow's head
 
+/** Returns the scale of a scene: {left, right (x of the ends of the view), toPixel(time) → px, toX(px) → x}. */
 export const scaleOf = ({ view, scale, width }) => {
   const left = scale.to(view.start), right = scale.to(view.end);
   const perPixel = (right - left) / width || 1;
@@ -31,6 +32,7 @@ export function cellTraceOf({ lanes, strips }, i) {
   return `bars ${family} ${share > 0.66 ? "strong" : share > 0.33 ? "pale" : "muted"}`;
 }
 
+/** A map of the name of a trace → its data. */
 class Traces extends Map {
   column(name) {
     if (!this.has(name)) this.set(name, { x: [], y: [] });
@@ -38,6 +40,7 @@ class Traces extends Map {
   }
 }
 
+/** Adds a box with round corners to the data of a trace; all lengths are in px. */
 function box(column, toX, left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
   const k = c * 0.3; // distance of the middle of a quarter circle from the corner
@@ -59,7 +62,7 @@ function box(column, toX, left, right, top, bottom, corner) {
   }
 }
 
-/** Returns boxes, one for neighbouring lanes that are exposed for the same time. */
+/** Returns the times in which subjects were exposed to chosen findings, as boxes [{start, end, top, bottom}], one for neighbouring lanes with the same times. */
 export function exposures({ payload, centres, chosen }) {
   const { lane, start, end, finding } = payload.shades;
   const boxes = [];
@@ -72,6 +75,7 @@ export function exposures({ payload, centres, chosen }) {
   return boxes;
 }
 
+/** Adds the curve of an arrow to the data of a trace. */
 function curve(column, { from, to, start, end }, { toPixel, toX }) {
   const x0 = toPixel(from), x1 = toPixel(to), y0 = start.y;
   const way = Math.sign(end.y - y0) || 1;
@@ -105,7 +109,7 @@ function addArrows(traces, scene, scale) {
   }
 }
 
-/** Returns a map of the name of a trace → its data. */
+/** Returns the data of all traces of a scene, by the name of the trace. */
 export function columns(scene) {
   const { payload, rows, width } = scene;
   const scale = scaleOf(scene);

@@ -3,6 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // bidirectional control characters are shown as symbols, so that they do not reorder the text
 
+/** Returns a text in which bidirectional control characters are visible; anything else unchanged. */
 export const shown = (child) => (typeof child === "string" ? child.replace(TURNS, "\ufffd") : child);
 
 function fill(element, attributes, children) {
@@ -14,6 +15,7 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Returns an HTML element. Attributes that are false, null or undefined, and such children, are left out. */
 export const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);

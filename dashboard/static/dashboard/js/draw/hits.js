@@ -6,7 +6,7 @@ import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { ROW } from "./layout.js";
 
-const NEAR = 7; // px
+const NEAR = 7; // px within which a mark counts as being at a point
 
 /** Returns the index of the lane at y of the plot, or -1. */
 export const laneAt = ({ centres }, y) => centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= ROW / 2);

@@ -20,8 +20,9 @@ function stripToggle(lane, reachable) {
 }
 
 /**
- * Returns the label of a lane. `current`: it is the selected lane. `reachable`: Tab reaches its controls. `numbered`: its
- * creation number is shown. `placed`: the heading shows its namespace.
+ * Returns the label of a lane. The options say whether it is the selected lane (`current`), whether the Tab key reaches its
+ * controls (`reachable`), whether its creation number is shown (`numbered`), and whether the heading shows its namespace
+ * (`placed`).
  */
 export function label(lane, { current, reachable, numbered, placed }) {
   const strip = lane.members > 1;
@@ -37,7 +38,7 @@ export function label(lane, { current, reachable, numbered, placed }) {
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
 
-/** Returns the heading above a group, or above neighbours without a group. `again`: the group goes on further down. */
+/** Returns the heading above a group, or above neighbouring lanes without a group. `again` says that more lanes of the group are further down. */
 export function heading(run, lanes, first, again) {
   const [group] = run.groups;
   const alone = run.key === "";

@@ -10,7 +10,7 @@ export const MARGIN = 12, BLOCK = 40;
 export class Lanes {
   #payload = null;
   #indices = new Map(); // key of a lane → index
-  #units = []; // y of each row that `offset` counts: lanes that are not pinned, and closed groups
+  #units = []; // y of each row that `offset` counts, which are lanes that are not pinned and closed groups
 
   /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key)}. */
   constructor(acts) {
@@ -26,7 +26,7 @@ export class Lanes {
       else if (held("strip")) acts.onStrip(held("strip"));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
-    let pressed = false; // labels are not redrawn meanwhile, or the pointer would be released over another link
+    let pressed = false; // while the pointer is down, labels are not redrawn, or it would be released over another link
     for (const name of ["pointerdown", "pointerup", "pointercancel"]) addEventListener(name, () => (pressed = name === "pointerdown"), true);
     byId("stage").addEventListener("focusin", ({ target }) => {
       const key = target.closest("[data-lane]")?.dataset.lane;
@@ -51,7 +51,7 @@ export class Lanes {
     byId("pins").hidden = payload.pins === 0;
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
-      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#goesOn(run, index)),
+      el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#continues(run, index)),
         run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null)));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
     byId("block").style.height = `${this.layout.height}px`;
@@ -64,7 +64,7 @@ export class Lanes {
     if (anchor) this.#restore(anchor);
   }
 
-  /** Writes the number beside each lane: that of its first circle in the view, or else of the life that is visible. */
+  /** Writes the creation number beside each lane: that of its first circle in the view, or else of the incarnation that is visible. */
   number({ lanes, births }, view) {
     const numbers = lanes.map(({ number }) => number);
     const times = lanes.map(() => null);
@@ -80,12 +80,12 @@ export class Lanes {
     }
   }
 
-  /** Whether the group of a run goes on further down, because the objects of the finding are moved to the top. */
-  #goesOn(run, index) {
+  /** Returns whether the group of a run has more lanes further down, because the objects of the finding were moved to the top. */
+  #continues(run, index) {
     return run.key !== "" && !run.closed && this.layout.runs.some((other, at) => at > index && other.key === run.key);
   }
 
-  /** Returns the first and the last visible row, as `offset` counts. */
+  /** Returns the indices of the first and the last visible row, counted as `offset` counts them. */
   inSight() {
     const { offset } = this.#payload;
     const top = this.bench.scrollTop - offset * ROW, bottom = top + this.bench.clientHeight;
@@ -115,6 +115,7 @@ export class Lanes {
     if (!inside) this.bench.scrollTop = shift + Math.max(0, bottom - top > height ? top : (top + bottom - height) / 2);
   }
 
+  /** Scrolls by a page: down if `by` is 1, up if it is -1. */
   page(by) {
     this.bench.scrollTop += by * (this.bench.clientHeight - 3 * ROW);
   }
@@ -138,7 +139,7 @@ export class Lanes {
     next?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Returns a selector of the control that has the focus. */
+  /** Returns a CSS selector of the control that has the focus, or null. */
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;
@@ -150,6 +151,7 @@ export class Lanes {
     return lane === undefined ? null : `[data-lane="${CSS.escape(lane)}"] .lane-name`;
   }
 
+  /** Returns the topmost visible lane and its distance from the top {key, at (px)}, or null if nothing is scrolled. */
   #anchor() {
     if (!this.#payload || this.bench.scrollTop === 0) return null;
     const top = this.bench.scrollTop - this.#payload.offset * ROW + HEADING;

@@ -1,5 +1,5 @@
-// This module measures the time and the number of revisions between two moments. The server counts revisions in the whole
-// source, whatever is loaded. The module only computes and makes SVG elements.
+// This module measures the time and the number of revisions between two moments, and draws the result. The server counts
+// the revisions in the whole source, not only in what is loaded.
 
 import { apart, duration, words } from "../state/durations.js";
 import { digitsFor, instant } from "../state/time.js";
@@ -9,8 +9,8 @@ import { svg } from "./dom.js";
 const NEAR = 6; // px within which an end takes the time of an event
 
 /**
- * Returns an end of a measure: the nearest event beside x (px), or else the time at x. It is {time, within} as in
- * durations.js. A time that is not of a change is exact: [0, 0].
+ * Returns an end of a measure, {time, within} as in durations.js: that of the nearest event within NEAR px of x, or else the
+ * time at x. A time that is not that of a change is exact, so its `within` is [0, 0].
  */
 export function snapped(scene, x) {
   const { payload, scale } = scene;
@@ -32,7 +32,7 @@ export function snapped(scene, x) {
   return best ?? { time: Math.round(time), within: [0, 0] };
 }
 
-/** Returns {start, end, words} of the time between two ends in any order. `answer` is what the server says about both. */
+/** Returns {start, end, words} of the time between two ends, given in any order. `answer` is the server's answer about both, or null. */
 export function measured(one, other, answer = null) {
   const [start, end] = one.time <= other.time ? [one, other] : [other, one];
   const [from, to] = [answer?.start?.resource_version, answer?.end?.resource_version];

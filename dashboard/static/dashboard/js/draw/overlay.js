@@ -1,5 +1,5 @@
-// This module draws what is above the bars: texts, creation numbers, unknown ends, and the arrows' labels. It makes SVG in
-// pixels. The SVG patterns are in the template, once for all figures.
+// This module draws the layer above the bars as SVG, in px: texts, creation numbers, unknown ends, and the labels of arrows.
+// The SVG patterns are in the template, once for all figures.
 
 import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
@@ -21,7 +21,10 @@ function widthOf(text, font) {
 const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
 document.fonts?.ready.then(() => widths.clear());
 
-/** Returns the positions on each lane that texts must not cover, from left to right. `among`: the window that contains the payload. */
+/**
+ * Returns for each lane the places [middle, half the width] (px) that texts must not cover, from left to right. `among` is
+ * the whole window, if the payload is only a part of it.
+ */
 function obstacles({ payload, among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => found[lane].push([toPixel(among.marks.time[i]), 6]));
@@ -66,7 +69,7 @@ function unknownEnds({ payload, rows, width, now }, toPixel) {
   return shapes;
 }
 
-/** Draws the intervals in which a kind was not observed, on each of its lanes. */
+/** Returns the intervals in which a kind was not observed, on each of its lanes. */
 function unseen({ payload, rows, width }, toPixel) {
   const shapes = [];
   payload.gaps.kind.forEach((kind, i) => {
@@ -80,19 +83,19 @@ function unseen({ payload, rows, width }, toPixel) {
   return shapes;
 }
 
-/** Draws the end of the observation of a live source. */
+/** Returns the line at the end of the observation of a live source. */
 function edgeLine({ now, height, width }, toPixel) {
   const x = now === undefined ? -1 : toPixel(now);
   return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** Draws the time of the alert whose link was followed. */
+/** Returns the line at the time of the alert whose link was followed. */
 function alertLine({ alert, height, width }, toPixel) {
   const x = alert === null || alert === undefined ? -1 : toPixel(alert);
   return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** Returns the ranges in which holes and the leading arrows may begin or end: {y, left, right}, each once. */
+/** Returns the ranges of time in which holes and leading arrows may begin or end, each drawn once. */
 function unsureEnds(scene, toPixel) {
   const { lane, start, begun, over, end } = scene.payload.holes;
   const ends = lane.flatMap((row, i) => [[scene.rows[row], start[i], begun[i]], [scene.rows[row], over[i], end[i]]]);
@@ -106,7 +109,7 @@ function unsureEnds(scene, toPixel) {
     svg("rect", { class: "unsure", fill: "url(#unsure)", x: left, y: y - HALF_BAR, width: right - left, height: 2 * HALF_BAR }));
 }
 
-/** Writes how many members of a strip exist, on each cell that has space for it. */
+/** Returns the texts that say how many members of a strip exist, for each cell that has space for it. */
 function cellText({ payload, rows, width, inks }, toPixel) {
   const { lane, start, end, count } = payload.strips;
   return lane.flatMap((row, i) => {
@@ -117,7 +120,7 @@ function cellText({ payload, rows, width, inks }, toPixel) {
   });
 }
 
-/** Draws the selected lane, and its event that was stepped to. */
+/** Returns the shapes that mark the selected lane, and the event that was stepped to. */
 function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   const row = payload.lanes.findIndex(({ key }) => key === lane);
   const y = centres[row] ?? null;
@@ -134,7 +137,7 @@ function visibleBirths({ payload, rows, width, numbered }, toPixel) {
   const found = [];
   payload.births.lane.forEach((lane, i) => {
     const x = toPixel(payload.births.time[i]);
-    const number = numbered[lane] ? String(payload.births.number[i]) : ""; // it means nothing for an object without a group
+    const number = numbered[lane] ? String(payload.births.number[i]) : ""; // numbers are only meaningful within a group
     const half = !number ? 5 : number.length < 3 ? 9.5 : 5 + number.length * 3.2;
     if (rows[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
     last.set(lane, x);
@@ -157,7 +160,7 @@ function holeText({ payload, rows, width }, toPixel) {
   });
 }
 
-/** Draws a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
+/** Returns a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
 function pills(scene, toPixel) {
   const { centres, width, tops } = scene;
   const shown = centres.filter((y) => y !== null);
@@ -180,6 +183,7 @@ function pills(scene, toPixel) {
   });
 }
 
+/** Draws the layer of a scene into the SVG element `host`. */
 export function drawOverlay(host, scene) {
   const { toPixel } = scaleOf(scene);
   const births = visibleBirths(scene, toPixel);

@@ -10,7 +10,7 @@ import { byId } from "./dom.js";
 import { whatIsAt } from "./hits.js";
 import { HEADING, ROW } from "./layout.js";
 
-const BESIDE = 6 * ROW; // px drawn above and below the visible part, for scrolling
+const BESIDE = 6 * ROW; // px that are drawn above and below the visible part, for scrolling
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light");
@@ -32,13 +32,13 @@ export class Picture {
     this.moving = null; // for a live source: it divides a window into the part that moves and the rest
   }
 
-  /** Draws the edge apart from now on: `moving.split(payload)` → {payload, standing, edge, now}. */
+  /** Makes the following drawings show the moving edge separately. `moving.split(payload)` → {payload, fixed, edge, now}: the whole window, its two parts, and the current time (µs). */
   move(moving) {
     this.moving = moving;
     this.edges = { main: new Board(this.figures.main, this.skeletons, true), pins: new Board(this.figures.pins, this.skeletons, true) };
   }
 
-  /** Draws the moving edge alone: `edge` holds its columns, `payload` the whole window. */
+  /** Draws only the moving edge: `edge` has its columns, `payload` is the whole window, and `now` the current time (µs). */
   drawEdge({ payload, edge, now }) {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
@@ -47,7 +47,7 @@ export class Picture {
     }
   }
 
-  /** Updates the scale. In the order of creation, the loaded window decides how wide each moment is. */
+  /** Updates the scale and returns it. On the axis of creation order, the scale depends on the loaded window. */
   #scale(payload) {
     const { store } = this;
     if (this.#made.payload !== payload || this.#made.axis !== store.axis) {
@@ -57,13 +57,13 @@ export class Picture {
     return store.scale;
   }
 
-  /** Draws the figures. `hand`: {cursor, measure}. A figure that is hidden is not drawn. */
+  /** Draws the figures, except for hidden ones. `hand` is {cursor, measure}, as in stepping.js. */
   draw(payload, hand) {
     whenReady(() => this.#draw(payload, hand));
   }
 
   #draw(loaded, { cursor, measure }) {
-    const split = this.moving?.split(loaded) ?? { payload: loaded, standing: loaded };
+    const split = this.moving?.split(loaded) ?? { payload: loaded, fixed: loaded };
     const { payload } = split;
     const { store, lanes, findingsList } = this;
     const width = this.figures.main.clientWidth;
@@ -88,8 +88,8 @@ export class Picture {
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
     const apart = this.moving ? { ticks: [], without: "shade area" } : {}; // these are drawn below the edge
-    this.boards.main.draw({ ...main, ...apart, payload: split.standing });
-    if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.standing });
+    this.boards.main.draw({ ...main, ...apart, payload: split.fixed });
+    if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.fixed });
     if (this.moving) this.drawEdge(split);
     drawAxis(main);
     lanes.number(payload, view);
@@ -104,7 +104,7 @@ export class Picture {
     return [top, top + bench.clientHeight];
   }
 
-  /** Whether everything visible is drawn. After scrolling it may not be. */
+  /** Returns whether everything visible is drawn. After scrolling it may not be. */
   covers() {
     const [top, bottom] = this.#inSight();
     return top >= this.#drawn[0] && bottom <= this.#drawn[1];

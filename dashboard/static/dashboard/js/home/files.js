@@ -36,6 +36,6 @@ async function walk(entry, within = "") {
   }
 }
 
-/** Whether these are the files of an interrupted upload. */
+/** Returns whether these are the files of an interrupted upload, whose `parts` the server named. */
 export const isSame = (files, parts) =>
   files.length === parts.length && files.every(({ name, file }, number) => parts[number].name === name && parts[number].size === file.size);

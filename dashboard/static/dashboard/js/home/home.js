@@ -7,7 +7,7 @@ import { Recordings } from "./recordings.js";
 import { listen } from "./updates.js";
 import { Uploads } from "./uploads.js";
 
-const CLOCK = 5_000; // ms
+const CLOCK = 5_000; // ms between two updates of the ages of live clusters
 const csrf = { "X-CSRFToken": document.body.dataset.csrf };
 const announce = (text) => (byId("announce").textContent = text);
 /** Shows an error at the top of the page, or hides it if the text is empty. */

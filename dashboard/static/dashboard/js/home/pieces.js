@@ -5,7 +5,7 @@ import { ApiError } from "../state/api.js";
 const SILENCE = 30_000; // ms without a byte sent after which a connection counts as dead
 const PAUSES = [1, 2, 4, 8, 15]; // seconds before the next attempt
 
-/** Sends the piece as the body of a PUT. `onProgress(bytes)` gets the number of bytes sent. Resolves with the answer, or rejects with an ApiError. */
+/** Sends a piece of a file as the body of a PUT. `onProgress(bytes)` gets the number of bytes sent so far. Resolves with the answer, or rejects with an ApiError. */
 export function put(url, offset, piece, { csrf, signal, onProgress }) {
   return new Promise((resolve, reject) => {
     const call = new XMLHttpRequest(); // fetch does not report the progress of an upload
@@ -44,9 +44,10 @@ export function put(url, offset, piece, { csrf, signal, onProgress }) {
   });
 }
 
+/** Returns whether an error may be temporary, so that a request is worth repeating. */
 const passes = ({ status, name }) => name !== "AbortError" && (status === 0 || status === 429 || (status >= 500 && status !== 507));
 
-/** Repeats a request until it succeeds or is refused. `onPause(seconds)` is called before each wait, which ends early when the network is back. */
+/** Repeats a request until it succeeds or fails with an error that is not temporary. `onPause(seconds)` is called before each wait, which ends early when the network is back. */
 export async function patiently(attempt, { signal, onPause }) {
   for (let failures = 0; ; failures += 1) {
     signal.throwIfAborted();

@@ -3,8 +3,8 @@
 import { byId, el } from "../draw/dom.js";
 import { request } from "../state/api.js";
 
-const RENEWED = ["live", "recordings", "newest"];
-const OFTEN = 2_000; // ms between two automatic updates
+const RENEWED = ["live", "recordings", "newest"]; // ids of the elements that are replaced
+const OFTEN = 2_000; // the least ms between two automatic updates
 
 export class Recordings {
   #renewing = null;

@@ -67,7 +67,7 @@ export class Row {
       el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and the upload continues from there` : "The person who sent it can continue from there"}.`));
   }
 
-  /** Shows that there was no message about the upload for long. */
+  /** Shows that no message about the upload has come for long. */
   silent() {
     const why = this.element.dataset.state === "importing"
       ? "Its worker does not respond; another worker takes over. Nothing is lost."

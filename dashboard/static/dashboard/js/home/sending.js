@@ -3,16 +3,16 @@
 import { ApiError, request } from "../state/api.js";
 import { patiently, put } from "./pieces.js";
 
-const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // bytes of a piece, which is about as long as is sent in
-const WISHED = 2; // seconds
-const AT_ONCE = 3; // files that are sent at the same time
+const LEAST = 256 * 1024, MOST = 8 * 1024 * 1024; // the least and the most bytes of a piece
+const WISHED = 2; // seconds that sending one piece should take, by which its size is chosen
+const AT_ONCE = 3; // how many files are sent at the same time
 
 export class Sending {
   #stop = new AbortController();
   #pieceBytes = 1024 * 1024;
-  #going = new Map(); // number of a file → its bytes that were sent
+  #going = new Map(); // number of a file → how many of its bytes were sent
   #began = 0;
-  #before = 0; // bytes that had arrived before it began
+  #before = 0; // bytes that had arrived before sending began
 
   /** `files` are {name, file}. `on` has the callbacks upload(payload), progress({sent, total, seconds}) and pause(seconds). */
   constructor({ name, files, csrf, on }) {
@@ -24,7 +24,7 @@ export class Sending {
     return { signal: this.#stop.signal, onPause: (seconds) => this.on.pause(seconds) };
   }
 
-  /** Sends everything and resolves with the upload, which then waits to be imported. With `interrupted`, it continues that upload. Rejects with an ApiError. */
+  /** Sends everything, and resolves with the upload, which then waits to be imported. With `interrupted`, it continues that upload. Rejects with an ApiError. */
   async run(interrupted = null) {
     const upload = interrupted ?? (await patiently(() => this.#announce(), this.#patience));
     this.id = upload.id;
@@ -33,7 +33,7 @@ export class Sending {
     for (const part of open) this.#going.set(part.number, part.received);
     this.#before = this.#sent;
     this.#began = performance.now();
-    this.#tell();
+    this.#reportProgress();
     const queue = open.filter((part) => part.received < part.size);
     let refusal = null;
     const work = async () => {
@@ -42,7 +42,7 @@ export class Sending {
           await this.#file(part);
         } catch (error) {
           if (error.status !== 400 || this.files.length === 1) throw error;
-          refusal = error; // the others go on without it
+          refusal = error; // the other files are still sent
           this.#going.set(part.number, part.size);
         }
       }
@@ -90,7 +90,7 @@ export class Sending {
         },
       });
       this.#going.set(number, offset);
-      this.#tell();
+      this.#reportProgress();
     }
   }
 
@@ -104,7 +104,7 @@ export class Sending {
         signal: this.#stop.signal,
         onProgress: (out) => {
           this.#going.set(number, offset + Math.min(out, piece.size));
-          this.#tell();
+          this.#reportProgress();
         },
       });
       const perSecond = piece.size / Math.max(0.001, (performance.now() - began) / 1000);
@@ -117,7 +117,7 @@ export class Sending {
     }
   }
 
-  #tell() {
+  #reportProgress() {
     const sent = this.#sent;
     const perMs = (sent - this.#before) / Math.max(1, performance.now() - this.#began);
     this.on.progress({ sent, total: this.total, seconds: (this.total - sent) / perMs / 1000 });

@@ -7,8 +7,8 @@ import { FINAL, Row } from "./row.js";
 import { Sending } from "./sending.js";
 
 const SILENT = 10_000; // ms without a message after which an upload of another page counts as interrupted, or its worker as stopped
-const MINE = "causeline-sending"; // key in the session storage: the uploads that this tab sends
-const STAMPS = "causeline-stamps"; // key in the local storage: when their files were last changed
+const MINE = "causeline-sending"; // key in the session storage for the ids of the uploads that this tab sends
+const STAMPS = "causeline-stamps"; // key in the local storage for the times at which their files were last changed
 
 export class Uploads {
   #rows = new Map(); // upload id → Row
@@ -29,7 +29,7 @@ export class Uploads {
     setInterval(() => this.#lookForSilentOnes(), 1000);
   }
 
-  /** Sends the chosen files, or continues their interrupted upload. With `upload`, it has to be that one. */
+  /** Sends the chosen files, or continues their interrupted upload. With `upload`, the files have to be those of this upload. */
   async send({ name, files, left }, upload = null) {
     if (!files.length || !files.some(({ file }) => file.size)) return this.#refuse(name, files, left);
     let interrupted = null;
@@ -68,7 +68,7 @@ export class Uploads {
     }
   }
 
-  /** Takes the server's message about an upload. Uploads of other pages get a row too while they run. */
+  /** Handles the server's message about an upload. Uploads of other pages get a row, too, while they run. */
   take(upload) {
     if (this.#sending.has(upload.id)) return; // its row is more up to date
     let row = this.#rows.get(upload.id);
@@ -150,7 +150,7 @@ export class Uploads {
     try {
       sessionStorage.setItem(MINE, JSON.stringify([...this.#mine]));
       localStorage.setItem(STAMPS, JSON.stringify(this.#stamps));
-    } catch { /* if storage is forbidden, silence, names and sizes are used instead */ }
+    } catch { /* without storage, uploads are recognised by their silence, and files by names and sizes */ }
   }
 
   #lookForSilentOnes() {

@@ -5,14 +5,14 @@ import { plural } from "../state/amounts.js";
 
 export class Completeness {
   #pill = byId("toolbar").querySelector(".pill.complete, .pill.partial");
-  #missing = this.#pill?.classList.contains("complete") ? "" : this.#pill?.textContent; // the text of the server
+  #missing = this.#pill?.classList.contains("complete") ? "" : this.#pill?.textContent; // says what is missing; "" for nothing
 
   /** Sets the number of gaps. */
   count(gaps) {
     this.#missing = `complete except for ${plural(gaps, "gap")}`;
   }
 
-  /** Draws the label. `arrives`: whether all changes arrive at this page; `why`: a sentence if they do not. */
+  /** Draws the label. `arrives` says whether all changes arrive at this page, and `why` is a sentence that says why not. */
   draw(arrives, why) {
     const pill = this.#pill, missing = this.#missing;
     if (!pill) return;

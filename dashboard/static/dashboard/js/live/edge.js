@@ -1,10 +1,11 @@
-// This module computes the moving edge of a window: what commits have changed since it was loaded, apart from the part that
-// does not move. It uses neither the DOM nor Plotly.
+// This module divides the window of a live source into its moving edge, which new batches of changes extend, and the fixed
+// part, which does not change. It uses neither the DOM nor Plotly.
 //
-// A tail is the end of one life: {lane, floor, bars [{start, end (null while it goes on), text, tone, within (of both), unknown}], marks,
-// births}. At first it is the bar that has no end yet. All other bars do not move.
+// The edge consists of tails. A tail is the end of one track: {lane, floor (the time at which it begins), bars [{start, end
+// (null while it goes on), text, tone, within (of start and end), unknown}], marks, births}. When a window is loaded, its
+// tails are the bars without an end.
 
-const RING = 300; // deltas that are kept, for a window that was read before them
+const RING = 300; // how many deltas are kept, to be applied to a window that the server read before them
 
 const emptied = (columns) => Object.fromEntries(Object.keys(columns).map((name) => [name, []]));
 const picked = (columns, wanted) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, wanted.map((i) => column[i])]));
@@ -12,15 +13,15 @@ const joined = (one, other) => Object.fromEntries(Object.entries(one).map(([name
 
 export class Edge {
   #ring = [];
-  #tails = new Map(); // by track
-  #laneOf = new Map(); // track → index
+  #tails = new Map(); // track → its tail
+  #laneOf = new Map(); // track → index of its lane
   #byKey = new Map(); // key of a lane → index
-  #standing = null;
+  #fixed = null;
 
   payload = null; // the window as it was loaded
-  attached = false; // the window reaches the end of the source, so its edge moves
+  attached = false; // whether the window reaches the end of the source, so that its edge moves
 
-  /** Takes a window as it was loaded. */
+  /** Begins with a window that was just loaded, and applies the deltas that are newer. */
   take(payload) {
     this.attached = payload.end >= payload.last;
     this.#begin(payload);
@@ -40,10 +41,10 @@ export class Edge {
       const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], within: [bars.start_within[i], null], unknown: bars.open_start[i] };
       this.#tails.set(bars.track[i], { lane, floor: bar.start, bars: [bar], marks: [], births: [] });
     });
-    this.#standing = { ...payload, bars: picked(bars, rest), shades: payload.shades };
+    this.#fixed = { ...payload, bars: picked(bars, rest), shades: payload.shades };
   }
 
-  /** Applies a delta. Returns {unknown: tails of lives whose lanes are not loaded, stale: whether the part that does not move has changed}. */
+  /** Applies a delta. Returns {unknown, stale}: its tails of tracks whose lanes are not loaded, and whether the fixed part has changed. */
   add(delta) {
     this.#ring = [...this.#ring, delta].slice(-RING);
     return this.#apply(delta);
@@ -70,7 +71,7 @@ export class Edge {
       const [first, ...others] = bars;
       const goesOn = first?.[0] === null;
       const from = goesOn ? (first[1] ?? Infinity) : Math.max(since, tail.floor);
-      stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // a bar that does not move has another end now
+      stale ||= !goesOn && since < tail.floor && !bars.some(([start]) => start === tail.floor); // the end of a fixed bar has changed
       tail.bars = tail.bars.filter(({ start }) => start < from);
       const last = tail.bars.at(-1);
       if (goesOn && last) {
@@ -87,7 +88,7 @@ export class Edge {
     return stale;
   }
 
-  /** Returns the columns of the tails alone, at a time. */
+  /** Returns the columns of the moving edge at the time `now` (µs). */
   moving(now) {
     const { payload } = this;
     const bars = emptied(payload.bars), marks = emptied(payload.marks), births = emptied(payload.births);
@@ -109,20 +110,20 @@ export class Edge {
     return { ...payload, ...none, bars, marks, births };
   }
 
-  /** Returns the whole window at a time. Later deltas are applied to this one. */
+  /** Returns the whole window at the time `now` (µs), and continues with it: later deltas are applied to it. */
   whole(now) {
     const moving = this.moving(now);
     const marks = new Set(this.payload.marks.lane.map((_, i) => this.#markAt(this.payload.marks, i)));
     const further = moving.marks.lane.map((_, i) => i).filter((i) => !marks.has(this.#markAt(moving.marks, i)));
     const payload = {
-      ...this.payload, bars: joined(this.#standing.bars, moving.bars), births: joined(this.payload.births, moving.births),
+      ...this.payload, bars: joined(this.#fixed.bars, moving.bars), births: joined(this.payload.births, moving.births),
       marks: joined(this.payload.marks, picked(moving.marks, further)), end: this.attached ? Math.max(this.payload.end, now) : this.payload.end,
     };
     this.#begin(payload);
     return payload;
   }
 
-  /** Returns the columns of an edge where nothing moves. */
+  /** Returns empty columns, for a window whose edge does not move. */
   still(payload) {
     const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none };
@@ -132,7 +133,7 @@ export class Edge {
     return `${track[i]} ${time[i]} ${mark[i]}`;
   }
 
-  get standing() {
-    return this.#standing;
+  get fixed() {
+    return this.#fixed;
   }
 }

@@ -2,13 +2,13 @@
 
 import { latest } from "../state/ranges.js";
 
-const LEAST = 0.02; // part of the view between the edge and its end; if it is smaller, the view moves on
+const LEAST = 0.02; // if less than this part of the view is left after the edge, the view moves on
 
 export class Following {
   #moving = false;
   #view = null;
 
-  /** `edge()` → µs, or null; `onChange(on, by)`: `by` is "hand" if the user moved the view. */
+  /** `edge()` → the current end of the source (µs), or null. `onChange(on, by)` is called with `by` "hand" if the user moved the view. */
   constructor({ store, edge, onChange }) {
     Object.assign(this, { store, edge, onChange });
     store.subscribe((names) => this.#moved(names));
@@ -24,6 +24,7 @@ export class Following {
     else this.begin();
   }
 
+  /** Starts to follow the edge, and moves the view to it. */
   begin() {
     const { store } = this;
     const { start, end } = store.view();

@@ -1,4 +1,4 @@
-// This module shows a live source: commits are drawn at the moving edge, and the view follows it.
+// This module shows a live source: new changes are drawn at the moving edge, and the view follows it.
 
 import { byId } from "../draw/dom.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
@@ -8,11 +8,11 @@ import { Edge } from "./edge.js";
 import { Following } from "./following.js";
 import { News } from "./newViolations.js";
 import { connect } from "./socket.js";
-import { nothing, standing } from "./status.js";
+import { describe, nothing } from "./status.js";
 
-const RELOAD = 1_000, SHARE = 4; // ms between two windows, and the factor by which a pause is longer than loading took
-const OUTLINE = 10_000; // ms between two outlines
-const STEP = 250, STILL = 1_000; // ms between two pictures without commits; the second with prefers-reduced-motion
+const RELOAD = 1_000, SHARE = 4; // the least ms between two requests of windows, and the least pause as a multiple of the time that loading took
+const OUTLINE = 10_000; // the least ms between two requests of the overview
+const STEP = 250, STILL = 1_000; // ms between two pictures while no changes come; the second with prefers-reduced-motion
 const NOISE = ["Events", "Cluster"];
 
 const { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, drawSoon } = parts;
@@ -40,7 +40,7 @@ let frame = 0, drawn = 0, drawnAt = null, mapped = 0;
 const tick = () => (frame ||= requestAnimationFrame(draw));
 
 /** Moves the end of the store and of the window to the current time. */
-function goOn() {
+function advanceToNow() {
   const now = clock.now();
   if (now === null || !store.bounds || store.bounds.last <= 1) return null;
   store.bounds.last = Math.max(store.bounds.last, now);
@@ -55,7 +55,7 @@ function goOn() {
 function draw() {
   frame = 0;
   drawn = performance.now();
-  const now = goOn();
+  const now = advanceToNow();
   if (now === null) return;
   drawnAt = now;
   following.advance();
@@ -71,10 +71,10 @@ function draw() {
 picture.move({
   split(payload) {
     if (payload !== edge.payload) edge.take(payload);
-    const now = goOn() ?? payload.last;
-    if (!edge.attached || store.axis !== "time") return { payload, standing: payload, edge: edge.still(payload) };
+    const now = advanceToNow() ?? payload.last;
+    if (!edge.attached || store.axis !== "time") return { payload, fixed: payload, edge: edge.still(payload) };
     loader.payload = edge.whole(now);
-    return { payload: loader.payload, standing: edge.standing, edge: edge.moving(now), now };
+    return { payload: loader.payload, fixed: edge.fixed, edge: edge.moving(now), now };
   },
 });
 
@@ -82,9 +82,9 @@ setInterval(() => {
   if (!document.hidden && performance.now() - drawn >= (calm.matches ? STILL : STEP) && clock.now() !== drawnAt) tick();
 }, STEP);
 
-// -- windows, findings, outline: limited in how often --------------------------------------------------------------------
+// -- windows, findings and overview, whose requests are limited in rate ---------------------------------------------------
 
-let anew = {}; // what is fetched with the next window: findings, outline
+let pending = {}; // what is fetched with the next window: findings, outline
 let waiting = 0, loading = false, wished = false; // a request that comes while a window is loading needs another window
 let loaded = -Infinity, took = 0, outlined = performance.now(), outlining = 0;
 
@@ -99,12 +99,12 @@ async function reload() {
   waiting = 0;
   loading = true;
   wished = false;
-  if (anew.outline) outlineAnew();
-  if (anew.findings) {
+  if (pending.outline) outlineNow();
+  if (pending.findings) {
     findingsList.forget();
     selection.reload();
   }
-  anew = {};
+  pending = {};
   try {
     if (store.bounds && store.bounds.last > 1) wished ||= !(await loader.load());
     else await start();
@@ -116,12 +116,12 @@ async function reload() {
   }
 }
 
-/** Loads the outline later, also after the last of several changes. */
+/** Loads the overview soon, once for several changes, and always after the last of them. */
 function outlineSoon() {
-  outlining ||= setTimeout(outlineAnew, Math.max(0, outlined + OUTLINE - performance.now()));
+  outlining ||= setTimeout(outlineNow, Math.max(0, outlined + OUTLINE - performance.now()));
 }
 
-async function outlineAnew() {
+async function outlineNow() {
   clearTimeout(outlining);
   outlining = 0;
   outlined = performance.now();
@@ -133,13 +133,13 @@ async function outlineAnew() {
 /** Loads everything again after messages were missed. */
 function refetch() {
   missed = document.hidden;
-  anew = { findings: true, outline: true };
+  pending = { findings: true, outline: true };
   reloadSoon();
 }
 
 // -- messages -----------------------------------------------------------------------------------------------------------
 
-/** Whether a life on a lane that is not loaded may match the view. */
+/** Returns whether a track on a lane that is not loaded may match the filter. */
 function concerns({ family, lane }) {
   const [, namespace] = lane.split("/");
   return (store.kinds.length ? store.kinds.includes(family) : store.noise || !NOISE.includes(family)) && (!store.namespace || namespace === store.namespace);
@@ -152,12 +152,12 @@ function takeFindings({ findings, gone }) {
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
   if (!findings.length && !gone.length) return;
   minimap.extend(clock.now() ?? 0, fresh);
-  if (store.filtered().length) anew.findings = true;
+  if (store.filtered().length) pending.findings = true;
   else {
     for (const group of findings) findingsList.put(group);
     for (const key of gone) findingsList.drop(key, key === store.finding);
   }
-  reloadSoon(); // the window contains what is drawn for them
+  reloadSoon(); // the window contains their holes, shades and arrows
   drawSoon();
 }
 
@@ -205,10 +205,10 @@ function drawButton() {
 let arriving = true; // whether all changes arrive at this page
 const completeness = new Completeness();
 
-let announced = null; // the tone that was announced; null until the first connection is open
+let announced = null; // the tone of the last announced status; null until the first connection is open
 
 function drawStatus() {
-  const { words, tone, about } = standing(connection, health, behind);
+  const { words, tone, about } = describe(connection, health, behind);
   status.textContent = words;
   status.title = about;
   status.dataset.tone = tone;
@@ -223,7 +223,7 @@ function drawStatus() {
 let socket = null;
 
 begun.finally(() => {
-  cursor = loader.payload?.sequence ?? null; // the server sends what is committed after it
+  cursor = loader.payload?.sequence ?? null; // the server sends the changes after this sequence number
   socket = connect(source, () => cursor, {
     message(message) {
       handlers[message.type]?.(message);

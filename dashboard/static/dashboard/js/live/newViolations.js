@@ -2,7 +2,7 @@
 
 import { plural } from "../state/amounts.js";
 
-const FIRST = 400, APART = 5_000; // ms
+const FIRST = 400, APART = 5_000; // ms before an announcement, and the least ms between two
 
 export class News {
   #count = 0;
@@ -16,10 +16,10 @@ export class News {
   add(count) {
     this.#count += count;
     if (!this.#count || this.#timer) return;
-    this.#timer = setTimeout(() => this.#tell(), Math.max(FIRST, this.#last + APART - performance.now()));
+    this.#timer = setTimeout(() => this.#announceCount(), Math.max(FIRST, this.#last + APART - performance.now()));
   }
 
-  #tell() {
+  #announceCount() {
     this.#timer = 0;
     this.#last = performance.now();
     this.announce(plural(this.#count, "new violation"));

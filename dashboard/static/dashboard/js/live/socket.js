@@ -1,11 +1,14 @@
-// This module connects to the server again and again, with the sequence of the last commit that the page has.
+// This module keeps a connection to the server, and reconnects with the sequence number of the last changes that the page has.
 
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 5_000; // ms
 const SILENCE = 10_000; // ms without a message after which the connection counts as dead (the server sends its health every three seconds)
 const SLEPT = 20_000; // ms without a timer after which the computer must have slept
 const UNAUTHORISED = 4401;
 
-/** `cursor()` → the sequence; `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out")`, `on.woken()`. */
+/**
+ * Connects to the messages of a source. `cursor()` → the sequence number of the last changes that the page has. Calls
+ * `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out")`, and `on.woken()` after the computer slept.
+ */
 export function connect(source, cursor, on) {
   let socket = null, pause = FIRST_PAUSE, lastMessage = 0, lastTick = performance.now(), timer = 0, refused = 0, over = false;
 
@@ -15,7 +18,7 @@ export function connect(source, cursor, on) {
     const mine = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/sources/${source}/?cursor=${cursor() ?? ""}`);
     socket = mine;
     mine.addEventListener("message", ({ data }) => {
-      if (mine !== socket) return; // this socket was given up
+      if (mine !== socket) return; // another connection has replaced this one
       lastMessage = performance.now();
       pause = FIRST_PAUSE;
       refused = 0;

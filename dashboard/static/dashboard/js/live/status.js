@@ -1,14 +1,17 @@
-// This module says the state of a live source in words.
+// This module describes the state of a live source in words.
 
 import { duration } from "../state/durations.js";
 
-const NAMED = 3; // number of resources that are named
+const NAMED = 3; // the most resources that are named
 
 const listed = (names) => names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
 const seconds = (length) => `${(Math.max(0, length) / 1e6).toFixed(1)} s`;
 
-/** Returns {words, tone, about}. `connection` is a state of socket.js or "gone", `health` the server's latest message, and `behind` is in µs. */
-export function standing(connection, health, behind) {
+/**
+ * Returns {words, tone, about} of the state: a short text, "good", "wait", "still" or "bad", and an explanation. `connection`
+ * is a state of socket.js or "gone", `health` is the server's latest message, and `behind` is the delay of changes in µs.
+ */
+export function describe(connection, health, behind) {
   if (connection === "signed out") return { words: "signed out", tone: "bad", about: "Load the page again to sign in." };
   if (connection === "gone") return { words: "deleted", tone: "bad", about: "This source was deleted." };
   if (connection !== "connected" || !health) return { words: health ? "reconnecting…" : "connecting…", tone: "wait", about: "The picture stays as it was until the connection is back." };
@@ -27,7 +30,7 @@ export function standing(connection, health, behind) {
 
 /** Returns the sentence that replaces the lanes while nothing has been observed. */
 export function nothing(connection, health) {
-  const { words } = standing(connection, health, null);
+  const { words } = describe(connection, health, null);
   const sentence = words.replace(/ …$/, "…");
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}${/[….]$/.test(sentence) ? "" : "."} Nothing has been observed yet.`;
 }

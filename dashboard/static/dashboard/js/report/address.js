@@ -1,5 +1,7 @@
-// This module replaces ../state/address.js in a report. A file has no query, so the state is in the fragment, like anchors.
+// This module replaces ../state/address.js in a report. A file has no query string, so the state of the page is in the
+// fragment of the address, where anchors are, too.
 
+/** Returns an address bar for the store, as ../state/address.js does. */
 export function addressBar() {
   const { search } = document.body.dataset; // the state in which it opens
   let last = search ? `?${search}` : "";

@@ -1,26 +1,26 @@
-// This module answers from the data in the report as the server would. It replaces ../state/api.js.
+// This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
 
-const held = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, findings}
+const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, findings}
 
-export const overview = async () => held.overview;
+export const overview = async () => embedded.overview;
 
 const within = ({ start, end }, from, until) => start <= until && end >= from;
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
-/** Returns the findings that match, all in one page. */
+/** Returns the findings that match the filter, all in one page. */
 export async function findings(_, { key, kinds = [], namespace, name, rule, severity }) {
-  const { lanes } = held.window;
+  const { lanes } = embedded.window;
   const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
-  const found = held.findings.filter((group) =>
+  const found = embedded.findings.filter((group) =>
     (!key || group.key === key) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
     && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
     && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
-/** Returns the latest revisions up to two moments, or none if the recording has too many for a file. */
+/** Returns the latest revisions up to two times (µs): {start, end}. Both are null if the recording has too many for a file. */
 export async function measure(_, { start, end }) {
-  const { time, resource_version: revisions } = held.steps ?? { time: [], resource_version: [] };
+  const { time, resource_version: revisions } = embedded.steps ?? { time: [], resource_version: [] };
   const upTo = (moment) => {
     const at = time.findLastIndex((step) => step <= moment);
     return at < 0 ? null : { time: time[at], resource_version: revisions[at] };
@@ -28,7 +28,7 @@ export async function measure(_, { start, end }) {
   return { start: upTo(start), end: upTo(end) };
 }
 
-/** Returns the columns of kept lanes. `lanes` maps an index to the new one. */
+/** Returns the columns of some lanes. `lanes` maps the index of each of them to its new index. */
 function kept(columns, lanes) {
   const rows = columns.lane.flatMap((lane, i) => (lanes.has(lane) ? [i] : []));
   return {
@@ -37,7 +37,7 @@ function kept(columns, lanes) {
   };
 }
 
-/** Returns the indices of the lanes of the proofs of these findings, and of the lanes that show them. */
+/** Returns the indices of the lanes that prove or show these findings. */
 function lanesOf({ bars, holes, shades, arrows }, groups) {
   const keys = new Set(groups.map(({ key }) => key));
   const tracks = new Set(groups.flatMap(({ proof }) => proof.map(({ track }) => track)));
@@ -47,7 +47,7 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
   return found;
 }
 
-/** Returns the indices of the lanes of a window: those of the focused group first, then those of the finding's proof. */
+/** Returns the indices of the lanes that match a query, in order: first the group in focus, then the groups of the selected finding, then the others. */
 async function matching(all, heading, question) {
   const { start, end, kinds, namespace, name, rule, severity, active, focus, finding } = question;
   const { lanes, bars, births, marks } = all;
@@ -57,7 +57,7 @@ async function matching(all, heading, question) {
   const found = lanes.flatMap((lane, i) =>
     (alive.has(i) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
       && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
-  const proof = new Set([...lanesOf(all, held.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
+  const proof = new Set([...lanesOf(all, embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
   const ordered = found.sort((a, b) => rank(a) - rank(b)); // the sort is stable
   const headings = [...new Set(ordered.map(heading))];
@@ -68,7 +68,7 @@ const HEADINGS = { owner: "group", kind: "family", namespace: "namespace" };
 
 export class Windows {
   async ask(given) {
-    const { window: all, overview: { first, last } } = held;
+    const { window: all, overview: { first, last } } = embedded;
     const question = { start: first, end: last, offset: 0, kinds: [], pins: [], closed: [], group: "owner", ...given };
     const { offset, limit, pins, closed, group } = question;
     const heading = (lane) => all.lanes[lane][HEADINGS[group]];

@@ -1,4 +1,5 @@
-// This module links to places in the report itself. It replaces ../state/links.js.
+// This module replaces ../state/links.js in a report: its links lead to places in the report itself. null means that there is
+// no such place.
 
 export const objectPage = () => null;
 export const findingPage = (group) => `#finding-${group.key}`;

@@ -3,7 +3,7 @@
 import { byId } from "../draw/dom.js";
 import "../timeline.js";
 
-/** Shows the finding on the timeline, as its row of the list does. */
+/** Selects the finding with this key on the timeline, as a click on its row in the list does. */
 function show(key) {
   document.querySelector('.tabs [data-tab="timeline"]').click();
   byId("finding-list").querySelector(`[data-finding="${CSS.escape(key)}"] h3 button`)?.click();
@@ -16,7 +16,7 @@ document.addEventListener("click", ({ target }) => {
   if (key) show(key);
 });
 
-/** Opens the element that contains the target of an anchor. */
+/** Opens the collapsed element that contains the target of the address, if there is one. */
 function reveal() {
   const id = location.hash.slice(1);
   const details = id && !id.includes("=") ? byId(id)?.closest("details") : null;

@@ -1,4 +1,4 @@
-// This module writes numbers of things, bytes, shares and remaining times for people to read.
+// This module formats numbers of things, bytes, shares and remaining times as text.
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 const powerOf = (count) => Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, count)) / 3)));

@@ -1,5 +1,6 @@
 // This module sends requests to the server. It does not use the DOM.
 
+/** An error of a request, with the server's title and detail, and the HTTP status; 0 if there was no answer. */
 export class ApiError extends Error {
   constructor(title, detail, status) {
     super(detail ? `${title}: ${detail}` : title);
@@ -9,6 +10,7 @@ export class ApiError extends Error {
   }
 }
 
+/** Sends a request and resolves with the decoded JSON, or null if the answer is empty. Rejects with an ApiError, or an AbortError. */
 export async function request(path, options = {}) {
   let response;
   try {
@@ -29,7 +31,7 @@ export async function request(path, options = {}) {
 
 export const overview = (source) => request(`/api/sources/${source}/overview`);
 
-/** Returns the parameters that are not defaults: empty texts, empty lists and switches that are off are left out. */
+/** Returns the parameters of a query, without empty texts, empty lists and switches that are off. */
 function query(question) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(question)) {
@@ -42,7 +44,7 @@ function query(question) {
 /** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
 
-/** Fetches the latest changes of the whole source up to two moments (µs): {start, end, …}. */
+/** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
 
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */

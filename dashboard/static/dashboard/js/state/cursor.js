@@ -2,15 +2,15 @@
 
 import { eventsOf } from "./events.js";
 
-/** Returns the next event of a lane after `time`, or with `by` -1 the previous one before it, or null. */
+/** Returns the next event of a lane after `time` (µs), or the previous one before it if `by` is -1; null if there is none. */
 export function nextOf(payload, lane, time, by) {
   const events = eventsOf(payload, lane);
   return (by > 0 ? events.find((event) => event.time > time) : events.findLast((event) => event.time < time)) ?? null;
 }
 
 /**
- * Finds the same in the whole source. `ask(question)` → a window. A merged mark there has the time of the first of several
- * events, so on the way back the interval after it is searched again.
+ * Finds the next or previous event of the lane with this key in the whole source. `ask(question)` → a window. Marks in such a
+ * window may be merged, with the time of the first of several events, so before an event the interval is searched twice.
  */
 export async function farther(ask, key, time, by, { first, last }) {
   const look = async (start, end) => {

@@ -1,10 +1,10 @@
-// This module says how long something took, as exactly as it is known. timeline/core/durations.py follows the same rules;
-// both are tested against tests/lengths.json. A length is {least, most} in µs; `most` is null if there is no upper
-// bound.
+// This module formats lengths of time as text, with no more digits than are known. timeline/core/durations.py follows the
+// same rules; both are tested against tests/lengths.json. A length is {least, most} in µs; `most` is null if no upper bound
+// is known.
 
 const MILLISECOND = 1_000, SECOND = 1_000_000, MINUTE = 60_000_000, HOUR = 3_600_000_000;
-const CLOSE = 5; // the middle is given if at most one part in so many of the longest is uncertain
-const UNITS = [[SECOND, "s", 100 * MILLISECOND], [MILLISECOND, "ms", MILLISECOND], [1, "µs", 0]]; // size in µs, unit, and the least length in µs that is given in this unit
+const CLOSE = 5; // a range is written as its middle ("≈ 50 ms") if it is at most a fifth as wide as its upper bound
+const UNITS = [[SECOND, "s", 100 * MILLISECOND], [MILLISECOND, "ms", MILLISECOND], [1, "µs", 0]]; // for each unit: its size in µs, its symbol, and the shortest length that is written in it
 
 const down = (value, step) => Math.floor(value / step) * step;
 const up = (value, step) => Math.ceil(value / step) * step;
@@ -18,7 +18,7 @@ function digits(length, size) {
   return rest ? `${whole}.${rest}` : String(whole);
 }
 
-/** Returns a rounded length with all of its digits, and from an hour on without seconds. */
+/** Returns a length that is rounded already as text, with all of its digits; from an hour on without seconds. */
 function exact(length) {
   if (length < MINUTE) {
     const [size, unit] = unitOf(length);
@@ -29,13 +29,13 @@ function exact(length) {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
-/** Returns the unit to which a length is rounded so that two digits remain. */
+/** Returns the multiple (µs) to which lengths up to `most` are rounded: that of its second digit, or a whole second or minute for long ones. */
 function stepOf(most) {
   if (most >= MINUTE) return most >= HOUR ? MINUTE : SECOND;
   return 10 ** Math.max(0, String(most).length - 2);
 }
 
-/** Returns the middle of a range in words, without digits that are smaller than the whole uncertainty. */
+/** Returns the middle of a range as text, without digits that are smaller than the width of the range. */
 function middleOf({ least, most }) {
   const middle = Math.floor((least + most) / 2), width = most - least;
   if (middle >= MINUTE - SECOND / 2) {
@@ -45,7 +45,7 @@ function middleOf({ least, most }) {
   return exact(round(middle, 10 ** Math.max(0, String(width).length - 1, String(middle).length - 3)));
 }
 
-/** Returns a length that is known, in words: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min. */
+/** Returns an exact length (µs) as text: 53 ms, 4.2 s, 3 min 5 s, 2 h 10 min. */
 export function duration(length) {
   const known = Math.round(length);
   if (known < MILLISECOND) return `${known} µs`;
@@ -53,7 +53,7 @@ export function duration(length) {
   return exact(round(known, known < 59_950_000 ? SECOND / 10 : SECOND));
 }
 
-/** Returns the range of what it can be, rounded outwards to two digits. */
+/** Returns the range of possible lengths as text, rounded outwards to two digits. */
 function certain({ least, most }) {
   const step = stepOf(most);
   const low = down(least, step), high = Math.max(step, up(most, step));
@@ -64,7 +64,7 @@ function certain({ least, most }) {
   return `${digits(low, size)}–${digits(high, size)} ${unit}`;
 }
 
-/** Returns "53 ms" if it is known, "≈ 50 ms" if nearly, else "45–56 ms", "≤ 0.5 s" or "at least 1.2 s". */
+/** Returns text such as "53 ms" for an exact length, "≈ 50 ms" for a narrow range, and otherwise "45–56 ms", "≤ 0.5 s" or "at least 1.2 s". */
 export function words(length) {
   const { least, most } = length;
   if (most === null) return least ? `at least ${exact(down(least, stepOf(least)))}` : "an unknown time";

@@ -1,6 +1,6 @@
-// This module turns a window's columns into events in the order of time.
+// This module turns the columns of a window (see payloads/windows.py) into a list of events, sorted by time.
 
-/** Returns the text of a lane's bar at a moment, such as "Running", or "" if there is no bar. */
+/** Returns the phase of a lane's object at a time (µs): the text of its bar, such as "Running", or "" if there is no bar. */
 export function phaseAt({ bars }, lane, time) {
   let phase = "";
   bars.lane.forEach((row, i) => {
@@ -9,7 +9,11 @@ export function phaseAt({ bars }, lane, time) {
   return phase;
 }
 
-/** Returns the events of one lane, or of all if `only` is null: [{lane, time, within, what, number, revision}]. */
+/**
+ * Returns the events of the lane with index `only`, or of all lanes if it is null: [{lane, time, within, what, number,
+ * revision}]. An event is a creation, a mark, or the beginning of a bar without either. `number` is the creation number, or
+ * null; `revision` is null if it is not known.
+ */
 export function eventsOf({ births, marks, bars }, only = null) {
   const found = [];
   const add = (lane, event) => (only === null || lane === only) && found.push({ lane, number: null, revision: null, ...event });
@@ -28,12 +32,12 @@ export function eventsOf({ births, marks, bars }, only = null) {
   return found.sort((a, b) => a.time - b.time || a.lane - b.lane);
 }
 
-/** Returns the rows of a table for `view`: {events in it, in the order of time; standing: what existed before}. */
+/** Returns the rows of the table of a view: {events, earlier}, which are the events in the view, sorted by time, and the objects that existed before it began, by lane. */
 export function rowsOf(payload, view) {
   const { bars } = payload;
-  const standing = bars.lane.flatMap((lane, i) =>
+  const earlier = bars.lane.flatMap((lane, i) =>
     (bars.start[i] < view.start && (bars.end[i] >= view.start || bars.open_end[i])
       ? [{ lane, time: null, within: null, what: bars.open_start[i] ? "existed before the recording began" : "existed before", number: null, revision: null, phase: bars.text[i] || "ended" }] : []));
   const events = eventsOf(payload).filter(({ time }) => time >= view.start && time <= view.end);
-  return { events: events.map((event) => ({ ...event, phase: phaseAt(payload, event.lane, event.time) })), standing: standing.sort((a, b) => a.lane - b.lane) };
+  return { events: events.map((event) => ({ ...event, phase: phaseAt(payload, event.lane, event.time) })), earlier: earlier.sort((a, b) => a.lane - b.lane) };
 }

@@ -1,8 +1,8 @@
-// This module holds the loaded findings of a source that match the filter. It does not use the DOM.
+// This module keeps the loaded findings of a source that match the filter. It does not use the DOM.
 
 const worse = ["error", "warning", "info"];
 
-/** Returns the most severe of these, and among equals the one with the most findings. */
+/** Returns the most severe of these rows; of several, the one with the most findings. */
 const worst = (groups) => [...groups].sort((one, other) =>
   worse.indexOf(one.severity) - worse.indexOf(other.severity) || other.findings.length - one.findings.length)[0] ?? null;
 
@@ -14,14 +14,14 @@ const newest = (one, other) => other.end - one.end || worse.indexOf(one.severity
 
 export class FindingsList {
   #groups = [];
-  #own = new Set(); // keys of the findings that name the object of a link
+  #own = new Set(); // the keys of the findings that name the object of a link
   #filter = null;
   #next = null;
   #before = earliest;
-  #asked = 0; // counts questions, because answers to older ones are ignored
+  #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
   #coming = null; // the promise of the next page
-  #single = new Map(); // findings that were loaded by their keys
-  #since = null; // messages that came while an answer was loading, which may not contain them
+  #single = new Map(); // the findings that were loaded by their keys
+  #since = null; // the changes that came while an answer was loading, which may not contain them
 
   /** `ask(question)` → a page of findings. */
   constructor(ask) {
@@ -97,7 +97,7 @@ export class FindingsList {
     this.known = true;
   }
 
-  /** Lets the next `load` ask again, because the loaded findings are out of date. */
+  /** Makes the next `load` send a request even if the filter is the same, because the loaded findings are out of date. */
   forget() {
     this.#filter = null;
   }
@@ -115,7 +115,7 @@ export class FindingsList {
     return at < 0;
   }
 
-  /** Removes a finding that was withdrawn. If it is selected, it is shown as withdrawn instead. */
+  /** Removes a finding that was withdrawn. With `looking`, because it is selected, it is shown as withdrawn instead. */
   drop(key, looking) {
     this.#since?.push(() => this.drop(key, false));
     const group = this.get(key);

@@ -1,4 +1,4 @@
-// This module holds the links to other pages. null means that there is no such page.
+// This module returns the addresses of other pages. null means that there is no such page.
 
 const source = document.body.dataset.source;
 

@@ -1,10 +1,10 @@
-// This module loads a window when the loaded one does not show the state of the store. It does not use the DOM.
+// This module loads a new window when the loaded one no longer fits the state of the store. It does not use the DOM.
 
 const SOON = 100; // ms without a change of the view before a window is loaded
-const SETTLED = 400; // ms after which the lanes are updated for a view that moved inside the loaded window
-const MOVED = 0.25; // part of its width that a view has to move for that
+const SETTLED = 400; // ms without a change after which the lanes are updated, if the view has moved inside the loaded window
+const MOVED = 0.25; // the part of its width by which the view has to move for that
 
-/** Returns what the lanes depend on besides range and place. */
+/** Returns the filter of the store, on which lanes and findings depend. */
 export function filterOf(store) {
   const { kinds, namespace, name, rule, severity, noise, active } = store;
   return { kinds, namespace, name, rule, severity, noise, active };
@@ -33,7 +33,7 @@ export class Loader {
     return JSON.stringify(rest);
   }
 
-  /** Whether the loaded window does not show the state of the store. */
+  /** Returns whether the loaded window does not fit the state of the store. */
   stale() {
     if (!this.payload) return true;
     const { payload, asked, store } = this;
@@ -50,7 +50,7 @@ export class Loader {
     return (from < payload.offset + 3 && payload.offset > 0) || (to > end - 3 && end < payload.lanes_total);
   }
 
-  /** Whether lanes may have entered or left the view since the window was requested. */
+  /** Returns whether lanes may have entered or left the view since the window was requested. */
   #moved() {
     const { asked, store } = this;
     const { start, end } = store.view();
@@ -58,6 +58,7 @@ export class Loader {
     return Math.abs(start - asked.start) > MOVED * width || Math.abs(end - asked.end) > MOVED * width;
   }
 
+  /** Loads a window soon, if one is needed when the view has not changed for a moment. */
   soon() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);
@@ -65,7 +66,7 @@ export class Loader {
     this.#settled = setTimeout(() => this.payload && this.#moved() && this.load(), SETTLED);
   }
 
-  /** Loads a window and resolves with whether it came. A request that a newer one replaced is no failure. */
+  /** Loads a window. Resolves with false if that failed; a request that a newer one replaced does not count as failed. */
   async load() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);

@@ -2,11 +2,11 @@
 
 import { MS, fromIso } from "./time.js";
 
-const ROOM = 0.1; // part of the width that is left free at the end for what comes next
+const ROOM = 0.1; // the part of the view that stays free after the end of a live source
 
 /**
- * Returns a range with space around both ends, and more of it after than before, because the consequences come after. For
- * a finding, it contains all times at which that may have happened.
+ * Returns the range to show for a finding or an object (times in µs). It has space on both sides, and more after the end,
+ * where the consequences are. For a finding, it contains all times at which its first and last events may have happened.
  */
 export function rangeAround({ start, end, proof = [] }) {
   const bounds = (at, name) => proof.filter((each) => each[name] && fromIso(each.time) === at).map((each) => fromIso(each[name]));
@@ -15,7 +15,7 @@ export function rangeAround({ start, end, proof = [] }) {
   return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
 }
 
-/** Returns the end of a live source, with space for what comes: the last minute, or the given length. */
+/** Returns the range of this width (µs, by default a minute) at the end of a live source, with some space after the end. */
 export function latest({ last }, width = 60e6) {
   return { start: last - width * (1 - ROOM), end: last + width * ROOM };
 }

@@ -1,4 +1,5 @@
-// This module computes the horizontal position of a moment. A scale has `to(time)` → x and `from(x)` → time; both increase monotonically.
+// This module computes horizontal positions of times. A scale has `to(time)` → x and `from(x)` → time (µs); both increase
+// monotonically.
 
 /** Returns the scale in which x is µs since `origin`. */
 export const timeScale = (origin) => ({ to: (time) => time - origin, from: (x) => x + origin });

@@ -4,7 +4,7 @@ import { filterOf } from "./loading.js";
 import { rangeAround } from "./ranges.js";
 
 export class Selection {
-  /** `onCome()` is called when findings were loaded, `onChosen()` when one was selected, before the view moves to it. */
+  /** `onCome()` is called after findings were loaded, `onChosen()` when one was selected, before the view moves to it, and `onFailed(error)` if a request failed. */
   constructor({ store, findingsList, announce, onCome, onChosen, onFailed }) {
     Object.assign(this, { store, findingsList, announce, onCome, onChosen, onFailed });
   }
@@ -13,7 +13,7 @@ export class Selection {
     return this.findingsList.get(this.store.finding);
   }
 
-  /** Loads the findings that match the filter, and those that the address names. Raises ApiError. */
+  /** Loads the findings that match the filter, and those that the address names. Resolves with whether the list was loaded anew; rejects with an ApiError. */
   async load() {
     const { store, findingsList } = this;
     findingsList.about = store.about;
@@ -22,7 +22,7 @@ export class Selection {
     return fresh;
   }
 
-  /** Does the same after a change of the filter. */
+  /** Loads the findings again after a change of the filter, and reports failures. */
   async reload() {
     try {
       if (await this.load()) this.onCome();
@@ -39,6 +39,7 @@ export class Selection {
     }
   }
 
+  /** Selects a loaded finding, and moves the view to it. */
   select(key) {
     const { store } = this;
     const group = this.findingsList.get(key);

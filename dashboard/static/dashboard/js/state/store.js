@@ -1,4 +1,5 @@
-// This module holds the state of the page, and keeps it in the address. It does not use the DOM.
+// This module keeps the state of the page: the visible range, the filter, the grouping, and what is selected, opened or
+// pinned. It writes each change to the address, so that a link shows the same. It does not use the DOM.
 
 import { timeScale } from "./scale.js";
 
@@ -6,6 +7,7 @@ const numberIn = (parameters, name) => {
   const value = Number.parseInt(parameters.get(name) ?? "", 10);
   return Number.isFinite(value) ? value : null;
 };
+// Each type of a parameter has `read(text or null)` → its value, and `write(value)` → text, which is "" for the default.
 const list = { read: (text) => (text ?? "").split(",").filter(Boolean), write: (values) => values.join(",") };
 const text = { read: (given) => given ?? "", write: (value) => value };
 const flag = { read: (given) => given === "1", write: (value) => (value ? "1" : "") };
@@ -14,28 +16,29 @@ const oneOf = (first, ...others) => ({
   write: (value) => (value === first ? "" : value),
 });
 
-// These are the parameters of the address besides the range, in their order.
+// The types of the parameters of the address, without start, end and offset, in the order in which they are written.
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace"),
   kinds: list, namespace: text, name: text, rule: text, severity: text, noise: flag, active: flag,
   open: list, closed: list, pins: list, focus: text, lane: text, finding: text, arrows: list, table: flag, follow: flag, at: text, about: text,
 };
 export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "noise", "active"];
-const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)]));
-const MOST_ARROWS = 100;
+const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)])); // the filter that matches everything
+const MOST_ARROWS = 100; // the most findings whose arrows can be pinned
 
 export class Store {
   #listeners = [];
 
-  /** `address` has `read()` → "?…" and `write(search, push)`. */
+  /** `address` is as `addressBar` of address.js returns it. */
   constructor(address) {
     this.address = address;
-    this.bounds = null; // {first, last} of the whole source
+    this.bounds = null; // {first, last} (µs) of the whole source; null before it is loaded
     this.anchor = 0.5; // the point of the view (0 to 1) around which keys zoom
-    this.scale = timeScale(0); // the scale by which the view moves; it is another one in the order of creation
+    this.scale = timeScale(0); // the scale of the axis (see scale.js), along which the view is moved and zoomed
     this.read();
   }
 
+  /** Sets the state to that of the address. */
   read() {
     const parameters = new URLSearchParams(this.address.read());
     this.start = numberIn(parameters, "start");
@@ -45,6 +48,7 @@ export class Store {
     this.offset = Math.max(0, numberIn(parameters, "offset") ?? 0);
   }
 
+  /** Returns the query string that describes the state, or "" for the default. */
   search() {
     const parameters = new URLSearchParams();
     if (this.start !== null) {
@@ -59,11 +63,12 @@ export class Store {
     return parameters.size ? `?${parameters.toString().replaceAll("%2C", ",").replaceAll("%2F", "/")}` : "";
   }
 
+  /** Calls `listener(names)` after each change, with the names of the changed fields. */
   subscribe(listener) {
     this.#listeners.push(listener);
   }
 
-  /** Applies the changes, writes the address (`push`: as a step that the Back button undoes) and notifies subscribers. */
+  /** Applies the changes {name: value}, writes the address, and notifies subscribers. With `push`, the Back button undoes the change. */
   set(changes, { push = false } = {}) {
     Object.assign(this, changes);
     if (this.start !== null) [this.start, this.end] = this.#inBounds(Math.round(this.start), Math.round(this.end));
@@ -71,7 +76,7 @@ export class Store {
     for (const listener of this.#listeners) listener(Object.keys(changes));
   }
 
-  /** Adds a value to a list of the address, or removes it. */
+  /** Adds a value to a field that is a list, or removes it if it is there. */
   toggle(name, value, changes = {}) {
     const values = this[name].includes(value) ? this[name].filter((other) => other !== value) : [...this[name], value];
     this.set({ [name]: name === "arrows" ? values.slice(-MOST_ARROWS) : values, ...changes }, { push: true });
@@ -82,30 +87,31 @@ export class Store {
     return FILTERS.filter((name) => String(this[name]) !== String(NONE[name]));
   }
 
-  /** Removes one filter, or all. */
+  /** Removes the filter with this name, or all filters. */
   clear(name = null) {
     this.set({ ...(name ? { [name]: NONE[name] } : NONE), offset: 0 }, { push: true });
   }
 
-  /** Returns the visible range, or the whole source if no range was chosen. */
+  /** Returns the visible range {start, end} (µs), which is that of the whole source if no range was chosen. */
   view() {
     return this.start === null ? this.whole() : { start: this.start, end: this.end };
   }
 
-  /** Returns the range of the whole source, with a little space at both ends. */
+  /** Returns the range {start, end} (µs) of the whole source, with a little space at both ends. */
   whole() {
     const { first, last } = this.bounds;
     const room = Math.max(Math.round((last - first) * 0.02), 1000);
     return { start: Math.max(0, first - room), end: last + room };
   }
 
+  /** Moves the view by a share of its width: to later times if it is positive. */
   pan(share) {
     const [left, right] = this.#across();
     const by = (right - left) * share;
     this.#show(left + by, right + by);
   }
 
-  /** `factor` < 1 zooms in; `at` (0 to 1) is the point of the view that stays where it is. */
+  /** Zooms the view: in if `factor` is less than 1, else out. `at` (0 to 1) is the point of the view that stays where it is. */
   zoom(factor, at = this.anchor) {
     const [left, right] = this.#across();
     const fixed = left + (right - left) * at;
@@ -122,7 +128,7 @@ export class Store {
     this.set({ start: this.scale.from(left), end: this.scale.from(right) });
   }
 
-  /** Keeps the view inside the scale: in the order of creation, time without events has no width. */
+  /** Returns the range limited to the events of the source, for the axis of creation order, on which other times have no width. */
   #inOrder(left, right) {
     const beyond = Math.min(1, (right - left) / 2);
     const least = this.scale.to(this.bounds.first) - beyond, most = this.scale.to(this.bounds.last) + beyond;
@@ -131,6 +137,7 @@ export class Store {
     return [from, from + width];
   }
 
+  /** Returns the range limited to the source, with some space around it, and to a least and a greatest width. */
   #inBounds(start, end) {
     if (this.axis === "order") return [start, Math.max(end, start + 50)];
     const { first, last } = this.bounds ?? { first: start, last: end };

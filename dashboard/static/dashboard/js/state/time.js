@@ -1,4 +1,4 @@
-// This module writes times, which are whole microseconds since 1970 (UTC), for people to read.
+// This module formats times, which are whole microseconds since 1970 (UTC), as text.
 
 export const MS = 1000, SECOND = 1e6, MINUTE = 60e6, HOUR = 3600e6, DAY = 86400e6;
 
@@ -28,12 +28,13 @@ export function day(time) {
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
 }
 
-/** Returns how many digits of a second a range of this width needs. */
+/** Returns with how many digits after the second times are shown in a range of this width (µs). */
 export const digitsFor = (width) => (width < 10 * MS ? 6 : width < 5 * MINUTE ? 3 : 0);
 
 /**
- * Returns the time of a change with no more digits than its clock has: a whole second as such, and several as "07:52:31–07:52:33".
- * `within`: how many µs before and after it was committed (see Within in payloads/windows.py), or null. As in dashboard/presentation/wording.py.
+ * Returns the time of a change with no more digits than its clock has: "07:52:31" if only the second is known, and
+ * "07:52:31–07:52:33" if it is known less exactly. `within` are the µs before and after `time` between which it was committed
+ * (see Within in payloads/windows.py), or null. dashboard/presentation/wording.py does the same.
  */
 export function instant(time, within, digits = 6) {
   if (!within) return clock(time, time % SECOND === 0 ? 0 : digits);
@@ -44,14 +45,14 @@ export function instant(time, within, digits = 6) {
   return until <= Math.floor(earliest / SECOND) + 1 ? clock(earliest, 0) : `${clock(earliest, 0)}–${clock(until * SECOND, 0)}`;
 }
 
-/** Returns a text such as "3 s ago" or "12 min ago", in whole units, rounded down. */
+/** Returns a text such as "3 s ago" or "12 min ago" for a length (µs), rounded down to whole units. */
 export function age(length) {
   if (length < SECOND) return "now";
   const [unit, name] = length < MINUTE ? [SECOND, "s"] : length < HOUR ? [MINUTE, "min"] : length < DAY ? [HOUR, "h"] : [DAY, "d"];
   return `${Math.floor(length / unit)} ${name} ago`;
 }
 
-/** Returns an ISO 8601 time as whole microseconds. Date alone would cut it to milliseconds. */
+/** Returns an ISO 8601 time as whole microseconds since 1970. Date alone would cut it to milliseconds. */
 export function fromIso(text) {
   const [, seconds, digits = ""] = /^(.{19})(?:\.(\d+))?/.exec(text) ?? [];
   return seconds ? Date.parse(`${seconds}Z`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)) : NaN;

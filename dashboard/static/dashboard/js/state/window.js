@@ -1,4 +1,4 @@
-// This module finds in a window's payload the lanes and creation numbers of a finding, and describes the window in words.
+// This module finds the lanes and creation numbers of a finding in a loaded window, and describes the window in words.
 
 import { plural } from "./amounts.js";
 import { clock, digitsFor } from "./time.js";
@@ -9,7 +9,7 @@ export function relatedTo(groups, selected) {
   return new Set(groups.filter((group) => group.start <= selected.end && group.end >= selected.start).map((group) => group.key));
 }
 
-/** Returns the kind of a lane as the gaps name it. */
+/** Returns the kind of a lane, with its API group, as gaps have it. */
 export const kindOf = ({ key }) => key.split("/", 1)[0];
 
 const isLaneOf = (lane, object) =>
@@ -36,7 +36,7 @@ export function birthsOf(payload, group) {
 /** Returns "23 lanes" or "more than 5,000 lanes". */
 export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? `more than ${plural(total, "lane")}` : plural(total, "lane"));
 
-/** Describes the figure in a sentence for screen readers. */
+/** Returns a description of the figure for screen readers. */
 export function summary(payload, view, selected) {
   const digits = digitsFor(view.end - view.start);
   return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`

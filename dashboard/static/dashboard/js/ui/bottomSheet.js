@@ -1,10 +1,10 @@
-// This module moves the controls of header and toolbar into one menu on a phone.
+// This module moves the controls of the header and the toolbar into one menu, the bottom sheet, on a phone.
 
 import { byId } from "../draw/dom.js";
 
 const PHONE = matchMedia("(max-width: 720px)");
 
-/** `onMove()` is called when the controls have been moved. */
+/** Moves the controls whenever the screen becomes narrow or wide, and then calls `onMove()`. Returns a function that closes the sheet. */
 export function foldIntoSheet(onMove) {
   const sheet = byId("sheet"), open = byId("sheet-open");
   const homes = new Map([...document.querySelectorAll("[data-fold]")].map((part) => [part, [part.parentNode, part.nextSibling]]));

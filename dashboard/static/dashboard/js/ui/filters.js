@@ -1,4 +1,4 @@
-// This module is the menu of filters, and shows the active filters, each with a button that removes it.
+// This module runs the menu of filters, and shows the active filters, each with a button that removes it.
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";

@@ -5,9 +5,9 @@ import { findingPage, rulePage, wherePage } from "../state/links.js";
 import { age, clock, day, fromIso, instant } from "../state/time.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
-const MOST_NAMED = 24; // number of objects that are linked; the finding's page names all
+const MOST_NAMED = 24; // the most objects that are linked; the finding's page names all
 
-/** Returns when it happened or, for a live source, how long ago at `now` (µs); `data-ago` is for updating it. */
+/** Returns the time of a finding, and, for a live source, how long ago that was at `now` (µs). The attribute `data-ago` is for updating it. */
 function when({ end }, now) {
   const today = now !== null && day(now) === day(end);
   return el("time", { class: "when", datetime: new Date(Math.floor(end / 1000)).toISOString() },
@@ -41,7 +41,7 @@ function proofRow(proof, births) {
       el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 
-/** Returns the objects that it names, each with a link to its lane. */
+/** Returns the objects that the findings of a row name, each with a link to its lane. */
 function objects(group) {
   const named = new Map(group.findings.flatMap((finding) => [finding.subject, finding.other]).filter(Boolean)
     .map((object) => [[object.kind, object.namespace, object.name].join("/"), object]));
@@ -73,7 +73,10 @@ function arrowButton(group, held) {
     el("span", { class: "visually-hidden" }, "Pin arrow"));
 }
 
-/** Returns the row. `births`: creation numbers by time; `held`: whether its arrow is pinned; `now`: µs for a live source, else null. */
+/**
+ * Returns a row of the list. `births` has the creation numbers by time (µs), `held` says whether its arrow is pinned, and
+ * `now` is the current time (µs) of a live source, else null.
+ */
 export function row(group, { selected, held, births, now }) {
   const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
   const states = ["finding", group.severity, group.status, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);

@@ -5,11 +5,11 @@ import { thousands } from "../state/amounts.js";
 import { age } from "../state/time.js";
 import { row } from "./findingRow.js";
 
-const NEAR = 400; // px from the end of the list at which more is loaded
+const NEAR = 400; // px from the end of the list at which the next page is loaded
 
 export class FindingsPanel {
   #drawn = [];
-  #rows = new Map(); // key → what a row was drawn from, and its element
+  #rows = new Map(); // key → {from, item}: the values from which a row was drawn, and its element
 
   /** `acts`: {onSelect(key), onHold(key), onMore(), onClear()}. */
   constructor(acts) {
@@ -72,7 +72,7 @@ export class FindingsPanel {
     for (const [key, { item }] of this.#rows) if (!wanted.has(item)) this.#rows.delete(key);
   }
 
-  /** Returns the first visible row if the list is scrolled, because it has to stay at its place. */
+  /** Returns the first visible row {key, top (px)} if the list is scrolled, so that it can be kept in its place; else null. */
   #anchor() {
     const { scrollTop, firstElementChild: head } = this.panel;
     if (scrollTop === 0) return null;
@@ -81,7 +81,7 @@ export class FindingsPanel {
     return { key: item.dataset.finding, top: item.offsetTop };
   }
 
-  /** Updates how long ago each finding was, at `now` (µs). */
+  /** Updates the texts that say how long ago each finding was at `now` (µs). */
   count(now) {
     for (const each of this.list.querySelectorAll("[data-ago]")) {
       const words = age(now - Number(each.dataset.ago));
@@ -102,7 +102,7 @@ export class FindingsPanel {
     kept?.focus({ preventScroll: true });
   }
 
-  /** Scrolls to the item. Its text begins at the top, so the top has to be visible. */
+  /** Scrolls so that the item is visible, or at least its top, where its text begins. */
   #bringIn(item) {
     const { panel } = this;
     const head = panel.firstElementChild.offsetHeight;

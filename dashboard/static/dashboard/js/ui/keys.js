@@ -7,7 +7,7 @@ const on = () => {
   try { return localStorage.getItem(STORED) !== "off"; } catch { return true; }
 };
 
-/** `acts`: key → function. Opens the help on `?`. */
+/** Calls the function of `acts` for the key that is pressed, and opens the help for `?`. */
 export function listen(acts) {
   const help = byId("help");
   const box = byId("keys-on");

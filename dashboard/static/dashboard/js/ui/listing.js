@@ -8,8 +8,8 @@ import { objectPage } from "../state/links.js";
 import { clock, day, digitsFor, instant } from "../state/time.js";
 import { lanesOfAll } from "../state/window.js";
 
-const LANES = 200; // lanes in one answer at most
-const WAIT = 150; // ms without changes before it loads
+const LANES = 200; // the most lanes on one page of the list
+const WAIT = 150; // ms without changes of the view before the list is loaded
 
 const nameOf = (lane) => (lane.members > 1 ? `${lane.members} ${lane.kind}s of ${lane.name}` : lane.name);
 const link = (lane) => (objectPage(lane.track) ? el("a", { href: objectPage(lane.track) }, nameOf(lane)) : nameOf(lane));
@@ -18,7 +18,7 @@ const HEADS = ["Time (UTC)", "No.", "Kind", "Namespace", "Object", "What happene
 
 function table(payload, view) {
   const digits = Math.max(3, digitsFor(view.end - view.start));
-  const { events, standing } = rowsOf(payload, view);
+  const { events, earlier } = rowsOf(payload, view);
   const cell = (words, attributes = {}) => el("td", attributes, words);
   const part = (title, rows) => el("tbody", {}, el("tr", {}, el("th", { scope: "rowgroup", colspan: HEADS.length, class: "part-head" }, title)), rows.map((row) => {
     const lane = payload.lanes[row.lane];
@@ -29,7 +29,7 @@ function table(payload, view) {
   return el("table", {},
     el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),
     el("thead", {}, el("tr", {}, HEADS.map((words) => el("th", { scope: "col" }, words)))),
-    part(plural(events.length, "event"), events), part(`${plural(standing.length, "object")} from before`, standing));
+    part(plural(events.length, "event"), events), part(`${plural(earlier.length, "object")} from before`, earlier));
 }
 
 /** Returns sentences about what was not observed in the view. */

@@ -7,9 +7,9 @@ import { clock, digitsFor } from "../state/time.js";
 const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
 const ROWS = { error: 11, warning: 11, info: 21 }; // info is below errors and warnings
 const HEIGHT = 64, BASE = 51, TOP = 14;
-const LEAST = 8; // least width of the window in px
-const CLICK = 4; // px that the pointer may move during a click
-const STEP = 0.1; // part of the width by which an arrow key resizes
+const LEAST = 8; // the least width of the visible range in px
+const CLICK = 4; // the most px that the pointer may move during a click
+const STEP = 0.1; // the part of the view's width by which an arrow key moves or resizes it
 
 export class Minimap {
   #overview = null;
@@ -41,7 +41,7 @@ export class Minimap {
     return first + ((x - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
   }
 
-  /** Extends the minimap of a live source to `last`, and adds findings that are newer than the overview ({start, severity}). */
+  /** Extends the minimap of a live source to `last` (µs), and adds findings ({start, severity}) that are newer than the overview. */
   extend(last, findings) {
     const overview = this.#overview;
     if (!overview || (last <= overview.last && !findings.length)) return;
@@ -49,7 +49,7 @@ export class Minimap {
     this.draw({ ...overview, until: overview.until ?? overview.last, last: Math.max(last, overview.last), ticks, severities: [...overview.severities, ...findings.map(({ severity }) => severity)] });
   }
 
-  /** Draws the overview. `until`: the end of its counts, if that is not the end of the source. */
+  /** Draws an overview (see OverviewPayload). `overview.until` is the end of its counts, if that is before the end of the source. */
   draw(overview) {
     this.#overview = overview;
     const width = this.host.clientWidth;
@@ -70,6 +70,7 @@ export class Minimap {
     this.move(this.store.view());
   }
 
+  /** Shows the visible range. */
   move(view) {
     if (!this.#overview) return;
     const width = this.host.clientWidth;

@@ -27,14 +27,14 @@ export class Notices {
     return button;
   }
 
-  /** Says why a live source has no changes yet. */
+  /** Sets the sentence that is shown while nothing has been observed, and shows it if the old one is visible. */
   nothing(words) {
     const shown = !this.box.hidden && this.box.textContent === this.empty;
     if (shown && words !== this.empty) this.#show([words], words);
     this.empty = words;
   }
 
-  /** Hides the notice after an answer, or says why there is no lane. */
+  /** Hides the notice after a window was loaded, or shows why the window has no lanes. */
   lanes(payload, filtered) {
     this.#failed = false;
     this.box.hidden = true;

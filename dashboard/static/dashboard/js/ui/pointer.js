@@ -4,9 +4,9 @@
 import { laneAt, whatIsAt } from "../draw/hits.js";
 import { showTip } from "./tooltip.js";
 
-const CLICK = 4; // px that the pointer may move during a click
+const CLICK = 4; // the most px that the pointer may move during a click
 
-/** `acts`: {onHover({x, y, clientX, clientY} | null), onClick(point, target), onMeasure(x, toX | null)}; x, y in px of the plot. */
+/** Handles the pointer on one figure. Calls `onHover({x, y, clientX, clientY} or null)`, `onClick(point, target)` and `onMeasure(from, to)`, with x and y in px of the plot. */
 function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   const pointers = new Map();
   let began = null; // {x, y, target, measures, moved} of the first pointer
@@ -70,20 +70,20 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   });
 }
 
-/** `onFinding(key)`: an arrow's label was clicked; `onLane(index)`: a lane. */
+/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, and `onLane(index)` if a lane was. */
 export function point({ store, picture, stepping, bench, onFinding, onLane }) {
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
-    const tell = (at) => showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
+    const showTipAt = (at) => showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
     handle(figure, {
-      store, bench, onHover: tell, onMeasure: (from, to) => stepping.between(name, from, to),
+      store, bench, onHover: showTipAt, onMeasure: (from, to) => stepping.between(name, from, to),
       onClick(at, target) {
         const finding = target.closest("[data-finding]")?.dataset.finding;
         if (finding) return onFinding(finding);
         if (stepping.measure) stepping.drop();
         const lane = scene() ? laneAt(scene(), at.y) : -1;
         if (lane >= 0) onLane(lane);
-        tell(at);
+        showTipAt(at);
       },
     });
   }

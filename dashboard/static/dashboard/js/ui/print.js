@@ -1,8 +1,8 @@
-// This module makes the page light and of one width for printing.
+// This module gives the page the light theme and a fixed width while it is printed.
 
 let theme;
 
-/** `draw()` is called when the page has its width for printing, and again when it has its old width. */
+/** Calls `draw()` when the page has the width for printing, and again when it has its old width. */
 export function onPaper(draw) {
   const root = document.documentElement;
   addEventListener("beforeprint", () => {

@@ -3,7 +3,7 @@
 import { lanesOf } from "../state/window.js";
 
 export class Reveal {
-  wanted = null; // "finding" or "lane", or null
+  wanted = null; // what to scroll to: "finding", "lane", or null for nothing
 
   /** `onHidden(key)` is called if the selected lane is not loaded, for example because it is inside a strip. */
   constructor({ store, loader, lanes, selection, onHidden }) {

@@ -1,10 +1,10 @@
-// This module is the search field, with a list of objects and findings whose names contain the text.
+// This module runs the search field, with a list of the objects and findings that match its text.
 
 import { byId, el, severityShape } from "../draw/dom.js";
 import { request } from "../state/api.js";
 import { clock, day } from "../state/time.js";
 
-const WAIT = 120; // ms
+const WAIT = 120; // ms after the last letter is typed
 
 const when = (start) => `${day(start)} ${clock(start, 0)}`;
 
@@ -23,7 +23,7 @@ export class Search {
   #controller = null;
   #timer = 0;
 
-  /** `onObject(found)`, `onFinding(group)`, `announce(text)`. */
+  /** `acts` has `onObject(found)` and `onFinding(group)`, which are called for the chosen result, and `announce(text)`. */
   constructor(source, acts) {
     this.source = source;
     this.acts = acts;

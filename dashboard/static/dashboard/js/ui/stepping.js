@@ -5,13 +5,13 @@ import { farther, nextOf } from "../state/cursor.js";
 import { instant } from "../state/time.js";
 import { showTip } from "./tooltip.js";
 
-const SOON = 100; // ms without dragging after which the server is asked
+const SOON = 100; // ms without dragging after which a request is sent
 
 export class Stepping {
-  #asked = 0; // counts questions, because answers to older ones are ignored
+  #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
   #soon = 0;
 
-  /** `ask({start, end})` → the latest changes up to two moments. */
+  /** `ask({start, end})` → the latest changes up to two times (µs). */
   constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
     Object.assign(this, { store, picture, loader, windows, ask, announce, onLane, onMove, onFailed });
     this.cursor = null; // the event that was stepped to: {time, within, what, …}
@@ -59,7 +59,7 @@ export class Stepping {
     this.onMove(false);
   }
 
-  /** Measures between two places of a figure (px), while the pointer drags. */
+  /** Measures between two horizontal positions (px) of a figure, while the pointer drags. */
   between(name, from, to) {
     const scene = this.picture.scenes[name];
     if (!scene) return;
@@ -68,7 +68,7 @@ export class Stepping {
     this.onMove(false);
   }
 
-  /** Asks the server about both ends when they have not changed for `rest` ms. */
+  /** Requests the latest changes up to both ends, when these have not changed for `rest` ms. */
   #askAfter(rest) {
     const { measure } = this;
     const asked = ++this.#asked;
@@ -87,7 +87,7 @@ export class Stepping {
     }, rest);
   }
 
-  /** Removes the event and the measure. */
+  /** Removes the marked event and the measure. */
   drop() {
     showTip(null);
     if (this.measure === null && this.cursor === null) return;

@@ -1,4 +1,5 @@
-// On a phone, this module shows one panel at a time: findings, lanes or objects. On a wide screen findings and lanes are side by side.
+// This module shows one panel at a time on a phone: findings, lanes or objects. On a wide screen, findings and lanes are side
+// by side.
 
 import { byId } from "../draw/dom.js";
 

@@ -1,4 +1,4 @@
-// This module is the toolbar above the chart: range, axis, grouping, namespace, kinds.
+// This module runs the toolbar above the chart: range, axis, grouping, namespace, kinds.
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
@@ -6,7 +6,7 @@ import { clock, day, digitsFor, shortRange } from "../state/time.js";
 
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
-const MOST = 6; // the largest number of kinds side by side
+const MOST = 6; // the most kinds that are shown side by side
 
 export class Toolbar {
   #chips = [];

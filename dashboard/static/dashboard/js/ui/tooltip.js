@@ -2,7 +2,7 @@
 
 import { byId, el } from "../draw/dom.js";
 
-/** Shows these lines at the pointer {clientX, clientY}; null hides the tooltip. */
+/** Shows these lines of text at the pointer {clientX, clientY}, or hides the tooltip if they are null. */
 export function showTip(lines, pointer) {
   const tip = byId("tip");
   tip.hidden = !lines;

@@ -40,7 +40,7 @@ def begin(name: str, address: str) -> timedelta | None:
 
 
 def succeeded(name: str, address: str) -> None:
-    """Uncount an attempt that succeeded. The failures of other names from this address stay counted."""
+    """Take back the count of an attempt that succeeded. The failures of other names from this address stay counted."""
     network = network_of(address)
     with transaction.atomic():
         FailedSignIns.objects.filter(name=_hashed(name), address=network).delete()

@@ -90,8 +90,8 @@ def by_script(request: HttpRequest) -> bool:
 
 
 def remember(request: HttpRequest) -> None:
-    """Admit the session of this request from now on. Its key changes, so that an attacker who set the old key does not
-    gain the session."""
+    """Sign in the session of this request. Its key changes, so that an attacker who set the old key does not gain the
+    session."""
     request.session.cycle_key()
     request.session[_SESSION] = _fingerprint()
     rotate_token(request)

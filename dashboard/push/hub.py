@@ -28,7 +28,8 @@ Queue = asyncio.Queue[bytes]
 
 
 class Hub:
-    """Consumers subscribe to "uploads" or follow a source, and get bytes. The hub listens while there are consumers."""
+    """This class hands messages as bytes to consumers, which subscribe to "uploads" or follow a source. It listens to
+    PostgreSQL while it has consumers."""
 
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}

@@ -38,7 +38,7 @@ _OPEN = 40  # findings shown with their proof from the start
 
 
 class Contents(NamedTuple):
-    """The contents of a report, from a database or from an analysis."""
+    """These are the contents of a report, from a database or from an analysis."""
 
     name: str  # of the recording
     title: str

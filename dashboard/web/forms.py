@@ -25,7 +25,8 @@ UNITS = {"MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
 
 @dataclass(frozen=True)
 class Asked:
-    """The fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends back."""
+    """These are the fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends
+    back."""
 
     name: str = ""
     how: str = credentials.STORED

@@ -31,7 +31,7 @@ _SMALL = 4 * 1024**2  # bytes that every client may send, and that stay in memor
 
 
 class Refused(Exception):
-    """The body of a request is refused, with the answer to send."""
+    """The body of a request is refused. The error holds the answer to send."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         self.status = status

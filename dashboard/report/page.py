@@ -191,13 +191,13 @@ def _group(group: FindingGroupPayload, folder: str, early: bool) -> dict[str, An
         "proof": [wording.proof(proof, folder) for proof in group["proof"]],
         "objects": [each["subject"]["name"] for each in several],
         "count": wording.count(len(several)) if several else "",
-        "acknowledged": _noted(group["acknowledged"]),
+        "acknowledged": _acknowledgement_text(group["acknowledged"]),
         "often": [wording.often(each) for each in group["findings"] if each["count"] > 1 and not several],
         "advice": [words(line) for line in group["advice"]],
     }
 
 
-def _noted(acknowledgement: AcknowledgementPayload | None) -> str:
+def _acknowledgement_text(acknowledgement: AcknowledgementPayload | None) -> str:
     """Return an acknowledgement as note, author and time."""
     if not acknowledgement:
         return ""

@@ -48,7 +48,7 @@ class Problem(Exception):
     """A parameter is not valid. The message names it and says how to write it."""
 
 
-class Asked(NamedTuple):
+class ParsedLink(NamedTuple):
     """These are the parameters as they were given, and the query that they make; None if all of them are empty."""
 
     fields: dict[str, str]
@@ -62,12 +62,12 @@ def given(query: QueryDict) -> dict[str, str]:
     return {"kind": LABELS[label], "name": _last(query, label)} | fields if label else fields
 
 
-def asked(query: QueryDict) -> Asked:
+def parse_link(query: QueryDict) -> ParsedLink:
     """Check the parameters. Raises Problem."""
     fields = {name: _checked(query, name) for name in (*_ASKED, *LABELS)}
     fields = {name: text for name, text in fields.items() if text}
     if not fields:
-        return Asked(fields, None)
+        return ParsedLink(fields, None)
     targets = _targets(fields)
     if not targets:
         if "kind" in fields:
@@ -88,7 +88,7 @@ def asked(query: QueryDict) -> Asked:
         at=at,
         choose=choose == "1",
     )
-    return Asked(fields, wanted)
+    return ParsedLink(fields, wanted)
 
 
 def _last(query: QueryDict, name: str) -> str:

@@ -24,7 +24,7 @@ UNITS = {"MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClusterForm:
     """These are the fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends
     back."""
 
@@ -41,7 +41,7 @@ class Asked:
     contexts: tuple[Context, ...] = ()
 
     @classmethod
-    def of(cls, request: HttpRequest) -> Asked:
+    def of(cls, request: HttpRequest) -> ClusterForm:
         form = request.POST
         file = request.FILES.get("file")
         given = form.get("kubeconfig", "").strip().encode()
@@ -61,7 +61,7 @@ class Asked:
         )
 
     @classmethod
-    def of_cluster(cls, cluster: ClusterPayload) -> Asked:
+    def of_cluster(cls, cluster: ClusterPayload) -> ClusterForm:
         size = cluster["keep_bytes"]
         fitting = [name for name, each in UNITS.items() if size and size % each == 0]
         unit = fitting[-1] if fitting else "MB" if size else "GB"
@@ -80,7 +80,7 @@ class Asked:
     def gives_credentials(self) -> bool:
         return bool(self.kubeconfig or self.sealed)
 
-    def way(self) -> Connection:
+    def connection(self) -> Connection:
         """Return how the cluster is reached. Raises Refused, and credentials.Unusable."""
         match self.how:
             case credentials.IN_CLUSTER:
@@ -91,7 +91,7 @@ class Asked:
                 return connections.with_kubeconfig(Kubeconfig(self._content()), self.context)
         raise Refused("Choose how the cluster is reached.")
 
-    def wanted(self) -> WatchOptions:
+    def watch_options(self) -> WatchOptions:
         """Return what to watch and how long to keep it. Raises Refused."""
         days = _number(self.keep_days, "days")
         size = _number(self.keep_size, self.keep_unit)
@@ -103,7 +103,7 @@ class Asked:
             round(size * unit) if size is not None else None,
         )
 
-    def with_sealed(self, way: Connection) -> Asked:
+    def with_sealed(self, way: Connection) -> ClusterForm:
         """Return the form for the next page, with the contexts to choose from and the encrypted kubeconfig."""
         chosen = replace(self, context=way.reference["context"], kubeconfig=b"")
         if self.how == credentials.STORED:

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 def show_clusters(request: "HttpRequest") -> "HttpResponse":
     """Show the list of clusters and the form that connects one after a check of its access."""
     _only_staff(request)
-    asked = forms.Asked.of(request)
+    asked = forms.ClusterForm.of(request)
     problem, answer = "", {}
     if request.method == "POST":
         try:
-            way = asked.way()
-            asked.wanted()
+            way = asked.connection()
+            asked.watch_options()
             if request.POST.get("act") == "connect":
-                cluster = connections.connect(asked.name, way, asked.wanted())
+                cluster = connections.connect(asked.name, way, asked.watch_options())
                 change_log.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
-            answer = _asked_cluster(asked.name, way, asked.include, asked.exclude)
+            answer = _access_of(asked.name, way, asked.include, asked.exclude)
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
     return render(
@@ -49,7 +49,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         {
             "cards": [clusters.card(each) for each in queries.clusters()],
             "asked": asked,
-            **_usual(),
+            **_retention_defaults(),
             "problem": problem,
             **answer,
             "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
@@ -69,9 +69,9 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     if request.method == "POST":
         try:
             if request.POST.get("act") == "test":
-                answer = _asked_cluster(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
+                answer = _access_of(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
             else:
-                return _acted(request, row)
+                return _apply_action(request, row)
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
         except OperationalError:
@@ -80,8 +80,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     context = {
         "cluster": cluster,
         "card": clusters.card(cluster),
-        "asked": forms.Asked.of_cluster(cluster) if not problem else forms.Asked.of(request),
-        **_usual(),
+        "asked": forms.ClusterForm.of_cluster(cluster) if not problem else forms.ClusterForm.of(request),
+        **_retention_defaults(),
         "problem": problem,
         **answer,
         "manifest": rbac.manifest(cluster["include"], cluster["exclude"]),
@@ -90,7 +90,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     return render(request, "cluster.html", context, status=400 if problem else 200)
 
 
-def _usual() -> dict[str, Any]:
+def _retention_defaults() -> dict[str, Any]:
     """Return the defaults of retention, for the form."""
     size = home.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
     return {"units": list(forms.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
@@ -105,7 +105,7 @@ def _secret(row: Cluster) -> bytes | None:
     return bytes(row.secret) if row.secret is not None else None
 
 
-def _asked_cluster(name: str, way: Connection, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+def _access_of(name: str, way: Connection, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
     """Return what the cluster answers to a check of its access."""
     api = credentials.api_to(name, way.reference, way.secret)
     try:
@@ -115,7 +115,7 @@ def _asked_cluster(name: str, way: Connection, include: "Iterable[str]", exclude
     return {"checked": checked, "answers": access_checks.sentences(checked, way.reference)}
 
 
-def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
+def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
     match request.POST.get("act"):
         case "pause":
             connections.pause(row)
@@ -125,10 +125,10 @@ def _acted(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             connections.disconnect(row, delete="delete" in request.POST)
             return redirect("clusters")
         case "change":
-            asked = forms.Asked.of(request)
-            wanted = asked.wanted()
+            asked = forms.ClusterForm.of(request)
+            wanted = asked.watch_options()
             if asked.gives_credentials:
-                connections.set_connection(row, asked.way())
+                connections.set_connection(row, asked.connection())
             connections.change(row, wanted)
         case _:
             raise Refused("The form was not understood; load the page again.")

@@ -34,14 +34,14 @@ def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "Http
         raise Http404("No such recording.")
     try:
         if request.method == "POST":
-            return _noted(request, source, identity)
+            return _acknowledge(request, source, identity)
         finding = queries.finding(source_id, identity)
     except (Source.DoesNotExist, Finding.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such finding.") from None
     return render(request, "finding.html", _context(request, source, finding))
 
 
-def _noted(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpResponse":
+def _acknowledge(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpResponse":
     if request.POST.get("act") == "withdraw":
         queries.withdraw(source.id, identity)
     else:

@@ -23,7 +23,7 @@ _FIELDS = ("source", "cluster", "namespace", "kind", "name", "at")  # of the for
 def go(request: "HttpRequest") -> "HttpResponse":
     """Answer 302 to the timeline, 200 if there is a choice, 404 if no object is known, 400 if the link is not valid."""
     try:
-        asked = alert_links.asked(request.GET)
+        asked = alert_links.parse_link(request.GET)
     except alert_links.Problem as problem:
         return _page(request, "This link cannot be used", str(problem), status=400)
     wanted = asked.wanted

@@ -30,7 +30,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     before, after = queries.epochs(source.id)
     context = {
         "source": source,
-        "landed": _landed(request, source.id),
+        "landed": _alert_banner(request, source.id),
         "outdated": wording.outdated(source),
         "live": live,
         "ended": ended,
@@ -44,7 +44,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     return render(request, "timeline.html", context)
 
 
-def _landed(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
+def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
     """Return the banner for a reader whom the link of an alert has led here."""
     about, at = (number(request, name) for name in ("about", "at"))
     if about is None or (found := queries.shown_life(source_id, about)) is None:

@@ -4,8 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +15,7 @@ import pytest
 import zstandard
 from django.conf import settings
 from django.db import OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -23,7 +24,7 @@ from collectors import tasks
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing, receiving, recordings
 from tests import stored
-from tests.patience import patient
+from tests.patience import eventually, patient
 from tests.recordings import SAMPLE, lines_of
 from tests.stored import beside
 from timeline import pipeline
@@ -84,18 +85,31 @@ def halfway(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
 
     def arrange(act: Callable[[], object]) -> None:
         pending = [act]
+        reports = 0
+        report = importing.Progress._report
+
+        def counted(progress: importing.Progress, connection: BaseDatabaseWrapper) -> None:
+            nonlocal reports
+            report(progress, connection)
+            reports += 1
+
+        def wait_for_reports() -> None:
+            before = reports
+            with suppress(AssertionError):  # what is arranged may end them
+                eventually(lambda: reports > before + 1, 3 * importing.REPORT_EVERY)
 
         def watched(entries: Iterable[Entry]) -> Iterator[Entry]:
             for number, entry in enumerate(entries):
                 if number == 400 and pending:
                     pending.pop()()
-                    time.sleep(2 * importing.REPORT_EVERY)
+                    wait_for_reports()
                 yield entry
 
         def ingest(source: Source, world: World, entries: Iterable[Entry]) -> int:
             return pipeline.ingest(source, world, watched(entries))
 
         monkeypatch.setattr(recordings, "ingest", ingest)
+        monkeypatch.setattr(importing.Progress, "_report", counted)
 
     return arrange
 
@@ -210,7 +224,7 @@ def test_progress_is_written_while_the_import_runs(halfway: Callable[[Callable[[
     seen: list[Upload] = []
 
     def look() -> None:
-        time.sleep(3 * importing.REPORT_EVERY)
+        eventually(lambda: Upload.objects.get(pk=upload.pk).entries == 401)
         seen.append(Upload.objects.select_related("source").get(pk=upload.pk))
 
     halfway(lambda: beside(look))

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import yaml
 
 from collectors.replay import Replay
+from tests.patience import eventually, patient
 from tests.recordings import ROOT, SAMPLE
 from tests.test_services import CHECKOUT
 
@@ -37,7 +37,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         Replay(url).control(step=COMMITS)
         yield file
         process.send_signal(signal.SIGTERM)
-        assert process.wait(SECONDS) == 0
+        assert process.wait(patient(SECONDS)) == 0
 
 
 def replay_of(kubeconfig: Path) -> Replay:
@@ -50,7 +50,7 @@ def command_of(kubeconfig: Path, *arguments: str) -> list[str]:
 
 
 def kubectl(kubeconfig: Path, *arguments: str) -> str:
-    done = subprocess.run(command_of(kubeconfig, *arguments), capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(command_of(kubeconfig, *arguments), capture_output=True, text=True, timeout=patient(SECONDS))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -105,9 +105,7 @@ def test_a_watch_follows_what_is_played(kubeconfig: Path) -> None:
     with subprocess.Popen(command_of(kubeconfig, *arguments), stdout=subprocess.PIPE) as process:
         assert process.stdout
         first = json.loads(process.stdout.readline())
-        deadline = time.monotonic() + SECONDS
-        while not replay_of(kubeconfig).status()["watches"] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually(lambda: replay_of(kubeconfig).status()["watches"], SECONDS)
         replay_of(kubeconfig).control(step=60)
         lines = [first]
         while lines[-1]["type"] != "DELETED":
@@ -121,21 +119,21 @@ def test_what_cannot_be_replayed_is_listed_with_the_reason(tmp_path: Path) -> No
     file = tmp_path / "notes.txt"
     file.write_text("nothing of Kubernetes")
     process = started(str(file))
-    _, output = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=patient(SECONDS))
     assert process.returncode == 2
     assert "notes.txt" in output
     process = started(str(SAMPLE), "--loop", "--at", "2026-11-21T07:52:00Z")
-    _, output = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=patient(SECONDS))
     assert process.returncode == 2
     assert "--at" in output
     process = started(str(SAMPLE), "--at", "yesterday")
-    _, output = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=patient(SECONDS))
     assert process.returncode == 2
     assert "--at" in output
 
 
 def test_a_port_that_is_taken_is_told(kubeconfig: Path) -> None:
     process = started(str(SAMPLE), "--port", replay_of(kubeconfig).url.rpartition(":")[2])
-    _, output = process.communicate(timeout=SECONDS)
+    _, output = process.communicate(timeout=patient(SECONDS))
     assert process.returncode == 1
     assert "--port" in output

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +13,9 @@ import pytest
 import uvicorn
 
 from dashboard.web import __main__ as web
+from tests.patience import patient
 
-SECONDS = 0.6
+SECONDS = 0.6  # on a quiet machine: on a busy one, the sender itself may be held up for as long
 PATIENCE = 10  # seconds; a request that lasts longer fails the test
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n"
 
@@ -35,6 +37,7 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(sys.modules[__name__], "SECONDS", min(3, patient(SECONDS)))
     monkeypatch.setattr(web, "HEAD_SECONDS", SECONDS)
     monkeypatch.setattr(web, "BODY_SECONDS", SECONDS)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -46,12 +49,12 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         thread.join()
 
 
-def answer(port: int, begin: bytes, drop: bytes = b"", every: float = 0.05, seconds: float = PATIENCE) -> bytes:
+def answer(port: int, begin: bytes, drop: bytes = b"", every: float = 0.05) -> bytes:
     """Return the whole answer to a client that sends `begin` and then `drop` again and again until it is cut off."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=every) as line:
         line.sendall(begin)
-        end = time.monotonic() + seconds
+        end = time.monotonic() + patient(PATIENCE)
         while time.monotonic() < end:
             try:
                 if drop:
@@ -98,7 +101,7 @@ def test_a_head_without_end_is_refused(port: int) -> None:
 
 def test_a_body_that_takes_long_but_keeps_coming_is_taken(port: int) -> None:
     size, pieces = 2000, 50
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=patient(PATIENCE)) as line:
         line.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (size * pieces))
         for _ in range(pieces):
             line.sendall(b"x" * size)
@@ -108,13 +111,13 @@ def test_a_body_that_takes_long_but_keeps_coming_is_taken(port: int) -> None:
 
 def test_a_server_that_reads_slowly_is_not_the_sender_s_fault(port: int) -> None:
     size = 400_000
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=patient(30)) as line:
         line.sendall(b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size)
         line.sendall(b"x" * size)
         assert line.recv(65536).startswith(b"HTTP/1.1 200")
 
 
 def test_a_connection_that_waits_for_its_answer_is_kept(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=patient(PATIENCE)) as line:
         line.sendall(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
         assert line.recv(65536).startswith(b"HTTP/1.1 200")

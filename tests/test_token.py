@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dashboard import environment
 from dashboard.push.consumers import UNAUTHORISED
+from tests.patience import patient
 from tests.running import TOKEN, Running, running
 from tests.visitor import Visitor
 
@@ -189,7 +190,7 @@ def test_the_session_of_an_account_counts_for_nothing(site: Running) -> None:
 
 async def _closed(socket: ClientConnection) -> int:
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             while True:
                 await socket.recv()
     except ConnectionClosed as error:
@@ -204,7 +205,7 @@ def listen(site: Running, path: str = "", *, origin: str | None, cookie: str) ->
         address = f"ws://127.0.0.1:{site.port}/ws/uploads/{path}"
         try:
             async with connect(address, origin=origin, additional_headers=headers) as socket:  # type: ignore[arg-type]
-                return json.loads(await asyncio.wait_for(socket.recv(), 20))["type"]
+                return json.loads(await asyncio.wait_for(socket.recv(), patient(20)))["type"]
         except InvalidStatus as error:
             return error.response.status_code
         except ConnectionClosed as error:

@@ -1,16 +1,19 @@
 """A running Causeline (web and worker, on a database of its own) and a browser that looks at it."""
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
+from tests.patience import patient
 from tests.running import ROOT, START_SECONDS, TOKEN, running
 from tests.visitor import Visitor
 
@@ -24,7 +27,27 @@ BROWSER_OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-expect.set_options(timeout=20_000)  # ms: an import may have to wait for the worker
+PATIENCE = (
+    120_000  # ms that a test waits for what the page shows: on a busy machine an import waits long for the worker
+)
+expect.set_options(timeout=PATIENCE)
+# A timeline writes its address and loads its lanes a moment after the view has moved, and draws with the next frame.
+SETTLED = """async (drawing) => {
+  const { parts, store } = await import("/static/dashboard/js/timeline.js");
+  const loaded = () => !drawing || (!parts.loader.stale() && !document.querySelector("#figure[aria-busy]"));
+  const told = (search) => JSON.stringify([...new URLSearchParams(search)].filter(([name]) => name in store).sort());
+  const rests = () => told(location.search) === told(store.search()) && loaded();
+  if (!rests()) return false;
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  return rests() && { search: location.search };
+}"""
+FITS = "() => document.documentElement.scrollWidth <= innerWidth"
+NOTE = """(element) => {
+  window.noted = [];
+  const note = () => noted.push(element.textContent);
+  new MutationObserver(note).observe(element, { childList: true, characterData: true, subtree: true });
+}"""
+COPIED = "(part) => navigator.clipboard.readText().then((text) => text.includes(part) && text)"
 
 
 @pytest.fixture(scope="package")
@@ -75,7 +98,7 @@ def complaints() -> Complaints:
 @pytest.fixture
 def context(browser: Browser, site: str, complaints: Complaints) -> Iterator[BrowserContext]:
     context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900}, color_scheme="light")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     come_in(context, site)
 
     def listen(page: Page) -> None:
@@ -113,10 +136,58 @@ def imported(site: str, name: str, content: bytes) -> str:
     visitor = Visitor(site)
     status, told = visitor.ask("POST", f"/api/uploads?name={name}", content)
     assert status == 201, told
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + patient(START_SECONDS)
     while told["state"] != "done":
         assert told["state"] != "failed", told["error"]
         assert time.monotonic() < deadline, f"the import hangs: {told}"
         time.sleep(0.2)
         _, told = visitor.ask("GET", f"/api/uploads/{told['id']}")
     return str(told["url"])
+
+
+def becomes(page: Page, script: str, argument: object = None) -> Any:
+    """Wait until a script answers with something that is true. `wait_for_function` takes any promise for an answer."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not (answer := page.evaluate(script, argument)):
+        assert time.monotonic() < deadline, f"it does not become true: {script}"
+        page.wait_for_timeout(20)
+    return answer
+
+
+def settled(page: Page, *, drawing: bool = True) -> str:
+    """Wait until a timeline shows what it was told to; the part of its address from "?" on, which says the same.
+
+    Without `drawing` only the address is waited for: a live source goes on to load lanes.
+    """
+    return str(becomes(page, SETTLED, drawing)["search"])
+
+
+def range_in_view(page: Page) -> tuple[int, int]:
+    """The start and the end (µs) of what a timeline shows, from its address."""
+    start, end = re.findall(r"\b(?:start|end)=(\d+)", settled(page, drawing=False))
+    return int(start), int(end)
+
+
+def fits(page: Page) -> None:
+    """Wait until nothing is wider than the page: what is drawn is drawn anew for another width."""
+    page.wait_for_function(FITS)
+
+
+def press_and_read(button: Locator, words: str) -> None:
+    """Press a button, and expect that it then says so for a moment, however late the test looks at it."""
+    button.evaluate(NOTE)
+    button.click()
+    button.page.wait_for_function("(words) => noted.includes(words)", arg=words)
+
+
+def copied(page: Page, part: str) -> str:
+    """Wait until the clipboard holds something with this part."""
+    return str(becomes(page, COPIED, part))
+
+
+def happens(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until it happens, while the browser goes on to tell of its events."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        page.wait_for_timeout(50)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from collectors.replay import Replay, serve
+from tests.browser.conftest import fits
 from tests.browser.test_with_axe import EVERYWHERE, complaints_of_axe
 from tests.recordings import SAMPLE
 
@@ -44,18 +45,18 @@ def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: 
     page.get_by_role("button", name="Test the connection").click()
     expect(page.get_by_role("heading", name="The cluster can be watched")).to_be_visible()
     assert complaints_of_axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    fits(page)
     page.goto("/")
     row = page.locator(".cluster", has_text="by-everyone")
     expect(row).to_be_visible()
     assert complaints_of_axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    fits(page)
     expect(row.locator(".state").first).to_have_text("live")
     row.locator("summary").click()
     row.get_by_role("link", name="Coverage").click()
     expect(page.get_by_role("heading", name="How it is watched")).to_be_visible()
     assert complaints_of_axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    fits(page)
     page.goto("/clusters/")
     page.get_by_role("link", name="by-everyone").click()
     page.get_by_role("checkbox", name="Also delete what was observed").check()
@@ -68,6 +69,7 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
     with serve([SAMPLE], token=SECRET, paused=True, bookmark_seconds=1) as replay:
         ask(page, replay, "moving")
         page.get_by_role("button", name="Connect", exact=True).click()
+        expect(page.get_by_role("heading", name="moving", level=1)).to_be_visible()
         page.goto("/")
         row = page.locator(".cluster", has_text="moving")
         expect(row.locator(".state").first).to_have_text("live")
@@ -91,6 +93,7 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
         expect(page.locator(".lead .state")).to_have_text("live")  # by itself
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
         page.get_by_role("button", name="Disconnect moving").click()
+        expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
         page.goto("/")
         left = page.locator(".recordings tr", has_text="moving")
         expect(left).to_contain_text("The cluster was disconnected on")

@@ -7,12 +7,22 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import Complaints, imported
+from tests.browser.conftest import (
+    Complaints,
+    copied,
+    fits,
+    happens,
+    imported,
+    press_and_read,
+    range_in_view,
+    settled,
+)
 from tests.events import event, pod
 
 START, END = 1795247520740000, 1795247521200000  # 07:52:00.740 to .200, when Service ring was away
 AWAY = "131d605c1f1d7aac"
 SERVICE = "Service/vol-restart/ring"
+AT_ONCE = "import('/static/dashboard/js/timeline.js').then(({ keys, store }) => { %s; })"  # however slow the machine is
 CROWD = 26  # Pods of one Job: so many stand as one strip
 
 
@@ -28,6 +38,7 @@ def timeline(page: Page, address: str) -> Page:
 
 def opened(page: Page, address: str) -> Page:
     page.goto(address)
+    settled(page)
     expect(page.locator("#figure[data-drawn]")).to_be_attached()
     expect(page.locator(".lane").first).to_be_attached()
     return page
@@ -55,6 +66,11 @@ def crowd(site: str) -> str:
     return imported(site, "crowd.jsonl", b"".join(lines))
 
 
+def width(page: Page) -> int:
+    start, end = range_in_view(page)
+    return end - start
+
+
 def births(page: Page) -> dict[str, float]:
     """The middles of the creation numbers (px) on the page."""
     found = page.locator(".birth").evaluate_all(
@@ -71,11 +87,11 @@ def test_in_the_order_of_creation_each_moment_gets_equal_room(timeline: Page) ->
     timeline.get_by_role("radio", name="Order").check()
     expect(timeline).to_have_url(re.compile("axis=order"))
     expect(timeline.locator("#axis span").first).to_have_text(re.compile(r"^\d+$"))
+    settled(timeline)
     shown = births(timeline)
     assert shown["15"] - shown["14"] > 2 * (before["15"] - before["14"])
-    assert timeline.locator("#axis span").all_inner_texts() == sorted(
-        timeline.locator("#axis span").all_inner_texts(), key=int
-    )
+    places = timeline.locator("#axis span").all_inner_texts()
+    assert places == sorted(places, key=int)
     told = timeline.locator("#range").inner_text()
     timeline.keyboard.press("d")
     expect(timeline.locator("#range")).not_to_have_text(told)
@@ -212,9 +228,9 @@ def test_the_events_of_a_lane_are_stepped_through_and_measured(timeline: Page) -
 def test_stepping_goes_on_past_what_is_loaded(timeline: Page) -> None:
     timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
     before = timeline.locator("#range").inner_text()
-    for _ in range(2):
+    for time in ("07:52:00.841106", "07:52:00.894060"):
         timeline.keyboard.press(".")
-        expect(timeline.locator("#announce")).to_contain_text("Service ring")
+        expect(timeline.locator("#announce")).to_contain_text(time)
     timeline.keyboard.press(".")
     expect(timeline.locator("#announce")).to_contain_text("07:52:07.1")  # the next time that it was deleted
     expect(timeline.locator("#range")).not_to_have_text(before)
@@ -227,6 +243,15 @@ def test_stepping_goes_on_past_what_is_loaded(timeline: Page) -> None:
         timeline.keyboard.press(",")
         expect(timeline.locator("#announce")).not_to_have_text(said)
     expect(timeline.locator("#announce")).to_contain_text(re.compile("07:51|no earlier event"))
+
+
+def test_keys_that_are_pressed_while_an_event_is_looked_for_act_after_it(timeline: Page) -> None:
+    timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
+    for time in ("07:52:00.841106", "07:52:00.894060"):
+        timeline.keyboard.press(".")
+        expect(timeline.locator("#announce")).to_contain_text(time)
+    timeline.evaluate(AT_ONCE % "keys['.'](); keys.m()")  # the next event is not loaded: the server is asked
+    expect(timeline.locator("#announce")).to_contain_text("Measuring from 07:52:07.1")
 
 
 def test_dragging_with_shift_measures(timeline: Page) -> None:
@@ -267,7 +292,7 @@ def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
         item.get_by_role("button", name="Pin arrow").click()
     expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
     expect(timeline.locator(".pill-label")).to_have_count(2)
-    assert timeline.evaluate(leading) == 2
+    timeline.wait_for_function(f"{leading} === 2")
     timeline.reload()
     expect(timeline.locator(".pill-label")).to_have_count(2)
 
@@ -280,10 +305,11 @@ def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
     opened(page, address)
     expect(page.locator("#findings-count")).to_have_text("2 in view · 6 in all")
     expect(page.locator(".finding")).to_have_count(6)  # what is in sight of the end brings the next page
+    expect(page.locator(".finding.selected")).to_have_count(1)
     chosen = page.locator(".finding").evaluate_all("rows => rows.findIndex((row) => row.matches('.selected'))")
-    for _ in range(5 - chosen):
+    for place in range(chosen + 1, 6):
         page.keyboard.press("n")
-        page.wait_for_timeout(100)
+        expect(page.locator(".finding").nth(place)).to_have_class(re.compile("selected"))
     expect(page.locator(".finding").last).to_have_class(re.compile("selected"))
 
 
@@ -342,6 +368,15 @@ def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
     expect(timeline.locator("#findings-count")).to_contain_text("6 in all")
 
 
+def test_a_name_is_not_lost_when_another_filter_is_chosen_at_once(timeline: Page) -> None:
+    timeline.get_by_role("button", name="Filter", exact=True).click()
+    timeline.get_by_label("Name contains").press_sequentially("steady")
+    timeline.get_by_label("Rule").focus()
+    timeline.get_by_label("Rule").select_option("service-gap")
+    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap"))
+    expect(timeline.locator("#filter-name")).to_have_value("steady")
+
+
 def test_noise_is_shown_when_it_is_asked_for(timeline: Page) -> None:
     before = timeline.locator("#lanes-count").inner_text()
     timeline.get_by_role("button", name="Filter", exact=True).click()
@@ -371,13 +406,11 @@ def test_two_fingers_zoom(timeline: Page, context: BrowserContext) -> None:
         points = [{"x": box["x"] + x, "y": box["y"] + 150, "id": number} for number, x in enumerate(xs)]
         fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-    width = "(({ start, end }) => end - start)(Object.fromEntries(new URLSearchParams(location.search)))"
     touch("touchStart", 300, 400)
     for apart in (60, 80, 100):
         touch("touchMove", 350 - apart, 350 + apart)
     touch("touchEnd")
-    timeline.wait_for_timeout(400)
-    assert 0.4 * (END - START) < timeline.evaluate(width) < 0.6 * (END - START)
+    happens(timeline, lambda: 0.4 * (END - START) < width(timeline) < 0.6 * (END - START))
     expect(timeline.locator(".lane.current")).to_have_count(0)  # a pinch is no click
 
 
@@ -387,6 +420,7 @@ def test_two_fingers_zoom(timeline: Page, context: BrowserContext) -> None:
 def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
     timeline.keyboard.press("r")
     expect(timeline.locator("#range")).to_contain_text("07:51:3")
+    settled(timeline)
     strip = timeline.locator("#minimap").bounding_box()
     assert strip
     y = strip["y"] + 30
@@ -398,6 +432,7 @@ def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
         timeline.mouse.move(end, y, steps=4)
         timeline.mouse.up()
         expect(timeline.locator("#range")).not_to_have_text(before)
+        settled(timeline)
         return timeline.locator("#range").inner_text()
 
     handle = timeline.locator("#minimap-start").bounding_box()
@@ -414,6 +449,7 @@ def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
     before = timeline.locator("#minimap-end").get_attribute("aria-valuetext")
     timeline.keyboard.press("ArrowRight")
     expect(timeline.locator("#minimap-end")).not_to_have_attribute("aria-valuetext", before or "")
+    settled(timeline)
     narrow = timeline.locator("#minimap-window").bounding_box()
     assert narrow and narrow["width"] > moved["width"] + 5
 
@@ -452,21 +488,32 @@ def test_the_address_holds_the_whole_view(timeline: Page, address: str, context:
         "&lane=Pod/vol-restart/ring-weak-0&arrows=470b8537531ff0cd",
     )
     timeline.keyboard.press("w")
-    timeline.wait_for_timeout(500)
-    other = opened(context.new_page(), timeline.url)
+    search = settled(timeline)
+    other = opened(context.new_page(), f"{address.partition('?')[0]}{search}")
     for selector in (".lane-name", ".group-name", "#axis span", ".birth text", ".pill-label", ".token", "#range"):
         expect(other.locator(selector)).to_have_text(timeline.locator(selector).all_text_contents())
     expect(other.locator(".lane.current .lane-name")).to_have_text("ring-weak-0")
-    assert other.url == timeline.url
+    assert settled(other) == settled(timeline) == search
+
+
+def test_the_back_button_leads_to_what_was_seen_last(timeline: Page) -> None:
+    before = settled(timeline)
+    seen = timeline.evaluate(AT_ONCE % "keys.d(); const seen = store.search(); keys.t(); return seen")
+    assert seen != before
+    expect(timeline.get_by_role("table")).to_be_visible()  # a step of the history
+    timeline.evaluate(AT_ONCE % "keys.d(); history.back()")
+    expect(timeline.locator("#bench")).to_be_visible()
+    assert settled(timeline) == seen
+    timeline.wait_for_timeout(300)  # what the page left would be written by now
+    assert settled(timeline) == seen
 
 
 def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     timeline.keyboard.press("w")
-    timeline.get_by_role("button", name="Share view").click()
-    expect(timeline.get_by_role("button", name="Link copied")).to_be_visible()
-    shared = timeline.evaluate("navigator.clipboard.readText()")
-    assert shared.startswith("http") and f"finding={AWAY}" in shared and str(START) not in shared
+    press_and_read(timeline.get_by_role("button", name="Share view"), "Link copied")
+    shared = copied(timeline, f"finding={AWAY}")
+    assert shared.startswith("http") and str(START) not in shared
     report = timeline.get_by_role("link", name="Report")
     assert (report.get_attribute("href") or "").partition("?")[2] == shared.partition("?")[2]
 
@@ -494,7 +541,8 @@ def test_the_page_stands_still_while_it_loads(page: Page, address: str, width: i
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(address)
     expect(page.locator(".finding.selected")).to_be_visible()
-    page.wait_for_timeout(800)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(400)
     assert page.evaluate("shifted") < 0.02
 
 
@@ -502,6 +550,7 @@ def test_single_keys_can_be_switched_off(timeline: Page) -> None:
     timeline.keyboard.press("?")
     timeline.get_by_label("Single-key shortcuts").uncheck()
     timeline.keyboard.press("Escape")
+    expect(timeline.get_by_role("dialog")).to_have_count(0)
     before = timeline.locator("#range").inner_text()
     timeline.keyboard.press("r")
     timeline.keyboard.press("t")
@@ -529,7 +578,7 @@ def test_on_a_phone_objects_are_a_list_and_the_controls_are_in_a_menu(page: Page
     expect(listed).to_have_count(0)
     page.keyboard.press("Escape")
     expect(page.get_by_label("Lanes are grouped by")).to_be_hidden()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    fits(page)
     page.set_viewport_size({"width": 1440, "height": 900})
     expect(page.get_by_label("Lanes are grouped by")).to_be_visible()
     expect(page.locator(".toolbar [data-kind=Services]")).to_have_attribute("aria-pressed", "true")

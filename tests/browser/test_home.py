@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SAMPLE, Complaints
+from tests.browser.conftest import SAMPLE, Complaints, fits
 from tests.running import running
 from tests.visitor import Visitor
 
@@ -246,9 +246,22 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(page: Page, re
     assert names[rename - 1] == ""  # the recording itself
 
 
+def test_the_lists_that_are_renewed_keep_the_focus(page: Page, recording: str) -> None:
+    page.goto("/")
+    row = page.locator(f"tr:has(a[href='{recording}'])")
+    newest = page.locator("#newest a").first
+    for place in row.locator("th a"), row.locator("[data-rename]"), row.locator("[data-delete]"), newest:
+        place.focus()
+        page.evaluate("document.querySelector('#recordings').dataset.old = 'yes'")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        expect(page.locator("#recordings[data-old]")).to_have_count(0)
+        expect(place).to_be_focused()
+
+
 def test_the_theme_is_kept(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="Switch between light and dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
@@ -257,7 +270,7 @@ def test_it_fits_a_phone(page: Page, recording: str) -> None:
     page.set_viewport_size({"width": 360, "height": 720})
     page.goto("/")
     expect(page.locator(".newest-finding").first).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    fits(page)
 
 
 @pytest.mark.parametrize("width", [360, 1440])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Complaints, imported
+from tests.browser.conftest import Complaints, copied, fits, imported, press_and_read
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
 from tests.running import WITH_TOKEN
 
@@ -59,7 +59,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(
     page.set_viewport_size(size)
     page.goto(addresses[name])
     expect(page.locator("h1")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    fits(page)
     assert complaints_of_axe(page) == []
 
 
@@ -82,14 +82,13 @@ def test_on_a_phone_the_menu_leads_on_by_keyboard(page: Page, addresses: dict[st
 def test_commands_and_links_are_copied(page: Page, addresses: dict[str, str]) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(addresses["finding"])
-    page.get_by_role("button", name="Copy the command").first.click()
-    expect(page.get_by_text("Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("kubectl -n vol-restart ")
+    press_and_read(page.get_by_role("button", name="Copy the command").first, "Copied")
+    assert copied(page, "kubectl").startswith("kubectl -n vol-restart ")
     page.get_by_role("button", name="Copy link").click()
-    assert page.evaluate("navigator.clipboard.readText()").endswith(addresses["finding"])
+    assert copied(page, "http").endswith(addresses["finding"])
     page.goto(addresses["change"])
     page.get_by_role("button", name="Copy YAML").click()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("apiVersion: v1\n")
+    assert copied(page, "apiVersion").startswith("apiVersion: v1\n")
 
 
 def test_a_finding_is_acknowledged_and_the_list_tells_so(page: Page, addresses: dict[str, str]) -> None:
@@ -135,8 +134,9 @@ def test_names_are_never_markup(page: Page, hostile: dict[str, str], name: str) 
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
     page.set_viewport_size(PHONE)
     page.goto(hostile[name])
+    expect(page.locator("main")).to_be_visible()
+    fits(page)
     assert page.locator("img[src=x]").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     if name != "coverage":
         expect(page.locator("h1")).to_contain_text("<img src=x onerror=alert(1)>")
     assert complaints_of_axe(page) == []

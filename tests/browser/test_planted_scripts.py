@@ -9,9 +9,11 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 import zstandard
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import SAMPLE, Complaints
+from tests.browser.conftest import SAMPLE, Complaints, fits, settled
+from tests.patience import patient
+from tests.running import START_SECONDS
 from tests.visitor import Visitor
 
 IMAGE = "<img src=x onerror=ran(1)>"
@@ -34,7 +36,6 @@ INJECTED = """
   "img[src='x'], [onerror], [onload], [href^='javascript'], script:not([src]):not([type='application/json'])"
 )].map((element) => element.outerHTML.slice(0, 200))
 """
-FITS = "document.documentElement.scrollWidth <= innerWidth"
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href'))"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 720}
@@ -54,7 +55,7 @@ def planted(site: str) -> Iterator[str]:
     for number, content in enumerate((recording, other)):
         assert visitor.put(upload, content, number=number)[0] == 200
     told = visitor.ask("POST", f"/api/uploads/{upload}/finish")[1]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patient(START_SECONDS)
     while told["state"] in {"waiting", "importing"}:
         assert time.monotonic() < deadline
         time.sleep(0.2)
@@ -69,10 +70,7 @@ def check(page: Page) -> None:
     assert page.evaluate(INJECTED) == []
     for size in (WIDE, PHONE):
         page.set_viewport_size(size)
-        deadline = time.monotonic() + 3
-        while not page.evaluate(FITS):  # what is drawn is drawn anew for another size
-            assert time.monotonic() < deadline, f"{page.url} is wider than {size['width']} px"
-            page.wait_for_timeout(50)
+        fits(page)
 
 
 def kind_of(address: str) -> str:
@@ -113,13 +111,14 @@ def test_nothing_planted_runs_on_any_page(page: Page, planted: str, complaints: 
 
 def test_what_is_done_with_the_timeline_runs_nothing(page: Page, planted: str) -> None:
     page.goto(planted)
-    page.wait_for_load_state("networkidle")
-    for key in ("n", "n", "f", "]", "t", "t"):
+    settled(page)
+    for key, shown in ("n", "plot"), ("n", "plot"), ("f", "plot"), ("]", "plot"), ("t", "table"), ("t", "plot"):
         page.keyboard.press(key)
-        page.wait_for_timeout(150)
+        settled(page)
+        expect(page.locator({"plot": "#plot .scatterlayer", "table": "#table table"}[shown])).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("img")
-    page.wait_for_timeout(600)
+    expect(page.get_by_role("option").first).to_contain_text("<img")
     assert page.evaluate(INJECTED) == []
     page.keyboard.press("Escape")
     for place in range(200, 800, 34):
@@ -133,9 +132,11 @@ def test_what_is_done_with_a_recording_s_name_runs_nothing(page: Page, planted: 
     page.goto("/")
     row = page.locator(f"tr:has(a[href='{planted}'])")
     row.locator("[data-rename]").click()
+    expect(page.locator(".rename-input")).to_be_focused()
     check(page)
     page.keyboard.press("Escape")
     row.locator("[data-delete]").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     check(page)
     page.get_by_role("button", name="Keep").click()
 
@@ -146,9 +147,9 @@ def test_the_report_runs_nothing(page: Page, planted: str, tmp_path: Path, site:
     report = tmp_path / "report.html"
     report.write_bytes(content)
     page.goto(report.as_uri())
-    page.wait_for_timeout(1000)
+    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    expect(page.locator("body")).to_contain_text(IMAGE, use_inner_text=True)
     assert [each for each in page.evaluate(INJECTED) if "ran(" in each and not each.startswith("<script")] == []
-    assert IMAGE in page.locator("body").inner_text()
 
 
 def test_an_upload_says_names_and_reasons_as_text(page: Page, complaints: Complaints, tmp_path: Path) -> None:
@@ -157,6 +158,6 @@ def test_an_upload_says_names_and_reasons_as_text(page: Page, complaints: Compla
     path.write_bytes(b"<script>ran(6)</script>\n")
     page.goto("/")
     page.locator("#file").set_input_files(path)
-    page.get_by_role("alert").wait_for()
-    assert "<img src=x onerror=ran(5)>.log" in page.locator(".upload").inner_text()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator(".upload")).to_contain_text("<img src=x onerror=ran(5)>.log")
     check(page)

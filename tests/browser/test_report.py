@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from dashboard.report.page import page as report
-from tests.browser.conftest import SAMPLE
+from tests.browser.conftest import PATIENCE, SAMPLE, fits
 from tests.browser.test_timeline import AWAY, EARLY
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, complaints_of_axe
 
@@ -44,7 +44,7 @@ def opened(browser: Browser, written: Callable[[Path], Path]) -> Iterator[Open]:
     def show(recording: Path = SAMPLE, size: ViewportSize = WIDE, theme: str = "light", anchor: str = "") -> Page:
         context = browser.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light", offline=True)
         contexts.append(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("request", lambda request: asked.add(request.url.partition("#")[0]))
         page.on("pageerror", lambda error: told.append(str(error)))
@@ -61,10 +61,7 @@ def opened(browser: Browser, written: Callable[[Path], Path]) -> Iterator[Open]:
     assert told == []
 
 
-def arrows(page: Page) -> int:
-    """How many leading arrows the figure holds."""
-    drawn = "document.querySelector('#plot').data.find((trace) => trace.name === 'arrows')?.x?.length ?? 0"
-    return int(page.evaluate(drawn))
+ARROWS = "document.querySelector('#plot').data?.find((trace) => trace.name === 'arrows')?.x?.length > 0"
 
 
 @EVERYWHERE
@@ -72,12 +69,12 @@ def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, theme: str, size:
     page = opened(size=size, theme=theme)
     expect(page.locator(".finding.selected h3")).to_have_text(AWAY)
     assert complaints_of_axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    fits(page)
     if size == PHONE:
         page.get_by_role("button", name="Timeline", exact=True).click()
     expect(page.locator("#plot .scatterlayer .fills path").first).to_be_attached()
     expect(page.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
-    assert arrows(page) > 0
+    page.wait_for_function(ARROWS)
     assert complaints_of_axe(page) == []
 
 
@@ -100,8 +97,8 @@ def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:
     page = opened()
     page.locator(".finding").filter(has_text="elect on one Lease").locator("h3 button").click()
     expect(page.locator(".lane-name").first).to_have_text("vs-offline")
-    tops = page.locator(".group-name").all_inner_texts()
-    assert tops[:2] == ["deploy vs-offline", "deploy vs-online"]
+    for place, name in enumerate(("deploy vs-offline", "deploy vs-online")):
+        expect(page.locator(".group-name").nth(place)).to_have_text(name)
 
 
 def test_on_a_phone_findings_come_first(opened: Open) -> None:
@@ -165,8 +162,8 @@ def test_paper_is_light_and_holds_everything(opened: Open) -> None:
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator(".full:not([open])")).to_have_count(0)
     expect(page.locator("#findings")).to_be_hidden()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.evaluate("document.querySelector('#figure').clientWidth") < 1030
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.wait_for_function("document.querySelector('#figure').clientWidth < 1030")
     expect(page.locator(".pill-label")).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".full:not([open])")).not_to_have_count(0)

@@ -1,7 +1,6 @@
 """Sending goes on: when the network was away, the page was loaded anew, or a server or a worker was killed."""
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,12 +8,12 @@ import pytest
 import zstandard
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
-from tests.browser.conftest import SAMPLE, come_in
-from tests.patience import eventually
+from tests.browser.conftest import PATIENCE, SAMPLE, come_in, happens
 from tests.running import Running, running
 
 SLOW = 700_000  # bytes a second
-PATIENCE = 90_000  # ms
+STALLED = 1_000  # bytes a second: it is not sent before a test has done what it does meanwhile
+LONG = 300_000  # ms that a test waits for an import
 Network = Callable[..., None]
 
 
@@ -27,7 +26,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture
 def page(browser: Browser, own: Running) -> Iterator[Page]:
     context = browser.new_context(base_url=own.address, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())  # whether to leave while something is being sent
     page.goto(own.door)
@@ -56,21 +55,14 @@ def network(page: Page) -> Network:
     return be
 
 
-def sends(page: Page, path: Path) -> Locator:
-    """The row of a file of which a part has arrived."""
+def sends(page: Page, network: Network, path: Path) -> Locator:
+    """The row of a file of which a part has arrived; the rest stays where it is until the network is quick again."""
     page.locator("#file").set_input_files(path)
     row = page.locator(".upload", has_text=path.name)
     expect(row).to_contain_text("sending · ")
-    part_of(row, 0.25)
+    happens(page, lambda: float(row.locator("progress").evaluate("bar => bar.value")) >= 0.25)
+    network(upload=STALLED)
     return row
-
-
-def part_of(row: Locator, least: float) -> float:
-    deadline = time.monotonic() + 30
-    while (part := float(row.locator("progress").evaluate("bar => bar.value"))) < least:
-        assert time.monotonic() < deadline, f"no more than {part} was sent"
-        time.sleep(0.05)
-    return part
 
 
 def offsets_of(page: Page) -> list[int]:
@@ -86,35 +78,36 @@ def offsets_of(page: Page) -> list[int]:
 
 
 def test_it_goes_on_by_itself_when_the_network_is_back(page: Page, network: Network, long: Path) -> None:
-    row = sends(page, long)
+    row = sends(page, network, long)
     offsets = offsets_of(page)
     network(offline=True)
     expect(row).to_contain_text("waiting for the connection")
     expect(row).to_contain_text("The upload continues by itself")
     network()
-    expect(row).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
+    expect(row).to_contain_text("775 changes · 6 findings", timeout=LONG)
     assert min(offsets) > 0
 
 
 def test_it_goes_on_when_the_server_was_killed_and_started_again(
     page: Page, own: Running, network: Network, long: Path
 ) -> None:
-    row = sends(page, long)
+    row = sends(page, network, long)
     own.kill("web")
     expect(row).to_contain_text("waiting for the connection")
     offsets = offsets_of(page)
     own.start("web")
     network()
-    expect(row).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
+    expect(row).to_contain_text("775 changes · 6 findings", timeout=LONG)
     assert min(offsets) > 0
 
 
 def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, network: Network, long: Path) -> None:
-    sends(page, long)
+    sends(page, network, long)
     page.reload()
     row = page.locator(".upload", has_text=long.name)
     expect(row).to_contain_text("interrupted at")
     expect(row).to_contain_text("Choose the same file again, and the upload continues from there.")
+    network()
     offsets = offsets_of(page)
     other = long.with_name("other.jsonl")
     other.write_bytes(b"{}\n")
@@ -122,31 +115,34 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
         with page.expect_file_chooser() as chooser:
             row.get_by_role("button", name="Choose again…").click()
         chooser.value.set_files(path)
-        expect(row).to_contain_text(told, timeout=PATIENCE)
+        expect(row).to_contain_text(told, timeout=LONG)
     assert min(offsets) > 0
     expect(page.locator(".upload")).to_have_count(1)
 
 
 def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, network: Network, long: Path) -> None:
-    sends(page, long)
+    sends(page, network, long)
     page.reload()
     expect(page.locator(".upload", has_text=long.name)).to_contain_text("interrupted at")
+    network()
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
-    expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
+    expect(page.locator(".upload", has_text=long.name)).to_contain_text("775 changes · 6 findings", timeout=LONG)
     assert min(offsets) > 0
 
 
 def test_a_file_that_was_changed_meanwhile_is_sent_anew(page: Page, own: Running, network: Network, long: Path) -> None:
-    sends(page, long)
+    sends(page, network, long)
     page.reload()
     expect(page.locator(".upload", has_text=long.name)).to_contain_text("interrupted at")
+    network()
     os.utime(long, (0, 0))
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
-    expect(page.locator(".upload", has_text="775 changes · 6 findings")).to_have_count(1, timeout=PATIENCE)
+    expect(page.locator(".upload", has_text="775 changes · 6 findings")).to_have_count(1, timeout=LONG)
     assert min(offsets) == 0
     page.locator(".upload", has_text="interrupted at").get_by_role("button", name="Cancel").click()
+    expect(page.locator(".upload", has_text="cancelled")).to_have_count(1)
 
 
 def test_it_says_when_the_server_is_away_and_when_it_is_back(page: Page, own: Running) -> None:
@@ -157,24 +153,24 @@ def test_it_says_when_the_server_is_away_and_when_it_is_back(page: Page, own: Ru
 
 
 def test_what_broke_off_can_be_cancelled(page: Page, own: Running, network: Network, long: Path) -> None:
-    sends(page, long)
+    sends(page, network, long)
     page.reload()
     row = page.locator(".upload", has_text=long.name)
     expect(row).to_contain_text("interrupted at")
     row.get_by_role("button", name="Cancel").click()
     expect(row).to_contain_text("cancelled")
-    eventually(lambda: not list((own.data / "uploads").iterdir()))  # an import of before may still be ending
+    happens(page, lambda: not list((own.data / "uploads").iterdir()))  # an import of before may still be ending
 
 
 def test_sending_can_be_cancelled(page: Page, own: Running, network: Network, long: Path) -> None:
-    row = sends(page, long)
+    row = sends(page, network, long)
     with page.expect_response("**/cancel"):
         row.get_by_role("button", name="Cancel").click()
     expect(page.locator(".upload")).to_have_count(0)
     network()
     page.reload()
     expect(page.locator(".upload")).to_have_count(0)
-    assert list((own.data / "uploads").iterdir()) == []
+    happens(page, lambda: not list((own.data / "uploads").iterdir()))
 
 
 def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Running, tmp_path: Path) -> None:
@@ -187,7 +183,7 @@ def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Runn
     own.kill("worker")
     expect(row).to_contain_text("Its worker does not respond; another worker takes over.")
     own.start("worker")
-    expect(row).to_contain_text("· 6 findings", timeout=PATIENCE)
+    expect(row).to_contain_text("· 6 findings", timeout=LONG)
     expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)
 
 
@@ -198,5 +194,5 @@ def test_progress_is_listed_without_a_websocket_too(browser: Browser, own: Runni
     page = context.new_page()
     page.goto("/")
     page.locator("#file").set_input_files(SAMPLE)
-    expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 changes · 6 findings", timeout=PATIENCE)
+    expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 changes · 6 findings", timeout=LONG)
     context.close()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import Complaints
+from tests.browser.conftest import Complaints, fits, settled
 
 AWAY = "Service ring was away for ≈ 50 ms under 3 running Pods"
 EARLY = "Pod ring-weak-0 was created ≈ 30 ms before its Service ring"
@@ -14,6 +14,7 @@ EARLY = "Pod ring-weak-0 was created ≈ 30 ms before its Service ring"
 @pytest.fixture
 def timeline(page: Page, recording: str) -> Page:
     page.goto(recording)
+    settled(page)
     expect(page.locator("#plot .scatterlayer")).to_be_visible()
     return page
 
@@ -84,13 +85,13 @@ def test_kinds_and_namespaces_filter_the_lanes(timeline: Page) -> None:
     expect(timeline.locator(".lane .badge", has_text="svc").first).to_be_visible()
 
 
-def test_the_address_says_what_is_seen(timeline: Page, context: BrowserContext) -> None:
+def test_the_address_says_what_is_seen(timeline: Page, recording: str, context: BrowserContext) -> None:
     timeline.get_by_role("button", name=EARLY).click()
     timeline.locator("[data-kind=Pods]").click()
     timeline.keyboard.press("d")
-    timeline.wait_for_timeout(400)
+    search = settled(timeline)
     other = context.new_page()
-    other.goto(timeline.url)
+    other.goto(f"{recording}{search}")
     expect(other.locator(".finding.selected h3")).to_have_text(EARLY)
     expect(other.locator("[data-kind=Pods]")).to_have_attribute("aria-pressed", "true")
     expect(other.locator("#range")).to_have_text(drawn_range(timeline))
@@ -170,10 +171,10 @@ def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> No
     expect(timeline.locator(".lane .badge", has_text="svc")).to_have_count(0)
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
     dotted = "document.querySelector('#plot').data.find((trace) => trace.name === 'ends out of sight').x.length"
-    assert timeline.evaluate(dotted) == 1
+    timeline.wait_for_function(f"{dotted} === 1")
     timeline.get_by_role("button", name=re.compile("vcj ring")).click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
-    assert timeline.evaluate(dotted) == 2
+    timeline.wait_for_function(f"{dotted} === 2")
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
 
 
@@ -190,17 +191,18 @@ def test_nothing_moves_when_the_kinds_come_in(page: Page, recording: str, width:
     held[0].continue_()
     expect(page.locator("[data-kind]").first).to_be_attached()
     expect(page.locator(".finding.selected")).to_be_visible()
+    page.wait_for_load_state("networkidle")
     assert minimap.bounding_box() == before
 
 
 def test_scrolling_brings_further_lanes(timeline: Page) -> None:
     timeline.set_viewport_size({"width": 1440, "height": 640})
     timeline.keyboard.press("r")
-    timeline.wait_for_timeout(500)
+    settled(timeline)
     first = timeline.locator(".lane-name").first.inner_text()
     for _ in range(12):
         timeline.locator("#bench").evaluate("bench => bench.scrollBy(0, 300)")
-        timeline.wait_for_timeout(150)
+        settled(timeline)
     expect(timeline.locator(".lane-name").first).not_to_have_text(first)
     expect(timeline).to_have_url(re.compile(r"offset=\d+"))
     assert timeline.locator(".lane").count() <= 60
@@ -211,9 +213,9 @@ def test_dark_mode_redraws_the_chart(timeline: Page) -> None:
     light = pod.evaluate("path => getComputedStyle(path).fill")
     timeline.get_by_role("button", name="Switch between light and dark").click()
     expect(timeline.locator("html")).to_have_attribute("data-theme", "dark")
-    timeline.wait_for_timeout(300)
-    assert pod.evaluate("path => getComputedStyle(path).fill") != light
-    assert timeline.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    fill = "getComputedStyle(document.querySelector('#plot .fills path')).fill"
+    timeline.wait_for_function(f"(light) => {fill} !== light", arg=light)
+    expect(timeline.locator("body")).to_have_css("background-color", "rgb(20, 24, 29)")
 
 
 def test_on_a_phone_findings_come_first(page: Page, recording: str) -> None:
@@ -224,7 +226,7 @@ def test_on_a_phone_findings_come_first(page: Page, recording: str) -> None:
     page.get_by_role("button", name="Timeline").click()
     expect(page.locator("#plot .scatterlayer")).to_be_visible()
     expect(page.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    fits(page)
 
 
 def test_what_is_not_there_says_so(page: Page, complaints: Complaints) -> None:

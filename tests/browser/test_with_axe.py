@@ -17,6 +17,9 @@ EVERYWHERE = pytest.mark.parametrize(
 )
 
 
+COLOURS_REST = "document.getAnimations().every((each) => each.effect?.getComputedTiming().endTime === Infinity)"
+
+
 @pytest.fixture(autouse=True)
 def _nothing_moves(page: Page) -> None:
     """A colour that is still on its way to another one may have too little contrast."""
@@ -25,6 +28,7 @@ def _nothing_moves(page: Page) -> None:
 
 def complaints_of_axe(page: Page) -> list[str]:
     """Evaluated, not loaded: the pages' content security policy allows no script but their own."""
+    page.wait_for_function(COLOURS_REST)
     page.evaluate((AXE / "axe.min.js").read_text(encoding="utf-8"))
     violations = page.evaluate("axe.run({ resultTypes: ['violations'] }).then((result) => result.violations)")
     return [f"{each['id']}: {each['help']}: {node['html']}" for each in violations for node in each["nodes"]]
@@ -42,6 +46,7 @@ def test_the_timeline_can_be_used_by_everyone(page: Page, recording: str, theme:
         expect(page.locator("#plot .scatterlayer")).to_be_visible()
     else:
         page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert complaints_of_axe(page) == []
 
 
@@ -86,6 +91,7 @@ def test_the_list_of_recordings_can_be_used_by_everyone(
     expect(page.locator(".recordings tbody tr").first).to_be_visible()
     assert complaints_of_axe(page) == []
     page.locator("[data-delete]").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     assert complaints_of_axe(page) == []
 
 
@@ -109,6 +115,7 @@ def test_uploads_in_all_their_states_can_be_used_by_everyone(
     page.unroute("**/files/0")
     expect(page.locator(".upload", has_text=prose)).to_contain_text("Not a recording.")
     page.locator("[data-rename]").first.click()
+    expect(page.locator(".rename-input")).to_be_visible()
     assert complaints_of_axe(page) == []
 
 

@@ -2,12 +2,14 @@
 
 const OFTEN = 3_000; // ms between two updates
 
+const leaving = new AbortController();
+
 async function renew() {
   const inside = document.activeElement?.closest("[data-renew]");
   if (document.hidden || inside || !getSelection().isCollapsed) return; // the user is working in one of them
   let page;
   try {
-    page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text(), "text/html");
+    page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html" }, signal: leaving.signal })).text(), "text/html");
   } catch {
     return; // the server may be restarting; the next update tries again
   }
@@ -22,4 +24,8 @@ async function renew() {
   }
 }
 
-setInterval(renew, OFTEN);
+const timer = setInterval(renew, OFTEN);
+document.addEventListener("submit", () => { // what is shown may be deleted by it
+  clearInterval(timer);
+  leaving.abort();
+});

@@ -6,6 +6,18 @@ import { request } from "../state/api.js";
 const RENEWED = ["live", "recordings", "newest"]; // ids of the elements that are replaced
 const OFTEN = 2_000; // the least ms between two automatic updates
 
+/** Returns a selector of an element of the lists that has the focus, or null: its successor gets the focus. */
+function placeOf(element) {
+  const list = element?.closest(RENEWED.map((id) => `#${id}`).join());
+  if (!list) return null;
+  const kept = element.closest("[data-keep]")?.dataset.keep, source = element.closest("[data-source]")?.dataset.source;
+  if (kept) return `[data-keep="${CSS.escape(kept)}"] summary`;
+  const act = ["rename", "delete"].find((name) => name in element.dataset);
+  if (source && act) return `[data-source="${source}"] [data-${act}]`;
+  const address = element.closest("a")?.getAttribute("href");
+  return address ? `#${list.id} a[href="${CSS.escape(address)}"]` : source ? `[data-source="${source}"] a` : null;
+}
+
 export class Recordings {
   #renewing = null;
   #again = false; // something changed after the current request was sent
@@ -51,20 +63,14 @@ export class Recordings {
     }
     if (document.querySelector(".rename")) return;
     const page = new DOMParser().parseFromString(text, "text/html");
-    const focused = document.activeElement?.closest("[data-source]")?.dataset.source;
+    const place = placeOf(document.activeElement);
     const open = new Set([...document.querySelectorAll("[data-keep][open]")].map((each) => each.dataset.keep));
-    const inside = document.activeElement?.closest("[data-keep]")?.dataset.keep;
-    const link = document.activeElement?.closest("#live a")?.getAttribute("href");
     for (const id of RENEWED) {
       const fresh = page.getElementById(id);
       if (fresh) byId(id).replaceWith(document.adoptNode(fresh));
     }
-    for (const each of document.querySelectorAll("[data-keep]")) {
-      each.open = open.has(each.dataset.keep);
-      if (each.dataset.keep === inside) each.querySelector("summary").focus();
-    }
-    if (link) document.querySelector(`#live a[href="${CSS.escape(link)}"]`)?.focus();
-    if (focused) document.querySelector(`[data-source="${focused}"] a`)?.focus();
+    for (const each of document.querySelectorAll("[data-keep]")) each.open = open.has(each.dataset.keep);
+    if (place) document.querySelector(place)?.focus({ preventScroll: true });
   }
 
   #rename(row) {
@@ -74,6 +80,7 @@ export class Recordings {
     const close = () => {
       form.replaceWith(link);
       button.focus();
+      this.renewSoon(); // what changed meanwhile was not shown
     };
     link.replaceWith(form);
     input.select();

@@ -11,6 +11,7 @@ export class Following {
   /** `edge()` → the current end of the source (µs), or null. `onChange(on, by)` is called with `by` "hand" if the user moved the view. */
   constructor({ store, edge, onChange }) {
     Object.assign(this, { store, edge, onChange });
+    store.anchor = () => this.#place();
     store.subscribe((names) => this.#moved(names));
     this.#shown();
   }
@@ -44,15 +45,15 @@ export class Following {
     const { start, end } = this.store.view();
     const width = end - start;
     if (edge > end - LEAST * width || edge < start) this.#set(this.#around(width));
-    else this.#anchor();
   }
 
-  /** Lets keys zoom around the edge. */
-  #anchor() {
+  /** Returns the place of the edge in the view (0 to 1), because keys zoom around it. It goes on while nothing is drawn. */
+  #place() {
     const { store } = this;
     const edge = this.on && store.bounds ? this.edge() : null;
-    const { start, end } = edge === null ? {} : store.view();
-    store.anchor = edge === null ? 0.5 : Math.min(1, Math.max(0, (edge - start) / (end - start)));
+    if (edge === null) return 0.5;
+    const { start, end } = store.view();
+    return Math.min(1, Math.max(0, (edge - start) / (end - start)));
   }
 
   #around(width) {
@@ -68,11 +69,13 @@ export class Following {
   }
 
   #shown() {
-    this.#anchor();
     this.#view = this.store.start === null ? null : this.store.view();
   }
 
-  /** Stops following when the user moves away from the edge, but not when the user zooms with the edge visible. */
+  /**
+   * Stops following when the user moves away from the edge, but not when the user zooms with the edge visible, or when the
+   * page has not followed an edge that left the view.
+   */
   #moved(names) {
     if (this.#moving || !this.store.bounds) return;
     const before = this.#view;
@@ -80,7 +83,7 @@ export class Following {
     if (!this.on || !names.includes("start") || !before) return;
     const { start, end } = this.store.view();
     const zoomed = Math.abs(end - start - (before.end - before.start)) > 2;
-    const away = names.some((name) => !["start", "end"].includes(name)) || (zoomed ? this.edge() > end : start < before.start - 1);
+    const away = names.some((name) => !["start", "end"].includes(name)) || (zoomed ? this.edge() > end && this.edge() <= before.end : start < before.start - 1);
     if (away) this.#turn(false, "hand");
   }
 }

@@ -4,6 +4,8 @@ import { filterOf } from "./loading.js";
 import { rangeAround } from "./ranges.js";
 
 export class Selection {
+  #turn = Promise.resolve(); // of the keys: a step waits for the page of findings that the one before needs
+
   /** `onCome()` is called after findings were loaded, `onChosen()` when one was selected, before the view moves to it, and `onFailed(error)` if a request failed. */
   constructor({ store, findingsList, announce, onCome, onChosen, onFailed }) {
     Object.assign(this, { store, findingsList, announce, onCome, onChosen, onFailed });
@@ -57,7 +59,11 @@ export class Selection {
   }
 
   /** Selects the next finding of the list (`by` 1) or the previous one (-1), also across pages. */
-  async step(by) {
+  step(by) {
+    return (this.#turn = this.#turn.catch(() => {}).then(() => this.#step(by)));
+  }
+
+  async #step(by) {
     const { findingsList } = this;
     const at = findingsList.groups.findIndex((group) => group.key === this.store.finding);
     let next = at < 0 ? (by > 0 ? 0 : findingsList.groups.length - 1) : at + by;

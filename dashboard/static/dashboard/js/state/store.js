@@ -33,7 +33,7 @@ export class Store {
   constructor(address) {
     this.address = address;
     this.bounds = null; // {first, last} (µs) of the whole source; null before it is loaded
-    this.anchor = 0.5; // the point of the view (0 to 1) around which keys zoom
+    this.anchor = () => 0.5; // returns the point of the view (0 to 1) around which keys zoom
     this.scale = timeScale(0); // the scale of the axis (see scale.js), along which the view is moved and zoomed
     this.read();
   }
@@ -112,7 +112,7 @@ export class Store {
   }
 
   /** Zooms the view: in if `factor` is less than 1, else out. `at` (0 to 1) is the point of the view that stays where it is. */
-  zoom(factor, at = this.anchor) {
+  zoom(factor, at = this.anchor()) {
     const [left, right] = this.#across();
     const fixed = left + (right - left) * at;
     this.#show(fixed - (fixed - left) * factor, fixed + (right - fixed) * factor);

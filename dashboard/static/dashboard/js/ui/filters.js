@@ -21,10 +21,15 @@ export class Filters {
   constructor({ store }) {
     this.store = store;
     this.name = byId("filter-name");
+    const take = () => {
+      clearTimeout(this.#timer);
+      if (this.name.value.trim() !== store.name) store.set({ name: this.name.value.trim(), offset: 0 });
+    };
     this.name.addEventListener("input", () => {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => store.set({ name: this.name.value.trim(), offset: 0 }), WAIT);
+      this.#timer = setTimeout(take, WAIT);
     });
+    this.name.addEventListener("change", take); // the user goes on to another field before the wait is over
     for (const name of ["rule", "severity"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.value, offset: 0 }, { push: true }));
     for (const name of ["noise", "active"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.checked, offset: 0 }, { push: true }));
     byId("filtered").addEventListener("click", ({ target }) => {

@@ -10,6 +10,7 @@ const SOON = 100; // ms without dragging after which a request is sent
 export class Stepping {
   #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
   #soon = 0;
+  #turn = Promise.resolve(); // of the keys: each acts on what the one before has found
 
   /** `ask({start, end})` → the latest changes up to two times (µs). */
   constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
@@ -23,13 +24,18 @@ export class Stepping {
   }
 
   /** Goes to the next event of the selected lane (`by` 1) or to the previous one (-1). */
-  async step(by) {
+  step(by) {
+    return (this.#turn = this.#turn.catch(() => {}).then(() => this.#step(by)));
+  }
+
+  async #step(by) {
     const { store, loader } = this;
     if (this.#lane() < 0) this.onLane();
     const index = this.#lane();
     if (index < 0) return;
-    const view = store.view();
-    const from = this.cursor?.time ?? (by > 0 ? view.start - 1 : view.end + 1);
+    const lane = loader.payload.lanes[index];
+    const { start, end } = store.view();
+    const from = this.cursor?.time ?? (by > 0 ? start - 1 : end + 1);
     let event = nextOf(loader.payload, index, from, by);
     try {
       event ??= await farther((question) => this.windows.ask({ ...question, group: store.group }), store.lane, from, by, store.bounds);
@@ -38,17 +44,20 @@ export class Stepping {
     }
     if (!event) return this.announce(by > 0 ? "This lane has no later event." : "This lane has no earlier event.");
     this.cursor = event;
-    const width = view.end - view.start;
+    const view = store.view(), width = view.end - view.start;
     if (event.time < view.start || event.time > view.end) store.set({ start: event.time - width / 2, end: event.time + width / 2 });
-    const lane = loader.payload.lanes[index];
     this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
     this.onMove(true);
-    const hit = this.picture.find(event.time, index);
+    const hit = this.picture.find(event.time, this.#lane());
     if (hit) showTip(hit.lines, hit.at);
   }
 
   /** Marks one end at the first press and the other at the second, and removes the measure at the third. */
   mark() {
+    return (this.#turn = this.#turn.catch(() => {}).then(() => this.#mark()));
+  }
+
+  #mark() {
     if (this.measure && this.measure.end !== null) this.measure = null;
     else if (!this.cursor) return this.announce("First step to an event with the full stop or the comma.");
     else if (this.measure === null) this.measure = { start: this.cursor, end: null, answer: null };

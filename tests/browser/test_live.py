@@ -298,10 +298,15 @@ def test_a_gap_is_hatched_and_told(live: Page, worker: Worker) -> None:
     range_in_view(live)
     hatched = live.locator(".overlay .gap")
     expect(hatched.first).to_be_attached()
-    box = hatched.first.bounding_box()
-    assert box
-    live.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(live.locator("#tip")).to_contain_text("Not observed: The watch was away.")
+
+    def pointed_at() -> bool:
+        """Point at it, if it is not just drawn anew, and return whether the page says why."""
+        box = hatched.first.bounding_box()
+        if box:
+            live.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        return bool(box) and "Not observed: The watch was away." in (live.locator("#tip").text_content() or "")
+
+    happens(live, pointed_at)
     live.keyboard.press("t")
     expect(live.locator("#table caption")).to_contain_text("ConfigMap was not observed from")
 
@@ -392,7 +397,7 @@ def test_a_hidden_page_fetches_what_it_missed_when_it_is_shown(live: Page, worke
       document.dispatchEvent(new Event("visibilitychange"));
     }"""
     told: list[str | bytes] = []
-    live.on("websocket", lambda socket: socket.on("framereceived", told.append))
+    live.on("websocket", lambda socket: socket.on("framereceived", lambda frame: told.append(frame)))
     opened(live, live.url)
     expect(live.locator("#edge .scatterlayer")).to_be_visible()
     live.evaluate(hide, True)

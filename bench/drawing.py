@@ -28,7 +28,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page, Response, sync_playwright
 
 SAMPLE = Path(__file__).resolve().parents[1] / "dashboard/samples/volcano-restart.jsonl.zst"
-BROWSERS = ("google-chrome", "chromium", "chromium-browser")
+BROWSERS = ("chromium-headless-shell", "google-chrome", "chromium", "chromium-browser")
 WAIT_SECONDS = 900
 # This runs in the page. It records the first paint, the layout shift, and the time from each gesture to its frame.
 WATCH = """

@@ -34,7 +34,7 @@ from dashboard.cli.terminal import say
 from dashboard.services import Supervisor
 from dashboard.services.launcher import served
 
-BROWSERS = ("google-chrome", "chromium", "chromium-browser")
+BROWSERS = ("chromium-headless-shell", "google-chrome", "chromium", "chromium-browser")
 PORT = 8765
 TICK = 0.1  # seconds between two commits
 # This runs in the page. It records each sequence that a frame shows, and the time of the frame.

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs/images"
 WIDTH, HEIGHT, HOME_HEIGHT = 1280, 800, 640
 WAIT_MS = 120_000  # an import has to wait for its worker
-BROWSERS = ("google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
+BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from tests.running import ROOT, START_SECONDS, TOKEN, running
 from tests.visitor import Visitor
 
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
-BROWSERS = ("google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
+BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 BROWSER_OPTIONS = [
     "--no-sandbox",  # containers and CI run as root
     "--disable-gpu",

@@ -120,6 +120,25 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
     expect(page.locator(".upload")).to_have_count(1)
 
 
+def test_a_message_about_an_interrupted_upload_keeps_its_buttons(page: Page, network: Network, long: Path) -> None:
+    sends(page, network, long)
+    page.route_web_socket("**/ws/uploads/", lambda socket: socket.close())  # so the page asks every two seconds
+    page.reload()
+    row = page.locator(".upload", has_text=long.name)
+    again = row.get_by_role("button", name="Choose again…")
+    expect(again).to_be_visible()
+    network()
+    button = again.element_handle()
+    assert button
+    for _ in range(2):
+        with page.expect_response("**/api/uploads"):
+            pass
+    expect(row).to_contain_text("interrupted at")
+    assert button.evaluate("each => each.isConnected"), "whoever presses it at that moment would press nothing"
+    row.get_by_role("button", name="Cancel").click()
+    expect(row).to_contain_text("cancelled")
+
+
 def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, network: Network, long: Path) -> None:
     sends(page, network, long)
     page.reload()

@@ -79,10 +79,16 @@ export class Uploads {
     }
     if (row.ended) return; // messages can arrive out of order
     this.#uploads.set(upload.id, { ...upload, at: Date.now() });
+    if (upload.state === "receiving" && this.#mine.has(upload.id)) return this.#breakOff(upload, row);
     row.show(upload);
     if (upload.state === "done") this.on.done(upload);
     else if (!FINAL.has(upload.state)) row.act(...this.#ifMine(upload, ["Cancel", () => this.#cancel(upload)]));
-    if (this.#mine.has(upload.id)) this.#lookForSilentOnes();
+  }
+
+  /** Shows an upload that nobody sends any more. Its buttons stay the same elements, so that no click on them is lost. */
+  #breakOff(upload, row) {
+    row.brokenOff(upload, this.#ifMine(upload, true).length > 0);
+    row.act(...this.#ifMine(upload, ["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]));
   }
 
   /** Fetches all uploads that have not ended. */
@@ -157,10 +163,8 @@ export class Uploads {
     for (const [id, upload] of this.#uploads) {
       const row = this.#rows.get(id), silent = Date.now() - upload.at > SILENT;
       if (this.#sending.has(id) || row.element.dataset.state !== upload.state) continue;
-      if (upload.state === "receiving" && (silent || this.#mine.has(id))) {
-        row.brokenOff(upload, this.#ifMine(upload, true).length > 0);
-        row.act(...this.#ifMine(upload, ["Choose again…", () => this.on.choose(upload), ""], ["Cancel", () => this.#cancel(upload)]));
-      } else if (["waiting", "importing"].includes(upload.state) && silent) row.silent();
+      if (upload.state === "receiving" && (silent || this.#mine.has(id))) this.#breakOff(upload, row);
+      else if (["waiting", "importing"].includes(upload.state) && silent) row.silent();
     }
   }
 

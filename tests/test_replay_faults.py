@@ -1,7 +1,9 @@
 """These tests let a replay misbehave as API servers and networks do, when it is told to and only then."""
 
+import gc
 import http.client
 import json
+import socket
 import threading
 import time
 import urllib.error
@@ -9,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from kubernetes.client import ApiException
@@ -227,3 +230,17 @@ def test_an_order_that_is_not_understood_changes_nothing(replay: Replay) -> None
             replay.control(**order)
         assert status_of(refused.value) == (400, "BadRequest")
     assert not replay.status()["playing"]
+
+
+def test_a_client_that_comes_while_the_replay_ends_is_disconnected() -> None:
+    for _ in range(30):
+        clients = []
+        with serve(TAPE, paused=True) as replay:
+            address = urlsplit(replay.url)
+            for _ in range(6):
+                client = socket.create_connection((address.hostname, address.port))
+                client.sendall(b"GET /api/v1/pods HTTP/1.1\r\nHost: replay\r\n\r\n")
+                clients.append(client)
+        for client in clients:
+            client.close()
+    gc.collect()  # a connection that was left open would warn here, and so fail

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import h11
@@ -143,6 +143,25 @@ Handler = Callable[[Request], Awaitable[Response | StreamingBody | None]]  # Non
 AdmissionCheck = Callable[[Request], Response | None]  # None: the request is admitted
 
 
+class _Protocol(asyncio.StreamReaderProtocol):
+    """This protocol keeps the transports of a server that are open, for as long as they have something to send."""
+
+    def __init__(
+        self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], opened: set[asyncio.BaseTransport]
+    ) -> None:
+        super().__init__(asyncio.StreamReader(), accept)
+        self._opened = opened
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._made = transport
+        self._opened.add(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._opened.discard(self._made)
+        super().connection_lost(exc)
+
+
 class Server:
     """This class listens on one address, and serves each connection in a task of its own."""
 
@@ -150,28 +169,61 @@ class Server:
         """`now` gives the time of the Date header in seconds since 1970; `admit` gets a request without its body."""
         self._answer, self._admit = answer, admit
         self._now = now
-        self._listener: asyncio.Server | None = None
+        self._listening: list[socket.socket] = []
+        self._accepting: set[asyncio.Task[Any]] = set()
         self._connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
+        self._opened: set[asyncio.BaseTransport] = set()
         self.host, self.port = "", 0
 
     async def listen(self, host: str, port: int) -> None:
-        """Start to accept connections; port 0 takes any free port. Raise OSError if the port is taken."""
-        self._listener = await asyncio.start_server(self._accept, host, port)
-        self.host, self.port = host, self._listener.sockets[0].getsockname()[1]
+        """Start to accept connections; port 0 takes any free port. Raise OSError if the port is taken.
+
+        The sockets are accepted here and not by `asyncio.start_server`, which loses a connection that comes while it is
+        closed.
+        """
+        loop = asyncio.get_running_loop()
+        self.host, self.port = host, port
+        for family, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            try:
+                listening = socket.create_server((address[0], self.port), family=family, backlog=_CONNECTIONS)
+            except OSError:
+                await self.close()  # the other addresses of the host
+                raise
+            listening.setblocking(False)
+            self._listening.append(listening)
+            self.port = listening.getsockname()[1]
+            loop.add_reader(listening, self._take, listening)
+
+    def _take(self, listening: socket.socket) -> None:
+        """Accept one connection that waits."""
+        try:
+            accepted, _ = listening.accept()
+        except OSError:
+            return  # the client is gone, or there are too many open files
+        loop = asyncio.get_running_loop()
+        made = loop.create_task(loop.connect_accepted_socket(lambda: _Protocol(self._accept, self._opened), accepted))
+        self._accepting.add(made)
+        made.add_done_callback(self._accepting.discard)
 
     async def close(self) -> None:
         """Stop accepting connections, and end those that are open."""
-        if self._listener:
-            self._listener.close()
+        for listening in self._listening:
+            asyncio.get_running_loop().remove_reader(listening)
+            listening.close()
+        self._listening.clear()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
         await self.disconnect()
 
     async def disconnect(self) -> None:
         """End all connections."""
         tasks = list(self._connections.values())
-        for writer, task in list(self._connections.items()):
-            writer.transport.abort()
+        for transport in list(self._opened):
+            cast("asyncio.WriteTransport", transport).abort()
+        for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        while self._opened:
+            await asyncio.sleep(0)  # the loop closes a transport that was aborted in its next round
 
     async def away(self, seconds: float) -> None:
         """Refuse connections for so many seconds, as if the machine were down."""

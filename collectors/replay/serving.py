@@ -118,10 +118,11 @@ def serve(
     ready = threading.Event()
     urls: list[str] = []
     failed: list[BaseException] = []
-    loop = asyncio.new_event_loop()
+    loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
 
     async def run() -> None:
+        loops.append(asyncio.get_running_loop())
         async with replaying(played, speed=pace, token=token, **options) as url:
             urls.append(url)
             ready.set()
@@ -129,12 +130,11 @@ def serve(
 
     def thread() -> None:
         try:
-            loop.run_until_complete(run())
+            asyncio.run(run())  # it also ends a connection that is just being accepted
         except BaseException as error:
             failed.append(error)
         finally:
             ready.set()
-            loop.close()
 
     running = threading.Thread(target=thread, name="replay", daemon=True)
     running.start()
@@ -144,7 +144,8 @@ def serve(
     try:
         yield Replay(urls[0], token)
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        with suppress(RuntimeError):  # the thread has ended by itself
+            loops[0].call_soon_threadsafe(stop.set)
         running.join()
     if failed:
         raise failed[0]

@@ -144,7 +144,7 @@ AdmissionCheck = Callable[[Request], Response | None]  # None: the request is ad
 
 
 class _Protocol(asyncio.StreamReaderProtocol):
-    """This protocol keeps the transports of a server that are open, for as long as they have something to send."""
+    """This protocol adds the transport of its connection to a set for as long as the connection is open."""
 
     def __init__(
         self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], opened: set[asyncio.BaseTransport]
@@ -171,31 +171,28 @@ class Server:
         self._now = now
         self._listening: list[socket.socket] = []
         self._accepting: set[asyncio.Task[Any]] = set()
-        self._connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
+        self._connections: set[asyncio.Task[None]] = set()
         self._opened: set[asyncio.BaseTransport] = set()
         self.host, self.port = "", 0
 
     async def listen(self, host: str, port: int) -> None:
         """Start to accept connections; port 0 takes any free port. Raise OSError if the port is taken.
 
-        The sockets are accepted here and not by `asyncio.start_server`, which loses a connection that comes while it is
-        closed.
+        This class accepts connections by itself, because `asyncio.start_server` leaves the socket of a connection open
+        that arrives while the server is being closed.
         """
         loop = asyncio.get_running_loop()
-        self.host, self.port = host, port
-        for family, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            try:
-                listening = socket.create_server((address[0], self.port), family=family, backlog=_CONNECTIONS)
-            except OSError:
-                await self.close()  # the other addresses of the host
-                raise
+        bound = await loop.create_server(asyncio.Protocol, host, port, start_serving=False)
+        self._listening = [each.dup() for each in bound.sockets]
+        bound.close()
+        self.host, self.port = host, self._listening[0].getsockname()[1]
+        for listening in self._listening:
             listening.setblocking(False)
-            self._listening.append(listening)
-            self.port = listening.getsockname()[1]
+            listening.listen(_CONNECTIONS)
             loop.add_reader(listening, self._take, listening)
 
     def _take(self, listening: socket.socket) -> None:
-        """Accept one connection that waits."""
+        """Accept one connection that waits in the backlog of a listening socket."""
         try:
             accepted, _ = listening.accept()
         except OSError:
@@ -216,7 +213,7 @@ class Server:
 
     async def disconnect(self) -> None:
         """End all connections."""
-        tasks = list(self._connections.values())
+        tasks = list(self._connections)
         for transport in list(self._opened):
             cast("asyncio.WriteTransport", transport).abort()
         for task in tasks:
@@ -237,8 +234,8 @@ class Server:
             return
         writer.transport.set_write_buffer_limits(high=_BUFFER_BYTES)
         task = asyncio.create_task(self._serve(_Connection(reader, writer, self._now)))
-        self._connections[writer] = task
-        task.add_done_callback(lambda _: self._connections.pop(writer, None))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
 
     async def _serve(self, connection: _Connection) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError):

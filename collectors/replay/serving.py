@@ -118,11 +118,10 @@ def serve(
     ready = threading.Event()
     urls: list[str] = []
     failed: list[BaseException] = []
-    loops: list[asyncio.AbstractEventLoop] = []
+    loop = asyncio.new_event_loop()
     stop = asyncio.Event()
 
     async def run() -> None:
-        loops.append(asyncio.get_running_loop())
         async with replaying(played, speed=pace, token=token, **options) as url:
             urls.append(url)
             ready.set()
@@ -130,11 +129,12 @@ def serve(
 
     def thread() -> None:
         try:
-            asyncio.run(run())  # it also ends a connection that is just being accepted
+            loop.run_until_complete(run())
         except BaseException as error:
             failed.append(error)
         finally:
             ready.set()
+            loop.close()
 
     running = threading.Thread(target=thread, name="replay", daemon=True)
     running.start()
@@ -144,8 +144,7 @@ def serve(
     try:
         yield Replay(urls[0], token)
     finally:
-        with suppress(RuntimeError):  # the thread has ended by itself
-            loops[0].call_soon_threadsafe(stop.set)
+        loop.call_soon_threadsafe(stop.set)
         running.join()
     if failed:
         raise failed[0]

@@ -4,6 +4,8 @@ import gc
 import http.client
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -244,3 +246,37 @@ def test_a_client_that_comes_while_the_replay_ends_is_disconnected() -> None:
         for client in clients:
             client.close()
     gc.collect()  # a connection that was left open would warn here, and so fail
+
+
+MANY = """
+import asyncio, resource, socket, time
+from collectors.replay.http import Response, Server
+
+async def main():
+    async def answer(request):
+        return Response(200, b"{}")
+    server = Server(answer, time.time)
+    await server.listen("127.0.0.1", 0)
+    clients = [socket.socket() for _ in range(40)]
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (clients[-1].fileno() + 10, most))
+    for client in clients:
+        client.setblocking(False)
+        client.connect_ex(("127.0.0.1", server.port))
+    began = time.process_time()
+    await asyncio.sleep(0.8)
+    assert time.process_time() - began < 0.4, "it tries again and again"
+    for client in clients[:35]:
+        client.close()
+    clients[35].setblocking(True)
+    await asyncio.to_thread(clients[35].sendall, b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    print((await asyncio.to_thread(clients[35].recv, 12)).decode())
+    await server.close()
+
+asyncio.run(main())
+"""
+
+
+def test_too_many_connections_are_no_work_and_are_accepted_when_others_end() -> None:
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("HTTP/1.1 200\n", 0), done.stderr

@@ -24,6 +24,7 @@ _READ_BYTES = 16 * 1024  # that are read from a connection at once
 _IDLE_SECONDS = 90.0  # seconds between two requests of one connection at most
 _ARRIVE_SECONDS = 10.0  # seconds in which a request must arrive once it has begun: its head, and then its body
 _CONNECTIONS = 1024  # that are open at the same time at most
+_FILES_SECONDS = 1.0  # until connections are accepted again after there were too many open files
 _BUFFER_BYTES = 256 * 1024  # that may wait for the client of one connection before more is produced
 
 
@@ -189,15 +190,24 @@ class Server:
         for listening in self._listening:
             listening.setblocking(False)
             listening.listen(_CONNECTIONS)
-            loop.add_reader(listening, self._take, listening)
+            self._watch(listening)
+
+    def _watch(self, listening: socket.socket) -> None:
+        """Accept connections of a listening socket from now on, unless it was closed meanwhile."""
+        if listening in self._listening:
+            asyncio.get_running_loop().add_reader(listening, self._take, listening)
 
     def _take(self, listening: socket.socket) -> None:
         """Accept one connection that waits in the backlog of a listening socket."""
+        loop = asyncio.get_running_loop()
         try:
             accepted, _ = listening.accept()
-        except OSError:
-            return  # the client is gone, or there are too many open files
-        loop = asyncio.get_running_loop()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # the client is gone
+        except OSError:  # there are too many open files
+            loop.remove_reader(listening)
+            loop.call_later(_FILES_SECONDS, self._watch, listening)
+            return
         made = loop.create_task(loop.connect_accepted_socket(lambda: _Protocol(self._accept, self._opened), accepted))
         self._accepting.add(made)
         made.add_done_callback(self._accepting.discard)

@@ -36,7 +36,7 @@ _data: tempfile.TemporaryDirectory[str] | None = None
 
 
 def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
-    """Start a PostgreSQL and a Valkey. Return their process, and database_url, redis_url and data_dir."""
+    """Start PostgreSQL and Valkey. Return the process that runs both, and database_url, redis_url and data_dir."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dashboard.services", *options],
         cwd=Path(__file__).parent.parent,

@@ -41,7 +41,7 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
 
 
 def forget() -> None:
-    """Clear the caches, which were filled with other patterns."""
+    """Clear the caches. This is needed when the patterns of redaction change, because the results depend on them."""
     _stable_cached.cache_clear()
     _manager_cached.cache_clear()
     _status_field_cached.cache_clear()

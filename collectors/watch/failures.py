@@ -21,7 +21,7 @@ class Unreachable(ApiError):
 
 
 class TooLarge(ApiError):
-    """This exception says that a response has more bytes than are allowed for its kind."""
+    """This exception says that a response is larger than the limit for responses of its kind."""
 
 
 class Unusable(ApiError):

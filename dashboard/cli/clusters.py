@@ -118,11 +118,11 @@ def show(options: argparse.Namespace) -> int:
 
 
 def disconnect(options: argparse.Namespace) -> int:
-    """Return the exit status: 0 done, 2 there is no such cluster."""
+    """Stop watching a cluster and delete its credentials. Return the exit status: 0 done, 2 no such cluster."""
     delete = ["--delete"] if options.delete else []
     return serve.run_beside(options, "clusters", "disconnect", *delete, "--", options.cluster)
 
 
 def act_on(options: argparse.Namespace) -> int:
-    """Return the exit status: 0 done, 2 there is no such cluster."""
+    """Pause or resume the watching of a cluster. Return the exit status: 0 done, 2 no such cluster."""
     return serve.run_beside(options, "clusters", options.act, "--", options.cluster)

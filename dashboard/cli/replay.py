@@ -41,7 +41,10 @@ def instant(text: str) -> int:
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Return the exit status: 0 ended by a signal, 1 it cannot listen, 2 the input or the command is not understood."""
+    """Serve recordings as a Kubernetes API until a signal ends it.
+
+    Return the exit status: 0 ended by a signal, 1 it cannot listen, 2 the input or the command is not understood.
+    """
     from collectors.addresses import is_loopback
     from collectors.formats import NotARecording
     from collectors.replay.commits import tape

@@ -85,7 +85,10 @@ def print_address(options: argparse.Namespace) -> int:
 
 
 def create_user(options: argparse.Namespace) -> int:
-    """Return the exit status: 0 added, 1 the name is taken, or the name or the password is not valid."""
+    """Add an account.
+
+    Return the exit status: 0 added, 1 the name is taken, or the name or the password is not valid.
+    """
     if password := environment.text("CAUSELINE_PASSWORD", ""):
         os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
     return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)

@@ -61,7 +61,10 @@ def pg_hba(password: str) -> str:
 
 
 def role_statements(password: str, *, for_tests: bool) -> Iterator[str]:
-    """Yield the statements that set up the roles, in any database. Tests may create and drop databases."""
+    """Yield the SQL statements that set up Causeline's role. They can be run in any database of the server.
+
+    With `for_tests`, the role may also create and drop databases.
+    """
     rights = "CREATEDB" if for_tests else "NOCREATEDB"
     yield _FREE_THE_NAME
     yield (

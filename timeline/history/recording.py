@@ -55,7 +55,7 @@ class RecordingWorld(World):
         return self._horizons != horizons
 
     def stale(self, horizons: Mapping[str, int] | None = None) -> list[Track]:
-        """Return the tracks that have to be judged again, and expect the caller to judge them.
+        """Return the tracks that have to be judged again. The caller must judge them: the next call leaves them out.
 
         `horizons` is the time, by rule, up to which the watches that the rule needs are complete, in microseconds since
         1970. Without it, tracks of a live source that only the passing of time affects are not returned.

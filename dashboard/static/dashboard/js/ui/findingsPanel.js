@@ -72,7 +72,7 @@ export class FindingsPanel {
     for (const [key, { item }] of this.#rows) if (!wanted.has(item)) this.#rows.delete(key);
   }
 
-  /** Returns the first visible row {key, top (px)} if the list is scrolled, so that it can be kept in its place; else null. */
+  /** If the list is scrolled, returns the first visible row as {key, top (px)}, so that it can be kept in place; else null. */
   #anchor() {
     const { scrollTop, firstElementChild: head } = this.panel;
     if (scrollTop === 0) return null;

@@ -14,6 +14,7 @@ from django.utils.log import configure_logging
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")  # Django's checks import all pages, which no worker serves
 app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])

@@ -1,6 +1,7 @@
 """This module holds Django's settings. `dashboard/environment/declarations.py` declares their variables."""
 
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
@@ -8,6 +9,8 @@ from csp.constants import NONCE, NONE, SELF
 from dashboard import environment, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# The page /api/docs uses files of this package. It is no installed app, since only web has to import it.
+NINJA_DIR = Path(str(find_spec("ninja").origin)).parent  # type: ignore[union-attr]
 
 variables = environment.read()
 environment.rule_settings()
@@ -48,7 +51,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "csp",
-    "ninja",  # the scripts of /api/docs
     "timeline",
     "collectors",
     "dashboard",
@@ -73,7 +75,7 @@ ASGI_APPLICATION = "dashboard.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "templates", NINJA_DIR / "templates"],
         "APP_DIRS": True,  # the templates are inside the dashboard package, also in an installed wheel
         "OPTIONS": {
             "context_processors": [
@@ -133,6 +135,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
 STATIC_URL = "static/"
+STATICFILES_DIRS = [NINJA_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.contrib.staticfiles import finders
 from django.test import Client
 from pytest_django import Settings
 
@@ -90,6 +91,7 @@ def test_what_was_fetched_before_is_not_sent_again(client: Client, sample: Sourc
 
 def test_the_api_documents_itself(client: Client) -> None:
     assert b"ninja/swagger-ui-bundle.js" in client.get("/api/docs").content
+    assert finders.find("ninja/swagger-ui-bundle.js")
     payload = client.get("/api/openapi.json").json()
     answer = payload["paths"]["/api/sources/{source_id}/window"]["get"]["responses"]["200"]
     assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/WindowPayload")

@@ -22,7 +22,7 @@ def test_every_trace_has_a_name_of_its_own_and_no_data(theme: figures.Theme) -> 
 @pytest.mark.parametrize("theme", figures.THEMES)
 def test_words_on_bars_can_be_read(theme: figures.Theme) -> None:
     for trace in figures.bars(theme):
-        assert figures.contrast(trace.meta["ink"], trace.fillcolor) >= 4.5, trace.name
+        assert figures.contrast(trace["meta"]["ink"], trace["fillcolor"]) >= 4.5, trace["name"]
 
 
 @pytest.mark.parametrize("theme", figures.THEMES)

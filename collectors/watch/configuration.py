@@ -2,7 +2,11 @@
 
 A kubeconfig arrives checked and reduced (`collectors.watch.kubeconfig`), and the library gets that dict: no path, and
 no file of the home folder. Client keys do not stay in temporary files, where the library would leave them.
+
+The library is imported by the functions that use it, because that takes half a second.
 """
+
+from __future__ import annotations
 
 import base64
 import logging
@@ -10,13 +14,9 @@ import ssl
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import urllib3
-from kubernetes.client import Configuration
-from kubernetes.client.rest import RESTClientObject
-from kubernetes.config import load_incluster_config, load_kube_config_from_dict
-from kubernetes.config.config_exception import ConfigException
 from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util.ssl_ import create_urllib3_context
 
@@ -25,9 +25,10 @@ from collectors.watch import exec_credentials
 from collectors.watch.deadlines import POOLS
 from collectors.watch.failures import Unusable
 
-Load = Callable[[Configuration], ssl.SSLContext]
-_load_kubeconfig: Any = load_kube_config_from_dict  # the library's types are incomplete
-_load_in_cluster: Any = load_incluster_config
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
+
+Load = Callable[["Configuration"], ssl.SSLContext]
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)  # its warnings quote what a server sends
 _KEY_FIELDS = ("client-certificate-data", "client-key-data")
 
@@ -39,6 +40,8 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
     """
 
     def load(to: Configuration) -> ssl.SSLContext:
+        from kubernetes.config import load_kube_config_from_dict
+
         kubeconfig = read()
         cluster, user = kubeconfig["clusters"][0]["cluster"], kubeconfig["users"][0]["user"]
         credential = None
@@ -48,7 +51,7 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
         keys = {name: user[name] for name in _KEY_FIELDS if user.get(name)}
         plain = {name: content for name, content in user.items() if name not in keys}
         without_keys = {**kubeconfig, "users": [{**kubeconfig["users"][0], "user": plain}]}
-        _load_kubeconfig(without_keys, None, to, persist_config=False)
+        load_kube_config_from_dict(without_keys, None, to, persist_config=False)  # type: ignore[no-untyped-call]
         if "proxy-url" not in cluster and is_loopback(urllib3.util.parse_url(str(to.host)).host or ""):
             to.proxy = None  # as for kubectl, HTTP_PROXY does not apply to this machine
         context = _context(to)
@@ -71,7 +74,9 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
 
 def in_cluster(to: Configuration) -> ssl.SSLContext:
     """Load the configuration that Kubernetes mounts into a Pod."""
-    _load_in_cluster(to)
+    from kubernetes.config import load_incluster_config
+
+    load_incluster_config(to)  # type: ignore[no-untyped-call]
     context = _context(to)
     context.load_verify_locations(cafile=to.ssl_ca_cert)
     return context
@@ -96,6 +101,10 @@ def _load_keys(context: ssl.SSLContext, parts: list[bytes]) -> None:
 
 def configured(load: Load, socket_options: list[tuple[int, int, int]], connections: int) -> tuple[Configuration, Any]:
     """Return a filled configuration, and its pool of connections. Raise Unusable."""
+    from kubernetes.client import Configuration
+    from kubernetes.client.rest import RESTClientObject
+    from kubernetes.config.config_exception import ConfigException
+
     configuration = Configuration()
     configuration.connection_pool_maxsize = connections
     configuration.socket_options = socket_options
@@ -126,6 +135,8 @@ def authorization(configuration: Configuration) -> str:
 
     Raise Unusable if it cannot be renewed.
     """
+    from kubernetes.config.config_exception import ConfigException
+
     try:
         setting = configuration.auth_settings().get("BearerToken")
     except (ConfigException, OSError, ValueError) as error:

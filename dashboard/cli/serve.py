@@ -139,7 +139,7 @@ def _to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Restore a backup, and migrate it if it is of an older version."""
     command = ["restore", "--", options.file]
-    return _beside(_data_dir(options), command, ["migrate", "--verbosity", "0"], reads=[options.file])
+    return _beside(_data_dir(options), command, ["migrate", "--verbosity", "0", "--skip-checks"], reads=[options.file])
 
 
 def manage(options: argparse.Namespace) -> int:

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from plotly import graph_objects as go
-
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 
@@ -92,12 +90,17 @@ def readable(background: str) -> str:
     return max("#0b0f14", "#ffffff", key=lambda ink: contrast(ink, background))
 
 
-def area(name: str, colour: str, **more: Any) -> go.Scatter:
+def scatter(**properties: Any) -> dict[str, Any]:
+    """Return a trace, whose properties Plotly checks when the figure is made."""
+    return {"type": "scatter", **properties}
+
+
+def area(name: str, colour: str, **more: Any) -> dict[str, Any]:
     """Return a trace of closed rectangles, with null between them."""
-    return go.Scatter(name=name, mode="none", fill="toself", fillcolor=colour, **more)
+    return scatter(name=name, mode="none", fill="toself", fillcolor=colour, **more)
 
 
-def bars(theme: Theme) -> list[go.Scatter]:
+def bars(theme: Theme) -> list[dict[str, Any]]:
     colours = palette(theme)
     traces = []
     for family in FAMILIES:
@@ -110,15 +113,15 @@ def bars(theme: Theme) -> list[go.Scatter]:
     return traces
 
 
-def marks(theme: Theme) -> list[go.Scatter]:
+def marks(theme: Theme) -> list[dict[str, Any]]:
     marker = {"color": palette(theme)["mark"], "line": {"width": 0}, "opacity": 1}
     return [
-        go.Scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol, "size": size})
+        scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol, "size": size})
         for mark, (symbol, size) in SYMBOLS.items()
     ]
 
 
-def violations(theme: Theme) -> list[go.Scatter]:
+def violations(theme: Theme) -> list[dict[str, Any]]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
     head = {
@@ -130,10 +133,10 @@ def violations(theme: Theme) -> list[go.Scatter]:
     }
     return [
         area("hole area", colours["paper"]),
-        go.Scatter(name="hole outlines", mode="lines", line=dashed),
-        go.Scatter(name="shade outlines", mode="lines", line=dashed),
+        scatter(name="hole outlines", mode="lines", line=dashed),
+        scatter(name="shade outlines", mode="lines", line=dashed),
         *(
-            go.Scatter(
+            scatter(
                 name=name,
                 mode="lines+markers",
                 line={"color": colours["violation"], "width": width, "simplify": False},
@@ -141,7 +144,7 @@ def violations(theme: Theme) -> list[go.Scatter]:
             )
             for name, width in (("arrows beside", 1), ("arrows", 2))
         ),
-        go.Scatter(
+        scatter(
             name="ends out of sight",
             mode="markers",
             marker={"symbol": "circle", "size": 8, "opacity": 1, "color": colours["violation"], "line": {"width": 0}},
@@ -149,22 +152,24 @@ def violations(theme: Theme) -> list[go.Scatter]:
     ]
 
 
-def template(theme: Theme) -> go.layout.Template:
+def template(theme: Theme) -> dict[str, Any]:
     colours = palette(theme)
     axis = {"zeroline": False, "showline": False, "ticks": "", "showticklabels": False, "fixedrange": True}
-    return go.layout.Template(
-        layout={
+    return {
+        "layout": {
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": "Inter, system-ui, sans-serif", "size": 11, "color": colours["ink"]},
             "xaxis": {**axis, "gridcolor": colours["grid"], "gridwidth": 1, "tickmode": "array"},
             "yaxis": {**axis, "showgrid": False},
         }
-    )
+    }
 
 
 def skeleton(theme: Theme) -> dict[str, Any]:
     """Return `data`, `layout` and `config` for `Plotly.react`, as plain JSON values."""
+    from plotly import graph_objects as go  # imported late: it takes a quarter of a second
+
     shade = mix(palette(theme)["violation"], palette(theme)["paper"], 0.13)
     figure = go.Figure(
         data=[area("shade area", shade), *bars(theme), *violations(theme), *marks(theme)],

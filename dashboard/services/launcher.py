@@ -109,7 +109,10 @@ def migrate(supervisor: Supervisor, variables: dict[str, str], data_dir: Path) -
     log = data_dir / "logs" / "migrate.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            django_command("migrate", "--noinput"), env=variables, stdout=output, stderr=subprocess.STDOUT
+            django_command("migrate", "--noinput", "--skip-checks"),
+            env=variables,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     if finish(supervisor, process):
         raise ServiceError(f"The database could not be brought up to date; the log is {log}:{tail(log)}")

@@ -25,6 +25,7 @@ from timeline.models import Cluster
 
 class Command(BaseCommand):
     help = "Connect, list, pause, resume and disconnect clusters."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser)

@@ -14,6 +14,7 @@ from dashboard.access import change_log
 
 class Command(BaseCommand):
     help = "Add somebody who may sign in."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

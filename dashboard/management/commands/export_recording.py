@@ -17,6 +17,7 @@ from timeline.storage import exports
 
 class Command(BaseCommand):
     help = "Write a recording, or what was found in it, to a file or to standard output."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", metavar="SOURCE")

@@ -22,6 +22,7 @@ from timeline.storage import store
 
 class Command(BaseCommand):
     help = "Import files, folders and archives as one recording, or add them to one."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE")

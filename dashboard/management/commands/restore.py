@@ -8,6 +8,7 @@ from dashboard.management import backups
 
 class Command(BaseCommand):
     help = "Fill an empty database from a file that back_up wrote."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the file to read, or - for standard input")

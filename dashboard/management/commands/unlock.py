@@ -7,6 +7,7 @@ from dashboard.access import attempts, change_log
 
 class Command(BaseCommand):
     help = "Forget failures to sign in."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", default="")

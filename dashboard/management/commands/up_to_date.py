@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand
 
 class Command(BaseCommand):
     help = "Migrate the database, then run the command that follows, in the same process: a second one takes seconds."
+    requires_system_checks = ()  # they import all pages, which takes a second
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run the other command. `argv` holds the program, this command, and the other command with its arguments."""

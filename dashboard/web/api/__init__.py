@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
@@ -26,7 +27,14 @@ def _allowed(request: HttpRequest) -> bool:
     return True
 
 
-api = NinjaAPI(title="Causeline", version=__version__, docs_url="/docs", auth=_allowed)
+class _Docs(Swagger):
+    """This page loads its scripts from Causeline. django-ninja's own loads them from elsewhere if it is no installed
+    app."""
+
+    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+
+
+api = NinjaAPI(title="Causeline", version=__version__, docs=_Docs(), docs_url="/docs", auth=_allowed)
 for router in (sources.router, clusters.router, windows.router, objects.router, uploads.router):
     api.add_router("", router)
 

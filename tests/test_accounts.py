@@ -28,7 +28,6 @@ SECRET = "typed into the wrong field"
 @pytest.fixture
 def alice(db: None, settings: Settings) -> User:
     settings.LOGIN_REQUIRED = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hashes quickly
     return User.objects.create_user("alice", password=GOOD)
 
 

@@ -1,3 +1,5 @@
+import gc
+
 from django.apps import AppConfig
 
 
@@ -10,3 +12,5 @@ class DashboardConfig(AppConfig):
         from dashboard.access import change_log
 
         change_log.listen()
+        gc.freeze()  # what was imported stays, so no later collection has to look at it
+        gc.enable()

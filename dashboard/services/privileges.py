@@ -127,7 +127,7 @@ def _tried(view: View | None, account: Account) -> str:
     if view:
         enter(view, account)
     _become(account, Path("/"))
-    code = "import sys, django, psycopg, dashboard.services; sys.exit(dashboard.__file__ != sys.argv[1])"
+    code = "import sys, django, orjson, dashboard.services; sys.exit(dashboard.__file__ != sys.argv[1])"
     environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-P", "-c", code, str(PACKAGES / "dashboard" / "__init__.py")]
     done = subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)

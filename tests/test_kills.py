@@ -18,27 +18,13 @@ from dashboard.services.servers import addresses_of
 from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 from tests.running import free_port
-from tests.test_launcher import OWN_SERVERS, causeline, finished
+from tests.test_launcher import OWN_SERVERS, causeline
 from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
 ROUNDS = 12  # repetitions of the sample, so that an import takes some seconds
 SECONDS = 120  # machines may be busy
 SILENCE = 5  # seconds without a sign of life after which a worker is taken to be gone; 20 is the default
-UPLOAD = """
-import sys
-from contextlib import suppress
-from hashlib import sha256
-from pathlib import Path
-from collectors import tasks
-from collectors.uploads import receiving
-path = Path({path!r})
-upload = receiving.begin("audit.jsonl", [receiving.Announced("audit.jsonl", path.stat().st_size)])
-with path.open("rb") as stream:
-    receiving.keep(upload, stream)
-tasks.queue(upload)
-print(upload.pk)
-"""
 
 
 class Up(NamedTuple):
@@ -61,12 +47,6 @@ def up(tmp_path: Path) -> Iterator[Up]:
         assert process.wait(patient(60)) == 0
 
 
-def run(data_dir: Path, *arguments: str) -> str:
-    status, output, errors = finished(*arguments[:1], "--data-dir", str(data_dir), *arguments[1:], **OWN_SERVERS)
-    assert status == 0, errors
-    return output
-
-
 def row_of(data_dir: Path, upload: int) -> dict[str, Any]:
     addresses = addresses_of(data_dir)
     assert addresses
@@ -76,10 +56,11 @@ def row_of(data_dir: Path, upload: int) -> dict[str, Any]:
     return row
 
 
-def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = None) -> dict[str, Any]:
+def imported(data_dir: Path, visitor: Visitor, log: bytes, disturb: Callable[[], None] | None = None) -> dict[str, Any]:
     """Return the row of an upload that has ended. `disturb` is called once the upload is being read."""
-    shell = ("manage", "shell", "--verbosity", "0", "--command", UPLOAD.format(path=str(log)))
-    upload = int(run(data_dir, *shell))
+    status, answer = visitor.ask("POST", "/api/uploads?name=audit.jsonl", log)
+    assert status == 201, answer
+    upload = answer["id"]
 
     def reads() -> bool:
         row = row_of(data_dir, upload)
@@ -101,8 +82,8 @@ def imported(data_dir: Path, log: Path, disturb: Callable[[], None] | None = Non
 
 def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    log = data_dir / "audit.jsonl"  # started as root, Causeline runs as an account that can read only this folder
-    log.write_bytes(b"\n".join(repeated(SAMPLE, ROUNDS)))
+    log = b"\n".join(repeated(SAMPLE, ROUNDS))
+    visitor = Visitor(up.url)
 
     def kill(name: str) -> None:
         table = processes()
@@ -111,16 +92,16 @@ def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
-    whole = imported(data_dir, log)
+    whole = imported(data_dir, visitor, log)
     assert (whole["state"], whole["attempt"]) == ("done", 1), whole
     uploads = {}
     for name in ("celery -A dashboard.celery --quiet worker", "/bin/postgres"):
-        row = imported(data_dir, log, lambda name=name: kill(name))  # type: ignore[misc]
+        row = imported(data_dir, visitor, log, lambda name=name: kill(name))  # type: ignore[misc]
         assert (row["state"], row["attempt"], row["error"]) == ("done", 2, ""), (name, row)
         uploads[name] = row
-    expected = exports_of(up.url, whole)
+    expected = exports_of(visitor, whole)
     for name, row in uploads.items():
-        assert exports_of(up.url, row) == expected, name
+        assert exports_of(visitor, row) == expected, name
     shown = {whole["source_id"], *(row["source_id"] for row in uploads.values())}
     eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # killed imports' tables go after 15 s
 
@@ -136,9 +117,8 @@ def sources_with_tables(data_dir: Path) -> set[int]:
 TABLES = "^timeline_(chunk|track)_[0-9]+"
 
 
-def exports_of(url: str, row: dict[str, Any]) -> list[str]:
+def exports_of(visitor: Visitor, row: dict[str, Any]) -> list[str]:
     """Return digests of the exported findings, and of all exported entries in sorted order."""
-    visitor = Visitor(url)
     _, document = visitor.ask("GET", f"/api/sources/{row['source_id']}/document")
     _, recording = visitor.ask("GET", f"/api/sources/{row['source_id']}/recording")
     lines = zstandard.ZstdDecompressor().stream_reader(recording).read().splitlines()

@@ -2,10 +2,12 @@
 
 import time
 import zlib
-
-import urllib3
+from typing import TYPE_CHECKING
 
 from collectors.watch.failures import TooLarge, Unreachable
+
+if TYPE_CHECKING:
+    import urllib3
 
 LIST_BYTES = 64 << 20  # a page of 500 objects has 2 to 20 MiB
 DISCOVERY_BYTES = 8 << 20
@@ -15,7 +17,7 @@ _SECONDS = 120.0  # seconds in which a body has to end
 _GZIP = 31  # zlib's wbits for the gzip format
 
 
-def body_of(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
+def body_of(response: "urllib3.BaseHTTPResponse", most: int) -> bytes:
     """Return the whole body. Raise TooLarge, Unreachable, and what urllib3 raises."""
     coding = response.headers.get("Content-Encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip"):

@@ -41,7 +41,7 @@ def api_of(cluster: Cluster) -> Api:
 
 def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api:
     """Return a connection by a cluster's name and its columns `reference` and `secret`. Raise Unusable."""
-    from collectors.watch.api import Api  # imported late: the package kubernetes takes half a second
+    from collectors.watch.api import Api  # imported late: pages and most commands do not need its urllib3
 
     try:
         match reference.get("how"):

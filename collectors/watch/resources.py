@@ -7,15 +7,17 @@ and private.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from collectors.watch.api import Api
 from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
 from timeline.judging.remedies import resource_of
 from timeline.kinds import described
+
+if TYPE_CHECKING:
+    from collectors.watch.api import Api
 
 GroupKind = tuple[str, str]
 _OTHER_KINDS: frozenset[GroupKind] = frozenset(
@@ -114,7 +116,7 @@ _resource_list = msgspec.json.Decoder(_ResourceList)
 _group_list = msgspec.json.Decoder(_GroupList)
 
 
-def resources(api: Api, include: Sequence[str], exclude: Sequence[str]) -> tuple[list[Resource], list[Missing]]:
+def resources(api: "Api", include: Sequence[str], exclude: Sequence[str]) -> tuple[list[Resource], list[Missing]]:
     """Return the resources to watch, and what was included but cannot be watched.
 
     They are the default ones and those in `include`, without those in `exclude`; both name resources as kubectl does
@@ -192,7 +194,7 @@ def _is_builtin_group(group: str) -> bool:
     return "." not in group or group.endswith(".k8s.io")
 
 
-def _discovered(api: Api, wanted: set[str], include: Sequence[str]) -> tuple[list[_Known], dict[str, str]]:
+def _discovered(api: "Api", wanted: set[str], include: Sequence[str]) -> tuple[list[_Known], dict[str, str]]:
     """Return the resources of the wanted groups, and group -> reason for each group that could not be read.
 
     A resource has its preferred version if that serves it. Raise ApiError if nothing can be read.
@@ -218,7 +220,7 @@ def _versions(group: _Group) -> list[str]:
     return sorted(served, key=lambda version: version != preferred)[:_VERSIONS]
 
 
-def _served_in_group(api: Api, group: str, versions: list[str]) -> list[_Known]:
+def _served_in_group(api: "Api", group: str, versions: list[str]) -> list[_Known]:
     found: dict[str, _Known] = {}
     for version in versions:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"

@@ -13,8 +13,6 @@ from typing import Any
 
 from celery import bootsteps, signals
 
-from collectors.watch.cluster_watcher import ClusterWatcher
-from collectors.watch.credentials import api_of
 from collectors.watch.lease_manager import STOP_SECONDS, LeaseManager
 
 # Of the garbage collector: with the defaults, scanning all objects took a third of the time.
@@ -42,6 +40,9 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
 
     def start(self, parent: Any) -> None:
         """Start the lease manager."""
+        from collectors.watch.cluster_watcher import ClusterWatcher  # late: workers for periodic tasks need none of it
+        from collectors.watch.credentials import api_of
+
         with suppress(OSError, AttributeError):  # glibc keeps an arena for each thread, which took a third more memory
             ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
         gc.freeze()

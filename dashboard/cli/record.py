@@ -42,7 +42,7 @@ def record(options: argparse.Namespace) -> int:
     Return the exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 the command is not understood, or the
     file cannot be written.
     """
-    from collectors.recorder import Recorder  # late: the package kubernetes takes half a second
+    from collectors.recorder import Recorder  # late: the command's help does not need it
     from collectors.watch.failures import ApiError
     from collectors.watch.output import RecordingFile
     from dashboard.cli.output import NotWritable, writable

@@ -5,6 +5,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ BROWSER_OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # the process of a page that stays open serves the others, with the scripts it has compiled
 ]
 PATIENCE = (
     120_000  # ms that a test waits for what the page shows: on a busy machine an import waits long for the worker
@@ -95,11 +97,19 @@ def complaints() -> Complaints:
     return Complaints()
 
 
-@pytest.fixture
-def context(browser: Browser, site: str, complaints: Complaints) -> Iterator[BrowserContext]:
-    context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900}, color_scheme="light")
+def context_of(browser: Browser, site: str, **options: Any) -> BrowserContext:
+    """A context as that of somebody who has come in, with a cache of its own."""
+    context = browser.new_context(
+        base_url=site, viewport={"width": 1440, "height": 900}, color_scheme="light", **options
+    )
     context.set_default_timeout(PATIENCE)
     come_in(context, site)
+    return context
+
+
+@contextmanager
+def heard(context: BrowserContext, complaints: Complaints) -> Iterator[BrowserContext]:
+    """In the end, the pages that were opened meanwhile may have complained only of what is expected."""
 
     def listen(page: Page) -> None:
         page.on("pageerror", lambda error: complaints.seen.append(str(error)))
@@ -111,8 +121,51 @@ def context(browser: Browser, site: str, complaints: Complaints) -> Iterator[Bro
 
     context.on("page", listen)
     yield context
-    context.close()
+    context.remove_listener("page", listen)
     assert complaints.unexpected == []
+
+
+@contextmanager
+def lent(context: BrowserContext) -> Iterator[BrowserContext]:
+    """Lend a context to one test. What the test leaves is removed: pages, cookies, permissions, stored choices."""
+    kept, cookies = context.pages, context.cookies()
+    yield context
+    for page in context.pages:
+        if page not in kept:
+            page.close()
+    context.clear_permissions()
+    context.clear_cookies()
+    context.add_cookies(cookies)  # type: ignore[arg-type]  # a Cookie has the keys of a SetCookieParam
+    session = context.new_cdp_session(kept[0])
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "local_storage"})
+    session.detach()
+
+
+@pytest.fixture(scope="package")
+def shared(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    """One context for most tests, because scripts are loaded and compiled once. A page of it stays open.
+
+    Animations are off: drawing one without a graphics card takes as much of the processor as loading a page.
+    """
+    context = context_of(browser, site, reduced_motion="reduce")
+    context.new_page().goto("/rules/")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(shared: BrowserContext, complaints: Complaints) -> Iterator[BrowserContext]:
+    with heard(shared, complaints), lent(shared) as context:
+        yield context
+
+
+@pytest.fixture
+def newcomer(browser: Browser, site: str, complaints: Complaints) -> Iterator[Page]:
+    """A page in a context of its own, which has nothing in its cache and shows animations."""
+    context = context_of(browser, site)
+    with heard(context, complaints):
+        yield context.new_page()
+        context.close()
 
 
 @pytest.fixture

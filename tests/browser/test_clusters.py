@@ -8,7 +8,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from collectors.replay import Replay, serve
 from tests.browser.conftest import fits
-from tests.browser.test_with_axe import EVERYWHERE, complaints_of_axe
+from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
 from tests.recordings import SAMPLE
 
 SECRET = "t0ken-that-nobody-sees"
@@ -31,31 +31,31 @@ def ask(page: Page, replay: Replay, name: str) -> None:
 
 
 @EVERYWHERE
-def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, theme: str, size: ViewportSize) -> None:
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, size: ViewportSize, themes: Themes) -> None:
+    page.emulate_media(color_scheme=themes[0])
     page.set_viewport_size(size)
     page.goto("/clusters/")
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     ask(page, cluster, "by-everyone")
     assert SECRET not in page.content()
     page.get_by_text("What is watched, and how long it is kept").click()
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     page.get_by_role("button", name="Connect", exact=True).press("Enter")
     expect(page.get_by_role("heading", name="by-everyone", level=1)).to_be_visible()
     page.get_by_role("button", name="Test the connection").click()
     expect(page.get_by_role("heading", name="The cluster can be watched")).to_be_visible()
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     fits(page)
     page.goto("/")
     row = page.locator(".cluster", has_text="by-everyone")
     expect(row).to_be_visible()
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     fits(page)
     expect(row.locator(".state").first).to_have_text("live")
     row.locator("summary").click()
     row.get_by_role("link", name="Coverage").click()
     expect(page.get_by_role("heading", name="How it is watched")).to_be_visible()
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     fits(page)
     page.goto("/clusters/")
     page.get_by_role("link", name="by-everyone").click()

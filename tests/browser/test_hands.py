@@ -292,7 +292,7 @@ def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
         item.get_by_role("button", name="Pin arrow").click()
     expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
     expect(timeline.locator(".pill-label")).to_have_count(2)
-    timeline.wait_for_function(f"{leading} === 2")
+    timeline.wait_for_function(f"() => {leading} === 2")
     timeline.reload()
     expect(timeline.locator(".pill-label")).to_have_count(2)
 
@@ -533,7 +533,8 @@ def test_what_fails_says_so_and_can_be_tried_again(page: Page, address: str, com
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_the_page_stands_still_while_it_loads(page: Page, address: str, width: int) -> None:
+def test_the_page_stands_still_while_it_loads(newcomer: Page, address: str, width: int) -> None:
+    page = newcomer
     page.add_init_script(
         "window.shifted = 0; const add = (list) => list.getEntries().forEach((each) => { shifted += each.value; });"
         "new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })"

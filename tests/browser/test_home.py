@@ -274,7 +274,7 @@ def test_it_fits_a_phone(page: Page, recording: str) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_nothing_moves_while_it_loads(page: Page, recording: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto("/")
-    assert page.evaluate(SHIFTS) < 0.005
+def test_nothing_moves_while_it_loads(newcomer: Page, recording: str, width: int) -> None:
+    newcomer.set_viewport_size({"width": width, "height": 900})
+    newcomer.goto("/")
+    assert newcomer.evaluate(SHIFTS) < 0.005

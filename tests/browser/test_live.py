@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import APIResponse, Page, Route, ViewportSize, expect
 
 from tests.browser.conftest import Complaints, becomes, come_in, fits, happens, range_in_view, settled
-from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, Themes, complaints_of_axe
 from tests.patience import patient
 from tests.running import Running, running
 
@@ -49,6 +49,12 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
         worker = Worker(site)
         yield worker
         worker.end()
+
+
+@pytest.fixture(autouse=True)
+def _pictures_come_often(page: Page) -> None:
+    """Who wants little motion sees a step of the edge only once a second."""
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def opened(page: Page, address: str) -> Page:
@@ -428,22 +434,22 @@ def test_who_wants_little_motion_gets_little(page: Page, worker: Worker) -> None
 
 
 @EVERYWHERE
-def test_it_can_be_used_by_everyone(page: Page, worker: Worker, theme: str, size: ViewportSize) -> None:
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+def test_it_can_be_used_by_everyone(page: Page, worker: Worker, size: ViewportSize, themes: Themes) -> None:
+    page.emulate_media(color_scheme=themes[0])
     page.set_viewport_size(size)
     address = worker.begin()
     worker.do("until", OVER)
     worker.do("gap", "Pod", 10, 20)
     opened(page, address)
     expect(page.locator(".finding h3", has_text=AWAY)).to_be_visible()
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     fits(page)
     expect(page.get_by_role("button", name="Following live")).to_be_in_viewport(ratio=1)
     expect(page.locator("#live")).to_be_in_viewport(ratio=1)
     if size == PHONE:
         page.get_by_role("button", name="Timeline").click()
         expect(page.locator(".overlay.edge .now")).to_be_attached()
-        assert complaints_of_axe(page) == []
+        assert complaints_of_axe(page, themes) == []
 
 
 def test_a_recording_loads_nothing_of_it(page: Page, recording: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Complaints, copied, fits, imported, press_and_read
-from tests.browser.test_with_axe import EVERYWHERE, PHONE, complaints_of_axe
+from tests.browser.test_with_axe import PHONE, SIZES, complaints_of_axe
 from tests.running import WITH_TOKEN
 
 FIXTURE = Path(__file__).parents[1] / "rules/service-gap/fires-plain-pods.jsonl"
@@ -49,18 +49,17 @@ def addresses_of(site: str, recording: str, rule: str) -> dict[str, str]:
     }
 
 
-@EVERYWHERE
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_and_nothing_is_too_wide(
-    page: Page, addresses: dict[str, str], complaints: Complaints, name: str, theme: str, size: Any
+    page: Page, addresses: dict[str, str], complaints: Complaints, name: str
 ) -> None:
     complaints.expect(NO_PAGE)
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    page.set_viewport_size(size)
     page.goto(addresses[name])
-    expect(page.locator("h1")).to_be_visible()
-    fits(page)
-    assert complaints_of_axe(page) == []
+    for size, themes in SIZES:
+        page.set_viewport_size(size)
+        expect(page.locator("h1")).to_be_visible()
+        fits(page)
+        assert complaints_of_axe(page, themes) == [], size
 
 
 def test_on_a_phone_the_menu_leads_on_by_keyboard(page: Page, addresses: dict[str, str]) -> None:

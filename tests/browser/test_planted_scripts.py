@@ -3,15 +3,16 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 import zstandard
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Request, expect
 
-from tests.browser.conftest import SAMPLE, Complaints, fits, settled
+from tests.browser.conftest import SAMPLE, Complaints, fits, happens, settled
+from tests.browser.test_with_axe import DRAWN, PHONE, WIDE
 from tests.patience import patient
 from tests.running import START_SECONDS
 from tests.visitor import Visitor
@@ -37,8 +38,7 @@ INJECTED = """
 )].map((element) => element.outerHTML.slice(0, 200))
 """
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href'))"
-WIDE: ViewportSize = {"width": 1440, "height": 900}
-PHONE: ViewportSize = {"width": 360, "height": 720}
+Arrive = Callable[[str], None]
 OF_A_KIND = 3  # pages of one address but for its numbers
 
 
@@ -65,8 +65,30 @@ def planted(site: str) -> Iterator[str]:
     visitor.ask("DELETE", f"/api/sources/{told['source']}")
 
 
+@pytest.fixture
+def arrive(page: Page) -> Arrive:
+    """Opens an address, and waits until the page shows everything that it asks the server for."""
+    underway: set[Request] = set()
+    page.on("request", lambda request: underway.add(request))
+    page.on("requestfinished", lambda request: underway.discard(request))
+    page.on("requestfailed", lambda request: underway.discard(request))
+
+    def arrive(address: str) -> None:
+        underway.clear()
+        if urlsplit(address).path == "/":
+            with page.expect_response("**/api/uploads"):  # which it asks for as soon as its WebSocket is open
+                page.goto(address)
+        else:
+            page.goto(address)
+        if page.locator("#figure").count():
+            settled(page)
+        happens(page, lambda: not underway)
+        page.evaluate(DRAWN)
+
+    return arrive
+
+
 def check(page: Page) -> None:
-    page.wait_for_load_state("networkidle")
     assert page.evaluate(INJECTED) == []
     for size in (WIDE, PHONE):
         page.set_viewport_size(size)
@@ -79,7 +101,7 @@ def kind_of(address: str) -> str:
     return re.sub(r"/([0-9]+|[0-9a-f]{12,})(?=/|$)", "/…", parts.path) + ("?" if parts.query else "")
 
 
-def test_nothing_planted_runs_on_any_page(page: Page, planted: str, complaints: Complaints) -> None:
+def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: str, complaints: Complaints) -> None:
     complaints.expect("Permissions policy", "status of 404")
     waiting = [
         "/",
@@ -98,7 +120,7 @@ def test_nothing_planted_runs_on_any_page(page: Page, planted: str, complaints: 
         if kind.startswith("/api/") or kind.endswith("/report?") or kind.endswith("/report") or seen[kind] >= OF_A_KIND:
             continue
         seen[kind] += 1
-        page.goto(address)
+        arrive(address)
         check(page)
         shown += page.locator("body").inner_text()
         links = [urljoin(address, link) for link in page.evaluate(LINKS)]
@@ -109,9 +131,8 @@ def test_nothing_planted_runs_on_any_page(page: Page, planted: str, complaints: 
     assert {"/", "/sources/…/", "/sources/…/objects/…/", "/sources/…/findings/…/", "/rules/"} <= set(seen)
 
 
-def test_what_is_done_with_the_timeline_runs_nothing(page: Page, planted: str) -> None:
-    page.goto(planted)
-    settled(page)
+def test_what_is_done_with_the_timeline_runs_nothing(page: Page, arrive: Arrive, planted: str) -> None:
+    arrive(planted)
     for key, shown in ("n", "plot"), ("n", "plot"), ("f", "plot"), ("]", "plot"), ("t", "table"), ("t", "plot"):
         page.keyboard.press(key)
         settled(page)
@@ -128,8 +149,8 @@ def test_what_is_done_with_the_timeline_runs_nothing(page: Page, planted: str) -
     check(page)
 
 
-def test_what_is_done_with_a_recording_s_name_runs_nothing(page: Page, planted: str) -> None:
-    page.goto("/")
+def test_what_is_done_with_a_recording_s_name_runs_nothing(page: Page, arrive: Arrive, planted: str) -> None:
+    arrive("/")
     row = page.locator(f"tr:has(a[href='{planted}'])")
     row.locator("[data-rename]").click()
     expect(page.locator(".rename-input")).to_be_focused()
@@ -152,11 +173,13 @@ def test_the_report_runs_nothing(page: Page, planted: str, tmp_path: Path, site:
     assert [each for each in page.evaluate(INJECTED) if "ran(" in each and not each.startswith("<script")] == []
 
 
-def test_an_upload_says_names_and_reasons_as_text(page: Page, complaints: Complaints, tmp_path: Path) -> None:
+def test_an_upload_says_names_and_reasons_as_text(
+    page: Page, arrive: Arrive, complaints: Complaints, tmp_path: Path
+) -> None:
     complaints.expect("status of 400")
     path = tmp_path / "<img src=x onerror=ran(5)>.log"
     path.write_bytes(b"<script>ran(6)</script>\n")
-    page.goto("/")
+    arrive("/")
     page.locator("#file").set_input_files(path)
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.locator(".upload")).to_contain_text("<img src=x onerror=ran(5)>.log")

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from dashboard.report.page import page as report
-from tests.browser.conftest import PATIENCE, SAMPLE, fits
+from tests.browser.conftest import PATIENCE, SAMPLE, fits, lent
 from tests.browser.test_timeline import AWAY, EARLY
-from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, complaints_of_axe
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, Themes, complaints_of_axe
 
 RULES = SAMPLE.parents[2] / "tests" / "rules"
 RESTART = RULES / "service-gap" / "fires-volcano-restart-pod.jsonl"
@@ -36,16 +37,27 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     return write
 
 
-@pytest.fixture
-def opened(browser: Browser, written: Callable[[Path], Path]) -> Iterator[Open]:
-    """Opens the report of a recording. In the end, nothing may have been asked for but the file, nor complained of."""
-    contexts, files, asked, told = [], set[str](), set[str](), list[str]()
+@pytest.fixture(scope="module")
+def offline(browser: Browser, written: Callable[[Path], Path]) -> Iterator[BrowserContext]:
+    """A context without a network. A page of it stays open, so that scripts are compiled once."""
+    context = browser.new_context(offline=True, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    context.new_page().goto(written(SAMPLE).as_uri())
+    yield context
+    context.close()
 
-    def show(recording: Path = SAMPLE, size: ViewportSize = WIDE, theme: str = "light", anchor: str = "") -> Page:
-        context = browser.new_context(viewport=size, color_scheme="dark" if theme == "dark" else "light", offline=True)
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
+
+@pytest.fixture
+def opened(offline: BrowserContext, written: Callable[[Path], Path]) -> Iterator[Open]:
+    """Opens the report of a recording. In the end, nothing may have been asked for but the file, nor complained of."""
+    files, asked, told = set[str](), set[str](), list[str]()
+
+    def show(
+        recording: Path = SAMPLE, size: ViewportSize = WIDE, theme: Literal["light", "dark"] = "light", anchor: str = ""
+    ) -> Page:
+        page = offline.new_page()
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=theme)
         page.on("request", lambda request: asked.add(request.url.partition("#")[0]))
         page.on("pageerror", lambda error: told.append(str(error)))
         page.on("console", lambda message: told.append(message.text))
@@ -54,28 +66,27 @@ def opened(browser: Browser, written: Callable[[Path], Path]) -> Iterator[Open]:
         page.goto(written(recording).as_uri() + anchor)
         return page
 
-    yield show
-    for context in contexts:
-        context.close()
+    with lent(offline):
+        yield show
     assert {address for address in asked if not address.startswith("data:")} == files
     assert told == []
 
 
-ARROWS = "document.querySelector('#plot').data?.find((trace) => trace.name === 'arrows')?.x?.length > 0"
+ARROWS = "() => document.querySelector('#plot').data?.find((trace) => trace.name === 'arrows')?.x?.length > 0"
 
 
 @EVERYWHERE
-def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, theme: str, size: ViewportSize) -> None:
-    page = opened(size=size, theme=theme)
+def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, size: ViewportSize, themes: Themes) -> None:
+    page = opened(size=size, theme=themes[0])
     expect(page.locator(".finding.selected h3")).to_have_text(AWAY)
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
     fits(page)
     if size == PHONE:
         page.get_by_role("button", name="Timeline", exact=True).click()
     expect(page.locator("#plot .scatterlayer .fills path").first).to_be_attached()
     expect(page.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
     page.wait_for_function(ARROWS)
-    assert complaints_of_axe(page) == []
+    assert complaints_of_axe(page, themes) == []
 
 
 def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
@@ -163,7 +174,7 @@ def test_paper_is_light_and_holds_everything(opened: Open) -> None:
     expect(page.locator(".full:not([open])")).to_have_count(0)
     expect(page.locator("#findings")).to_be_hidden()
     expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
-    page.wait_for_function("document.querySelector('#figure').clientWidth < 1030")
+    page.wait_for_function("() => document.querySelector('#figure').clientWidth < 1030")
     expect(page.locator(".pill-label")).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".full:not([open])")).not_to_have_count(0)

@@ -171,10 +171,10 @@ def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> No
     expect(timeline.locator(".lane .badge", has_text="svc")).to_have_count(0)
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
     dotted = "document.querySelector('#plot').data.find((trace) => trace.name === 'ends out of sight').x.length"
-    timeline.wait_for_function(f"{dotted} === 1")
+    timeline.wait_for_function(f"() => {dotted} === 1")
     timeline.get_by_role("button", name=re.compile("vcj ring")).click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
-    timeline.wait_for_function(f"{dotted} === 2")
+    timeline.wait_for_function(f"() => {dotted} === 2")
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
 
 

@@ -141,9 +141,9 @@ def lent(context: BrowserContext) -> Iterator[BrowserContext]:
     session.detach()
 
 
-@pytest.fixture(scope="package")
-def shared(browser: Browser, site: str) -> Iterator[BrowserContext]:
-    """One context for most tests, because scripts are loaded and compiled once. A page of it stays open.
+@contextmanager
+def lasting(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    """One context for many tests, because scripts are loaded and compiled once. A page of it stays open.
 
     Animations are off: drawing one without a graphics card takes as much of the processor as loading a page.
     """
@@ -151,6 +151,12 @@ def shared(browser: Browser, site: str) -> Iterator[BrowserContext]:
     context.new_page().goto("/rules/")
     yield context
     context.close()
+
+
+@pytest.fixture(scope="package")
+def shared(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    with lasting(browser, site) as context:
+        yield context
 
 
 @pytest.fixture

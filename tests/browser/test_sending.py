@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from playwright.sync_api import Browser, Locator, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
 
-from tests.browser.conftest import PATIENCE, SAMPLE, come_in, happens
+from tests.browser.conftest import SAMPLE, happens, lasting, lent
 from tests.running import Running, running
 
 SLOW = 700_000  # bytes a second
@@ -23,15 +23,19 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def shared(browser: Browser, own: Running) -> Iterator[BrowserContext]:
+    with lasting(browser, own.address) as context:
+        yield context
+
+
 @pytest.fixture
-def page(browser: Browser, own: Running) -> Iterator[Page]:
-    context = browser.new_context(base_url=own.address, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.on("dialog", lambda dialog: dialog.accept())  # whether to leave while something is being sent
-    page.goto(own.door)
-    yield page
-    context.close()
+def page(shared: BrowserContext) -> Iterator[Page]:
+    with lent(shared) as context:
+        page = context.new_page()
+        page.on("dialog", lambda dialog: dialog.accept())  # whether to leave while something is being sent
+        page.goto("/")
+        yield page
 
 
 @pytest.fixture
@@ -206,12 +210,8 @@ def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Runn
     expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)
 
 
-def test_progress_is_listed_without_a_websocket_too(browser: Browser, own: Running) -> None:
-    context = browser.new_context(base_url=own.address)
-    come_in(context, own.address)
-    context.route_web_socket("**/ws/**", lambda socket: socket.close())
-    page = context.new_page()
-    page.goto("/")
+def test_progress_is_listed_without_a_websocket_too(page: Page) -> None:
+    page.route_web_socket("**/ws/**", lambda socket: socket.close())
+    page.reload()
     page.locator("#file").set_input_files(SAMPLE)
     expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text("775 changes · 6 findings", timeout=LONG)
-    context.close()

@@ -4,10 +4,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from collectors.replay import Replay, serve
+from collectors.replay.commits import Tape, tape
 from collectors.watch.api import Api
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
@@ -79,10 +81,15 @@ class Watching:
         return [(each.change.value, each.ref.name, each.resource_version) for each in self.entries]
 
 
+@cache
+def _taped() -> Tape:
+    return tape([(WATCH, WATCH.name)])
+
+
 @contextmanager
-def replayed(paths: list[Path] | None = None, **options: Any) -> Iterator[Replay]:
+def replayed(**options: Any) -> Iterator[Replay]:
     """Run a replay that is paused until the test plays it."""
-    with serve(paths or [WATCH], **{"paused": True, "speed": "max", **options}) as replay:
+    with serve(_taped(), **{"paused": True, "speed": "max", **options}) as replay:
         yield replay
 
 

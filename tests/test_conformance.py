@@ -17,7 +17,7 @@ from collectors.replay import serve
 from collectors.uploads.recordings import Count, import_into
 from collectors.watch import discovery
 from collectors.watch.cluster_watcher import ClusterWatcher
-from tests.followed import by_path, connected
+from tests.followed import by_path, connected, taped
 from tests.live import verdicts
 from tests.patience import eventually
 from timeline.core.entries import Mark, MarkType
@@ -47,15 +47,13 @@ def uploaded(*paths: Path) -> Source:
     return source
 
 
-def watched(
-    folder: Path, speed: float | str, followers: list[ClusterWatcher], room: Path, again: Source
-) -> Source:
+def watched(folder: Path, speed: float | str, followers: list[ClusterWatcher], room: Path, again: Source) -> Source:
     """Play the recording to its end while watchers follow it, and return the source once all findings are final.
 
     What only the passing of time shows is judged some time after the last change. So this also waits until everything
     is found that was found in `again`, the source of the uploaded recording.
     """
-    with serve([folder], speed=speed, paused=True, bookmark_seconds=0.3) as replay:
+    with serve(taped(folder), speed=speed, paused=True, bookmark_seconds=0.3) as replay:
         connected(replay, room)
         (lease,) = leases.take("here", 1)
         followers.append(ClusterWatcher(lease, by_path))

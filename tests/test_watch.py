@@ -18,7 +18,7 @@ from collectors.watch import api as module
 from collectors.watch.decoding import ObjectDecoder
 from collectors.watch.resources import Resource
 from tests.patience import patient
-from tests.reflecting import WATCH, Watching, api_of, api_to, cut, replayed, resource, until
+from tests.reflecting import Watching, api_of, api_to, cut, replayed, resource, until
 from timeline.core.entries import Change, Entry, MarkType, ObjectRef, Observation, Owner
 
 Begin = Callable[..., Watching]
@@ -319,7 +319,7 @@ def test_a_token_that_was_exchanged_is_read_again(
     monkeypatch.setattr(module, "_RELOAD_SECONDS", 0.0)
     token = tmp_path / "token"
     token.write_text("one\n")
-    with replayed([WATCH], token="one", token_file=token) as replay:
+    with replayed(token="one", token_file=token) as replay:
         config = tmp_path / "config"
         config.write_text(json.dumps(kubeconfig(replay.url, "", token)))
         api = api_to(config)

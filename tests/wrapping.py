@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import yaml
 
 Lines = list[str]  # audit events as lines of JSON
 
 
 def _json(value: Any, **layout: Any) -> str:
-    return json.dumps(value, **{"separators": (",", ":"), **layout})
+    return json.dumps(value, separators=(",", ":"), **layout) if layout else orjson.dumps(value).decode()
 
 
 def _json_lines(values: list[Any]) -> str:
@@ -24,7 +25,7 @@ def _yaml(values: list[Any]) -> str:
 
 
 def _events(lines: Lines) -> list[Any]:
-    return [json.loads(line) for line in lines]
+    return [orjson.loads(line) for line in lines]
 
 
 def _event_list(lines: Lines) -> dict[str, Any]:

@@ -51,10 +51,13 @@ class JsonStream:
     def peek(self) -> bytes:
         """Return the next character that is not white space without taking it; b"" at the end."""
         while True:
+            character = self._buffer[self._position : self._position + 1]
+            if character and character not in b" \t\r\n":
+                return character
             space = _SPACE.match(self._buffer, self._position)
             self._advance(space.end() if space else self._position)
-            if self._position < len(self._buffer) or not self._read_more():
-                return self._buffer[self._position : self._position + 1]
+            if self._position == len(self._buffer) and not self._read_more():
+                return b""
 
     def begin(self, path: tuple[str | int, ...]) -> None:
         """Note that an item begins here, at this path of its document."""
@@ -137,7 +140,7 @@ class JsonStream:
             raise MalformedJson("the file ends in the middle of a document")
         if found not in characters:
             raise MalformedJson("not JSON: a comma, a colon or a bracket is missing")
-        self._advance(self._position + 1)
+        self._position += 1
         return found
 
     def _take(self, length: int) -> bytes:

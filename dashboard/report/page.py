@@ -4,10 +4,11 @@ Django's template engine alone is used, without its settings, which is why all v
 """
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from django.template import Context, Engine
+from django.template import Context, Engine, Template
 from django.utils.safestring import mark_safe
 
 from collectors.analysis import Analysis
@@ -143,11 +144,16 @@ def rendered(contents: Contents) -> str:
         },
         "search": contents.search,
     }
+    return shown(_template().render(Context(context)))
+
+
+@cache
+def _template() -> Template:
     folders = [str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")]
-    engine = Engine(dirs=folders, builtins=[pills.__name__])
-    return shown(engine.get_template("report.html").render(Context(context)))
+    return Engine(dirs=folders, builtins=[pills.__name__]).get_template("report.html")
 
 
+@cache
 def _assets() -> dict[str, Any]:
     """Return styles, scripts and pictures, and the policy that allows only these."""
     styles = inlining.styles(f"css/{name}.css" for name in _SHEETS)

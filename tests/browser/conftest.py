@@ -33,6 +33,7 @@ PATIENCE = (
     120_000  # ms that a test waits for what the page shows: on a busy machine an import waits long for the worker
 )
 expect.set_options(timeout=PATIENCE)
+RETRIES = 3  # of a request without a page: the server may close the connection, which was idle, as it is used again
 # A timeline writes its address and loads its lanes a moment after the view has moved, and draws with the next frame.
 SETTLED = """async (drawing) => {
   const { parts, store } = await import("/static/dashboard/js/timeline.js");
@@ -187,7 +188,7 @@ def recording(site: str) -> str:
 
 def come_in(context: BrowserContext, site: str) -> None:
     """As somebody does who opens the address that `causeline up` prints."""
-    assert context.request.get(urljoin(site, f"/?token={TOKEN}")).ok
+    assert context.request.get(urljoin(site, f"/?token={TOKEN}"), max_retries=RETRIES).ok
 
 
 def imported(site: str, name: str, content: bytes) -> str:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Complaints, fits, settled
+from tests.browser.conftest import RETRIES, Complaints, fits, settled
 from tests.browser.test_with_axe import PHONE, WIDE, complaints_of_axe
 
 STEADY = "Pod/vol-restart/ring-steady-0"
@@ -31,12 +31,14 @@ def test_the_pod_is_highlighted_within_its_job_and_the_moment_marked(page: Page)
 
 @pytest.mark.usefixtures("recording")
 def test_the_findings_that_name_the_object_come_first(page: Page) -> None:
-    answer = page.request.get("/go?namespace=vol-restart&pod=ring-steady-0&at=2026-11-21T07:52:20Z", max_redirects=0)
+    answer = page.request.get(
+        "/go?namespace=vol-restart&pod=ring-steady-0&at=2026-11-21T07:52:20Z", max_redirects=0, max_retries=RETRIES
+    )
     address = answer.headers["location"]
     source = address.split("/")[2]
     about = address.partition("about=")[2].partition("&")[0]
-    own = page.request.get(f"/api/sources/{source}/findings?about={about}").json()["findings"]
-    every = page.request.get(f"/api/sources/{source}/findings").json()["findings"]
+    own = page.request.get(f"/api/sources/{source}/findings?about={about}", max_retries=RETRIES).json()["findings"]
+    every = page.request.get(f"/api/sources/{source}/findings", max_retries=RETRIES).json()["findings"]
     assert 0 < len(own) < len(every)
     page.goto(address)
     rows = page.locator("#finding-list [data-finding]")

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tomllib
 import venv
@@ -68,10 +69,10 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the programs of an environment with the wheel, which sees the packages of this environment but not the
     checkout."""
     folder = tmp_path_factory.mktemp("installed")
-    venv.create(folder / "venv", with_pip=True)
+    venv.create(folder / "venv")
     programs = folder / "venv/bin"
-    pip: list[str | Path] = [programs / "python", "-m", "pip", "install", "--no-deps", "--no-index", wheel]
-    result = run(pip, folder)
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    result = run([*pip, "install", "--no-deps", "--no-index", wheel], folder)
     assert result.returncode == 0, result.stdout + result.stderr
     site = sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")})
     # Python does not search a path from a .pth file for further .pth files, so the checkout is not visible.
@@ -79,11 +80,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
+SET_UP = "import django\ndjango.setup()\n"
+
+
 def in_installed(programs: Path, code: str) -> str:
-    """Return what the code prints in that environment after Django is set up."""
+    """Return what the code prints in that environment."""
     settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     result = run(
-        [programs / "python", "-c", f"import django\ndjango.setup()\n{code}"],
+        [programs / "python", "-c", code],
         programs.parent.parent,
         DJANGO_SETTINGS_MODULE="dashboard.settings",
         **settings,
@@ -148,13 +152,13 @@ def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
 
 
 def test_the_installed_templates_are_found(installed: Path) -> None:
-    code = "from django.template.loader import get_template\nprint(get_template('home.html').origin.name)"
+    code = f"{SET_UP}from django.template.loader import get_template\nprint(get_template('home.html').origin.name)"
     assert in_installed(installed, code).startswith(str(installed.parent))
 
 
 def test_the_installed_static_files_are_found(installed: Path) -> None:
     files = [str((about.parent / file).relative_to(ROOT / "dashboard/static")) for about, file, _ in vendored_files()]
-    code = f"from django.contrib.staticfiles import finders\nfor name in {files!r}: print(finders.find(name))"
+    code = f"{SET_UP}from django.contrib.staticfiles import finders\nfor name in {files!r}: print(finders.find(name))"
     found = in_installed(installed, code).splitlines()
     assert len(found) == len(files)
     assert all(path.startswith(str(installed.parent)) for path in found)

@@ -23,6 +23,7 @@ from kubernetes.config import incluster_config
 from collectors.watch import api as module
 from collectors.watch import exec_credentials
 from collectors.watch.api import Api
+from collectors.watch.configuration import configured, from_kubeconfig
 from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.resources import Resource
 from tests.reflecting import Watching, api_to, until
@@ -251,3 +252,30 @@ def test_a_kubeconfig_that_is_not_there(tmp_path: Path) -> None:
 def test_a_context_that_there_is_none_of(server: Server) -> None:
     with pytest.raises(ApiError, match="elsewhere"):
         api_to(server.kubeconfig({}), "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("server", "proxy", "times"),
+    [
+        ("http://10.0.0.1", "", 0),
+        ("http://10.0.0.1", "https://10.0.0.2", 1),
+        ("https://10.0.0.1", "", 1),
+        ("https://127.0.0.1", "", 1),
+    ],
+)
+def test_the_authorities_of_the_system_are_loaded_where_a_connection_uses_tls(
+    server: str, proxy: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[ssl.SSLContext] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda context: loaded.append(context))
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    cluster = {"server": server} | ({"proxy-url": proxy} if proxy else {})
+    kubeconfig = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    configured(from_kubeconfig(lambda: kubeconfig), [], 1)
+    assert len(loaded) == times

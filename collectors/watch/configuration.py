@@ -83,9 +83,13 @@ def in_cluster(to: Configuration) -> ssl.SSLContext:
 
 
 def _context(to: Configuration) -> ssl.SSLContext:
-    """Return the TLS context that checks the server's certificate, by default with the system's authorities."""
+    """Return the TLS context that checks the server's certificate, by default with the system's authorities.
+
+    Loading those takes a while, so they are not loaded where no connection uses TLS, as through `kubectl proxy`.
+    """
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if to.verify_ssl else ssl.CERT_NONE)
-    if not to.ssl_ca_cert:
+    without_tls = str(to.host).lower().startswith("http://") and not to.proxy
+    if not to.ssl_ca_cert and not without_tls:
         context.load_default_certs()
     return context
 

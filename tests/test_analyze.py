@@ -1,7 +1,8 @@
-"""These tests run `causeline analyze` and `causeline rules` as people and pipelines do: in real processes, without a
-server."""
+"""These tests run `causeline analyze` and `causeline rules` without a server: as people and pipelines do, in real
+processes, where the process matters, and else in this one."""
 
 import gzip
+import io
 import json
 import os
 import random
@@ -10,8 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -19,6 +24,7 @@ import zstandard
 
 from collectors import analysis
 from collectors.formats import Limits
+from dashboard.cli.__main__ import main
 from tests import mutations
 from tests.events import event
 from tests.patience import patient
@@ -28,18 +34,32 @@ from timeline.payloads.findings import DocumentPayload
 
 RULES = Path(__file__).parent / "rules"
 QUIET = RULES / "service-gap" / "quiet-collection-deleted.jsonl"
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
-def causeline(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:
-    """Return exit status, output and errors."""
+def causeline(*arguments: str | Path, columns: int = 100) -> tuple[int, str, str]:
+    """Run the command in this process, with a terminal of that width. Return exit status, output and errors."""
+    output, errors = io.BytesIO(), io.BytesIO()
+    with (
+        patch.dict(os.environ, ENVIRONMENT | {"COLUMNS": str(columns)}, clear=True),
+        patch("gc.freeze"),  # this process goes on, and its garbage is still to be collected
+        redirect_stdout(io.TextIOWrapper(output, encoding="utf-8", write_through=True)),
+        redirect_stderr(io.TextIOWrapper(errors, encoding="utf-8", write_through=True)),
+    ):
+        status = main([*map(str, arguments)])
+        return status, output.getvalue().decode(), errors.getvalue().decode()
+
+
+def process(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:
+    """Run the command in a process of its own, with these variables. Return exit status, output and errors."""
     command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
-    environment = {"PATH": "/usr/bin:/bin", **variables}
+    environment = ENVIRONMENT | variables
     done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=patient(60), check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def document(*arguments: str | Path, **options: Any) -> dict[str, Any]:
-    status, output, errors = causeline("analyze", *arguments, "--output", "json", "--fail-on", "never", **options)
+def document(*arguments: str | Path, run: Callable[..., tuple[int, str, str]] = causeline) -> dict[str, Any]:
+    status, output, errors = run("analyze", *arguments, "--output", "json", "--fail-on", "never")
     assert (status, errors) == (0, "")
     payload: dict[str, Any] = json.loads(output)
     msgspec.convert(payload, DocumentPayload, strict=True)
@@ -51,7 +71,7 @@ def rules_in(payload: dict[str, Any]) -> set[str]:
 
 
 def test_findings_are_listed_with_their_proof_and_fail_the_command() -> None:
-    status, output, errors = causeline("analyze", SAMPLE)
+    status, output, errors = process("analyze", SAMPLE)
     assert (status, errors) == (1, "")
     assert "Service ring was away for ≈ 50 ms under 3 running Pods" in output
     assert "revision 582" in output and f"{SAMPLE}:" in output
@@ -96,13 +116,13 @@ def test_a_folder_and_the_standard_input_are_read_too(tmp_path: Path) -> None:
     shutil.copy(SAMPLE, tmp_path / "audit.jsonl.zst")
     expected = rules_in(document(SAMPLE))
     assert rules_in(document(tmp_path)) == expected
-    assert rules_in(document("-", stdin=SAMPLE.read_bytes())) == expected
+    assert rules_in(document("-", run=partial(process, stdin=SAMPLE.read_bytes()))) == expected
 
 
 def test_what_cannot_be_understood_is_said_and_is_no_success(tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    status, output, errors = causeline("analyze", picture)
+    status, output, errors = process("analyze", picture)
     assert (status, output) == (2, "")
     assert "PNG picture" in errors and "Traceback" not in errors
     assert causeline("analyze", tmp_path / "missing")[0] == 2
@@ -149,8 +169,8 @@ def test_coverage_says_what_can_be_judged() -> None:
 
 
 def test_a_setting_of_a_rule_is_taken_from_the_environment() -> None:
-    assert causeline("analyze", SAMPLE, CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="soon")[0] == 2
-    status, output, _ = causeline("rules", "service-gap", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
+    assert process("analyze", SAMPLE, CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="soon")[0] == 2
+    status, output, _ = process("rules", "service-gap", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
     assert status == 0 and "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7 s" in output
 
 
@@ -222,7 +242,7 @@ def test_ctrl_c_ends_it_in_silence(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_does_not_speak_utf_8_gets_what_it_can_show() -> None:
-    status, output, errors = causeline("analyze", SAMPLE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    status, output, errors = process("analyze", SAMPLE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (status, errors) == (1, "")
     assert "Service ring was away for ~ 50 ms under 3 running Pods" in output
 
@@ -244,7 +264,7 @@ def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
 
 def test_each_remedy_is_told_once_in_a_line_to_copy() -> None:
     watch = Path(__file__).parent / "data/objects/watch"
-    output = causeline("analyze", watch, "--coverage", COLUMNS="60")[1]
+    output = causeline("analyze", watch, "--coverage", columns=60)[1]
     lines = output.splitlines()
     assert lines.count("kubectl get jobs.batch -A -w --output-watch-events --show-managed-fields -o json") == 1
     policies = [line for line in lines if line.startswith("- {level: RequestResponse")]
@@ -267,19 +287,19 @@ def test_pods_whose_service_came_late_are_one_row_with_the_proof_of_all() -> Non
 
 def test_commands_are_not_broken_however_narrow_the_terminal() -> None:
     leaks = RULES / "runaway-creation" / "fires-volcano-retries.jsonl"
-    lines = causeline("analyze", leaks, COLUMNS="60")[1].splitlines()
+    lines = causeline("analyze", leaks, columns=60)[1].splitlines()
     clean = next(line for line in lines if "delete persistentvolumeclaim" in line)
     assert clean.lstrip().startswith("`kubectl") and "--dry-run=server`" in clean
     assert all(len(line) <= 60 for line in lines if "`" not in line and str(leaks) not in line)
 
 
 def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -> None:
-    lines = causeline("analyze", SAMPLE, "--rule", "service-gap", COLUMNS="70")[1].splitlines()
+    lines = causeline("analyze", SAMPLE, "--rule", "service-gap", columns=70)[1].splitlines()
     assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
     assert any(line.startswith("          admin with vc-cm-head/v0.0.0 ·") for line in lines)
     assert "3 warnings, 0 info, shown in 2 rows, in" in " ".join(lines)
     watched = Path(__file__).parent / "data/objects/watch"
-    written = causeline("analyze", watched, "--rule", "pod-before-service", COLUMNS="200")[1]
+    written = causeline("analyze", watched, "--rule", "pod-before-service", columns=200)[1]
     assert "Service created · revision 592 · vc-cm-head ·" in written
 
 

@@ -13,7 +13,7 @@ from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.events import event
 from tests.recordings import SAMPLE
-from tests.test_analyze import causeline
+from tests.test_analyze import process
 from timeline.payloads import findings
 
 ROOT = Path(__file__).parent
@@ -122,6 +122,6 @@ def test_the_schema_refuses_what_is_not_a_findings_document() -> None:
 
 
 def test_the_command_prints_the_schema() -> None:
-    status, output, errors = causeline("schema")
+    status, output, errors = process("schema")
     assert (status, errors) == (0, "")
     assert json.loads(output) == SCHEMA

@@ -21,7 +21,7 @@ from collectors.watch.output import RecordingFile
 from dashboard.cli.record import duration
 from tests.patience import patient
 from tests.reflecting import WATCH, api_of, replayed, until
-from tests.test_analyze import causeline
+from tests.test_analyze import process
 from timeline.core.entries import Entry, Mark, MarkType
 from timeline.judging.verdicts import Verdict
 
@@ -214,7 +214,7 @@ def test_one_that_is_killed_leaves_all_but_its_last_second(replay: Replay, tmp_p
     until(lambda: written(command.path) > 380)
     command.process.kill()
     command.ended()
-    status, output, errors = causeline("analyze", command.path, "--fail-on", "never")
+    status, output, errors = process("analyze", command.path, "--fail-on", "never")
     assert (status, errors) == (0, "")
     assert "the file was cut" in output
     assert "Lease volcano was held in turn" in output
@@ -246,7 +246,7 @@ def test_a_kubeconfig_that_is_none(tmp_path: Path) -> None:
     for content in ("", "a: [", "users: []", "[]", "current-context: x\ncontexts: []\nclusters: []\nusers: []"):
         (tmp_path / "config").write_text(content)
         output = tmp_path / "out.jsonl"
-        status, _, said = causeline("record", "--kubeconfig", tmp_path / "config", "-o", output)
+        status, _, said = process("record", "--kubeconfig", tmp_path / "config", "-o", output)
         assert (status, output.exists(), "Traceback" in said) == (1, False, False), said
 
 

@@ -12,7 +12,7 @@ from collectors.formats import Limits, Skipped
 from dashboard.report import page as report
 from dashboard.report.page import page
 from tests.recordings import SAMPLE
-from tests.test_analyze import QUIET, causeline
+from tests.test_analyze import QUIET, causeline, process
 
 HTML = b"<!doctype html>"
 
@@ -47,10 +47,10 @@ def test_a_report_is_written_and_says_so(tmp_path: Path) -> None:
 
 
 def test_it_goes_to_standard_output_too_and_is_the_same_each_time() -> None:
-    status, once, errors = causeline("report", SAMPLE, "-o", "-")
+    status, once, errors = process("report", SAMPLE, "-o", "-")
     assert (status, errors) == (0, "")
     assert once.startswith(HTML.decode())
-    assert causeline("report", SAMPLE, "-o", "-")[1] == once
+    assert process("report", SAMPLE, "-o", "-")[1] == once
 
 
 def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_standard_input_has_a_title() -> None:
-    status, html, _ = causeline("report", "-", "-o", "-", stdin=QUIET.read_bytes())
+    status, html, _ = process("report", "-", "-o", "-", stdin=QUIET.read_bytes())
     assert status == 0 and "<h1>standard input</h1>" in html
 
 
@@ -157,7 +157,7 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
 
 def test_settings_that_were_changed_are_told(written: str) -> None:
     assert "CAUSELINE_RULE_" not in words(written)
-    html = causeline("report", QUIET, "-o", "-", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")[1]
+    html = process("report", QUIET, "-o", "-", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")[1]
     assert "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN = 7; all others have their defaults" in words(html)
 
 

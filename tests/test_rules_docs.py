@@ -1,7 +1,7 @@
 """This test checks that docs/rules.md is the current catalogue of the rules."""
 
 from dashboard.presentation.catalogue import catalogue
-from tests.test_analyze import causeline
+from tests.test_analyze import process
 from tests.variables import ROOT
 
 
@@ -11,5 +11,5 @@ def test_the_catalogue_in_the_docs_is_current() -> None:
 
 
 def test_the_command_prints_the_catalogue_with_defaults_whatever_is_set() -> None:
-    printed = causeline("rules", "--markdown", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
+    printed = process("rules", "--markdown", CAUSELINE_RULE_SERVICE_GAP_TEARDOWN="7")
     assert printed == (0, catalogue(), "")

@@ -21,11 +21,9 @@ COPIED = (
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """Copy what the commands need, with the compiled bytecode: it stays valid, as a copied file keeps its time."""
-    unfinished = "*.pyc.*"  # bytecode that another process is writing, and renames
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("browser", unfinished))
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
         else:
             shutil.copy2(ROOT / name, folder)
     (folder / ".venv/bin").mkdir(parents=True)

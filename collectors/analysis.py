@@ -17,6 +17,7 @@ from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
+from timeline.payloads.incidents import Incident, incidents_of, parts_of, payload
 
 Report = Callable[[Reading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports
@@ -41,8 +42,12 @@ class Analysis(NamedTuple):
         """Return sentences that say which files' clocks were corrected."""
         return documents.clocks(self.world)
 
+    def incidents(self) -> list[Incident]:
+        """Return the incidents of the findings, the gravest first."""
+        return incidents_of(parts_of(self.findings), rulebook())
+
     def document(self) -> DocumentPayload:
-        """Return the findings document `causeline.findings/v1`."""
+        """Return the findings document `causeline.findings/v2`."""
         skipped: list[tuple[str, int, str]] = list(self.skipped)
         if more := self.skips - len(skipped):
             skipped.append(documents.unlisted(self.name, more))
@@ -53,6 +58,7 @@ class Analysis(NamedTuple):
             entries=self.entries,
             skipped=skipped,
             rules=rulebook(),
+            incidents=[payload(each) for each in self.incidents()],
         )
 
 
@@ -148,10 +154,16 @@ def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterato
         yield item
 
 
-def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[str]) -> list[Finding]:
-    """Return the findings of these rules and namespaces; an empty list selects all.
+def choose(
+    findings: list[Finding],
+    rules: Sequence[str],
+    namespaces: Sequence[str],
+    since: int | None = None,
+    until: int | None = None,
+) -> list[Finding]:
+    """Return the findings of these rules and namespaces that happened between two times; without a value, all.
 
-    Raise ValueError for an unknown rule.
+    The times are microseconds since 1970, UTC. Raise ValueError for an unknown rule.
     """
     known = [rule.id for rule in rulebook()]
     if unknown := sorted(set(rules) - set(known)):
@@ -159,7 +171,12 @@ def choose(findings: list[Finding], rules: Sequence[str], namespaces: Sequence[s
     return [
         finding
         for finding in findings
-        if (not rules or finding.rule in rules) and (not namespaces or finding.subject.namespace in namespaces)
+        if (not rules or finding.rule in rules)
+        and (not namespaces or finding.subject.namespace in namespaces)
+        and any(
+            (since is None or each.last >= since) and (until is None or each.first <= until)
+            for each in finding.occurrences
+        )
     ]
 
 

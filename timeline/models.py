@@ -293,23 +293,72 @@ class Finding(models.Model):
     document = models.JSONField()
     occurrences = models.JSONField()  # its occurrences, each as `payloads.occurrences.occurrence` returns it
     withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
+    incident = models.CharField(max_length=16, default="")  # Incident.identity; "" until this version has judged it
+    anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]
+        indexes = [models.Index(fields=["source", "incident"], name="finding_of_incident")]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.identity}"
 
 
+class Incident(models.Model):
+    """An incident consists of all findings of one rule about one anchor (see `timeline.judging.incidents`).
+
+    The row is derived from its findings. Whether it is over is not stored, because it depends on the time of the
+    question.
+    """
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE)
+    identity = models.CharField(max_length=16)
+    rule = models.TextField()
+    rank = models.SmallIntegerField()  # of the worst severity of its findings: 0 error, 1 warning, 2 info
+    status = models.TextField()  # suspected or confirmed
+    group = models.TextField()  # of the anchor, as the next three
+    kind = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    title = models.TextField()
+    subjects = models.IntegerField()
+    names = ArrayField(models.TextField())  # of the first subjects
+    findings = models.IntegerField()
+    occurrences = models.IntegerField()
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    open = models.BooleanField()  # an occurrence still went on at the end of what the source shows
+    times = ArrayField(models.BigIntegerField())  # when the latest occurrences began: microseconds since 1970, UTC
+    effect = models.TextField()
+    effect_text = models.TextField()
+    actors = ArrayField(models.TextField())  # who wrote what the proofs show, the most frequent one first
+    advice = ArrayField(models.TextField())
+    roots = ArrayField(models.BigIntegerField())  # Track.root of its subjects
+    worst = models.CharField(max_length=16)  # Finding.identity of the gravest
+    words = models.TextField()  # its title and names in lower case, for the search
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "rank", "first", "identity"], name="incident_gravest"),
+            models.Index(fields=["source", "-last", "rank", "identity"], name="incident_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
 class Acknowledgement(models.Model):
-    """An acknowledgement records that a user knows of a finding. It has no foreign key to the finding, because another
-    import may replace the finding's row."""
+    """An acknowledgement records that a user knows of a finding or of an incident. It has no foreign key to it, because
+    another import may replace its row."""
 
     source = models.ForeignKey(Source, models.CASCADE)
-    identity = models.CharField(max_length=16)  # Finding.identity
+    identity = models.CharField(max_length=16)  # Finding.identity or Incident.identity
     by = models.TextField()  # a user's name; "" if nobody has to sign in
     at = models.DateTimeField(auto_now=True)
     note = models.TextField()
+    rank = models.SmallIntegerField(null=True)  # Incident.rank when it was acknowledged; null for a finding
+    ended = models.TextField(default="")  # why the acknowledgement of an incident holds no more, in a sentence
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "identity"], name="acknowledged_once")]

@@ -15,7 +15,7 @@ from timeline.judge import judge, judged, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import chunks, findings, notify, store
+from timeline.storage import chunks, findings, incidents, notify, store
 from timeline.storage.live import Live
 
 
@@ -57,6 +57,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     with metrics.JUDGE_SECONDS.labels(cause).time():
         found = judge(world, world.tracks())
     findings.write(source, world, found)
+    incidents.write(source)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)

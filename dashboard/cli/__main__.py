@@ -77,6 +77,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NS",
         help="show only findings in this namespace; may be repeated",
     )
+    judge.add_argument(
+        "--since", metavar="TIME", help="show only what went on after this time, such as 2026-11-21T07:52:00Z"
+    )
+    judge.add_argument("--until", metavar="TIME", help="show only what began before this time")
 
     parser = argparse.ArgumentParser(prog="causeline", description="Kubernetes reconciliation timelines.")
     parser.add_argument("--version", action="version", version=f"causeline {__version__}")
@@ -166,6 +170,15 @@ def _parser() -> argparse.ArgumentParser:
         default="warning",
         help="the lowest severity for which the exit status is 1 (%(default)s)",
     )
+    command.add_argument(
+        "--schema",
+        choices=["v1", "v2"],
+        default="v2",
+        help="the version of the findings document; v1 has no incidents (%(default)s)",
+    )
+    shown = command.add_mutually_exclusive_group()
+    shown.add_argument("--findings", action="store_true", help="show every finding with its proof instead of incidents")
+    shown.add_argument("--brief", action="store_true", help="show each incident in one line")
     command.add_argument("--coverage", action="store_true", help="show what was observed, and what each rule can judge")
     command.set_defaults(run=analyze.analyze)
     command = commands.add_parser(
@@ -242,6 +255,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
     command.set_defaults(run=analyze.rules)
     command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
+    command.add_argument("version", nargs="?", choices=["v1", "v2"], default="v2", help="the version (%(default)s)")
     command.set_defaults(run=analyze.schema)
     return parser
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from collectors.analysis import Analysis
+    from timeline.payloads.findings import DocumentPayload, FirstDocumentPayload
 
 
 class Unwritten(Exception):
@@ -30,20 +31,30 @@ def analyze(options: argparse.Namespace) -> int:
     understood.
     """
     from collectors.analysis import choose  # imported here, because other commands do not need it
-    from dashboard.cli.text import show
+    from dashboard.cli.text import show_findings, show_incidents, show_input
 
     analysis = _analysis(options)
     if isinstance(analysis, int):
         return analysis
-    findings = choose(analysis.findings, options.rule, options.namespace)
+    findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
     with _writing_standard_output():
         if options.output == "json":
             import orjson
 
-            document = analysis._replace(findings=findings).document()
+            from timeline.payloads.documents import first_version
+
+            document: DocumentPayload | FirstDocumentPayload = analysis._replace(findings=findings).document()
+            if options.schema == "v1":
+                document = first_version(document)
             print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         else:
-            show(analysis, findings, Terminal(sys.stdout), with_coverage=options.coverage, only=options.rule)
+            shown = analysis._replace(findings=findings)
+            terminal = Terminal(sys.stdout)
+            if options.findings:
+                show_findings(shown, terminal)
+            else:
+                show_incidents(shown, terminal, brief=options.brief)
+            show_input(shown, terminal, with_coverage=options.coverage, only=options.rule)
     if _mostly_skipped(analysis, options):
         return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
@@ -66,7 +77,7 @@ def report(options: argparse.Namespace) -> int:
         analysis = _analysis(options)
         if isinstance(analysis, int):
             return analysis
-        findings = choose(analysis.findings, options.rule, options.namespace)
+        findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
         html = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
         content = html.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
         if options.output != "-":
@@ -93,12 +104,14 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     """Return the analysis of the files; or the exit status, after a message with the reason."""
     from collectors.analysis import analyse, choose
     from collectors.formats import NotARecording
+    from dashboard.web.timestamps import parsed
 
     progress = Progress(sys.stderr)
     try:
         environment.rule_settings()
         environment.redaction(keeps=False)
         choose([], options.rule, ())
+        options.since, options.until = (moment and parsed(moment) for moment in (options.since, options.until))
         analysis = analyse(
             [(Path(name), name) for name in options.files],
             environment.limits(),
@@ -171,5 +184,8 @@ def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
     with _writing_standard_output():
-        print((files("timeline") / "payloads/schemas/findings-v1.json").read_text(encoding="utf-8"), end="")
+        print(
+            (files("timeline") / f"payloads/schemas/findings-{options.version}.json").read_text(encoding="utf-8"),
+            end="",
+        )
     return 0

@@ -24,25 +24,68 @@ from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY
 from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
+from timeline.payloads.incidents import Incident
 
 _SKIPPED = 5  # reasons shown; JSON has them all
 _EVENTS = 6  # events of a row's proof that are shown, besides the last one; JSON has all of them
 _INDENT = " " * 8
 
 
-def show(
-    analysis: Analysis,
-    findings: Sequence[Finding],
-    terminal: Terminal,
-    *,
-    with_coverage: bool,
-    only: Sequence[str] = (),
-) -> None:
-    """Print the findings, errors first, one row for all subjects of an event; then print what was read.
-    `only` names the rules whose coverage is shown; without names it is that of all rules."""
-    groups = list(_groups(analysis, findings))
-    for group, proof in groups:
+def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = False) -> None:
+    """Print the incidents, errors first: each with the proof of its gravest occurrence, or in one line."""
+    incidents = analysis.incidents()
+    if brief:
+        _show_table(incidents, terminal)
+        return
+    findings = {found.id: found for found in analysis.findings}
+    for incident in incidents:
+        group, proof = next(iter(_groups(analysis, [findings[each] for each in incident.findings])))
+        _show_heading(incident.severity, incident.title, terminal)
+        where = plain(incident.anchor.namespace or "cluster")
+        terminal.wrapped(
+            f"{incident.rule} · {where} · {_course(incident)} · {_numbers(incident)}", _INDENT, colour="quiet"
+        )
+        if len(incident.findings) > 1:
+            terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
+        _show_grounds(group, proof, terminal)
+
+
+def _show_table(incidents: Sequence[Incident], terminal: Terminal) -> None:
+    """Print a line for each incident: severity, last time, state, number of occurrences, namespace and title."""
+    for each in incidents:
+        last = _time(documents.timestamp(each.last))[:19] + "Z"
+        state = "ongoing" if each.open else "over"
+        where = plain(each.anchor.namespace or "cluster")
+        severity = terminal.paint(f"{each.severity:<7}", each.severity)
+        terminal.line(f"{severity} {last} {state:<7} {len(each.times):>5} × {where}: {plain(each.title)}")
+    if incidents:
+        terminal.line()
+
+
+def _course(incident: Incident) -> str:
+    """Return when an incident happened, and whether it went on when the recording ended."""
+    first, last = (_time(documents.timestamp(each)) for each in (incident.first, incident.last))
+    span = f"at {first}" if first == last else f"from {first} to {last}"
+    return f"{span}, ongoing when the recording ends" if incident.open else span
+
+
+def _numbers(incident: Incident) -> str:
+    """Return the same counts that every page shows: "3 times · 5 findings"."""
+    return f"{_counted(len(incident.times), 'occurrence')} · {_counted(len(incident.findings), 'finding')}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {wording.plural(word, count)}"
+
+
+def show_findings(analysis: Analysis, terminal: Terminal) -> None:
+    """Print the findings, a row for all subjects of an event, errors first."""
+    for group, proof in _groups(analysis, analysis.findings):
         _show_group(group, proof, terminal)
+
+
+def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, only: Sequence[str] = ()) -> None:
+    """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
     judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
     if partly_read(analysis.skipped):
@@ -54,7 +97,7 @@ def show(
     show_skipped(analysis.skipped, analysis.skips, terminal, "--output json lists them")
     for clock in analysis.clocks:
         terminal.wrapped(plain(clock), "")
-    terminal.wrapped(_summary(analysis, findings, len(groups)), "")
+    terminal.wrapped(_summary(analysis), "")
     if not with_coverage and analysis.world.seen:
         _show_lack(judged, terminal)
 
@@ -110,13 +153,21 @@ def _proof_of_all(occurrences: Sequence[Occurrence]) -> list[ProofPayload]:
 
 
 def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
+    _show_heading(group["severity"], group["summary"], terminal)
     where = plain(group["namespace"] or "cluster")
-    head, *more = textwrap.wrap(plain(group["summary"]), terminal.width - len(_INDENT), break_long_words=False)
-    severity = terminal.paint(f"{group['severity']:<{len(_INDENT)}}", group["severity"])
-    terminal.line(severity + terminal.paint(head, "title"))
+    terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
+    _show_grounds(group, proof, terminal)
+
+
+def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
+    head, *more = textwrap.wrap(plain(title), terminal.width - len(_INDENT), break_long_words=False)
+    terminal.line(terminal.paint(f"{severity:<{len(_INDENT)}}", severity) + terminal.paint(head, "title"))
     for line in more:
         terminal.line(_INDENT + terminal.paint(line, "title"))
-    terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
+
+
+def _show_grounds(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
+    """Print why a row holds, its effect, its proof, and what to do."""
     terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
     for event in proof:
         terminal.wrapped(_proof(event), _INDENT, "  ")
@@ -168,15 +219,19 @@ def _show_remedies(texts: Iterable[str], terminal: Terminal) -> None:
         terminal.line()
 
 
-def _summary(analysis: Analysis, findings: Sequence[Finding], shown: int) -> str:
+def _summary(analysis: Analysis) -> str:
+    """Return how much was found in how much: "3 incidents · 12 findings (5 errors, …) in 775 changes from … to …"."""
+    findings = analysis.findings
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
     severities = ", ".join(
-        f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items()
+        f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items() if count
     )
-    rows = f", shown in {shown} row{'s' if shown != 1 else ''}," if shown != len(findings) else ""
+    found = f"{_counted(len(analysis.incidents()), 'incident')} · {_counted(len(findings), 'finding')}"
     world = analysis.world
-    span = f" from {_time(documents.timestamp(world.first))} to {_time(documents.timestamp(world.last))}"
-    return f"{severities}{rows} in {analysis.entries} changes{span if world.first else ''}; {analysis.skips} skipped."
+    first, last = (_time(documents.timestamp(time)) for time in (world.first, world.last))
+    span = f" from {first} to {last}" if world.first else ""
+    severe = f" ({severities})" if severities else ""
+    return f"{found}{severe} in {analysis.entries} changes{span}; {analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from timeline.core.durations import Length
 from timeline.core.entries import ObjectRef
-from timeline.history.lifelines import Moment
+from timeline.history.lifelines import Moment, Name
 from timeline.judging.verdicts import Verdict
 
 Severity = Literal["error", "warning", "info"]
@@ -63,6 +63,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     arrow: str = ""  # the label of an arrow from the first proof to the last; "" draws none
     hole: str = ""  # the label of a hole between the two proofs, on the lane of the first; "" draws none
     interval: Length | None = None  # how long it lasted, or how late the last event came, as far as that is known
+    open: bool = False  # whether it still went on at the end of what the source shows
 
     @property
     def length(self) -> int:
@@ -86,6 +87,7 @@ def occurrence(
     arrow: str = "",
     hole: str = "",
     interval: Length | None = None,
+    open: bool = False,
 ) -> Occurrence:
     """Return the occurrence that these events prove.
 
@@ -107,6 +109,7 @@ def occurrence(
         arrow=arrow,
         hole=hole,
         interval=interval,
+        open=open,
     )
 
 
@@ -129,6 +132,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     occurrences: tuple[Occurrence, ...]  # at least one, in order of time
     advice: tuple[str, ...]  # see `timeline.judging.advice`
+    anchor: Name | None = None  # what its incident is about; None: the root owner of the subject (see `incidents`)
     other: ObjectRef | None = None  # the object that the subject waited for, lost, or collided with
     measured: Occurrence | None = None  # the occurrence whose length is the delay of the finding, if it has a delay
     affects: tuple[ObjectRef, ...] = ()  # other objects that the violation harms

@@ -15,7 +15,7 @@ from timeline.judging.findings import Finding
 
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries. Sources that an older version judged are then judged again (see `timeline.rejudging`).
-VERSION = 3
+VERSION = 4
 ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 
@@ -33,6 +33,7 @@ class Rule(msgspec.Struct, frozen=True):
     judge: Judge
     lists: bool = False  # whether the objects of one list are enough for it; other rules need the order of changes
     any_of: tuple[str, ...] = ()  # kinds of which, besides `needs`, at least one must have been observed
+    incident: str = ""  # the title of an incident of several findings (see `judging.incidents`)
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
 
 
@@ -40,6 +41,7 @@ def rule(
     identity: str,
     *,
     judges: tuple[str, ...],
+    incident: str,
     needs: tuple[str, ...] = (),
     any_of: tuple[str, ...] = (),
     lists: bool = False,
@@ -54,7 +56,7 @@ def rule(
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
         title = page.partition("\n")[0].rstrip(".")
-        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, times)
+        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, incident, times)
         return judge
 
     return enter

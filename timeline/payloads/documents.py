@@ -12,10 +12,13 @@ from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
     DocumentPayload,
     FindingPayload,
+    FirstDocumentPayload,
+    IncidentPayload,
     ObjectPayload,
     ProofPayload,
     RulePayload,
     SourceDocumentPayload,
+    SourcePayload,
 )
 
 
@@ -153,11 +156,12 @@ def document(
     entries: int,
     skipped: Iterable[tuple[str, int, str]],
     rules: Iterable[Rule],
+    incidents: list[IncidentPayload],
 ) -> DocumentPayload:
     """Return the findings document of a world. `skipped` are (file, line, reason), and `entries` is the number of
     changes."""
-    payloads = [finding(found) for found in findings]
-    return assembled(payloads, source_document(world, rules), name, entries, skipped, world.first, world.last)
+    payloads, parts = [finding(found) for found in findings], source_document(world, rules)
+    return assembled(payloads, incidents, parts, name, entries, skipped, world.first, world.last)
 
 
 def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
@@ -177,6 +181,7 @@ def unlisted(name: str, count: int) -> tuple[str, int, str]:
 
 def assembled(
     findings: list[FindingPayload],
+    incidents: list[IncidentPayload],
     parts: SourceDocumentPayload,
     name: str,
     entries: int,
@@ -188,16 +193,18 @@ def assembled(
     observed."""
     skipped = sorted(skipped)
     parts = as_read(parts, skipped)
-    return {
-        "schema": "causeline.findings/v1",
-        "source": {
-            "name": name,
-            "entries": entries,
-            "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
-            "coverage": parts["coverage"],
-            "rules": parts["rules"],
-            "first": timestamp(first) if first else None,
-            "last": timestamp(last) if last else None,
-        },
-        "findings": findings,
+    source: SourcePayload = {
+        "name": name,
+        "entries": entries,
+        "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
+        "coverage": parts["coverage"],
+        "rules": parts["rules"],
+        "first": timestamp(first) if first else None,
+        "last": timestamp(last) if last else None,
     }
+    return {"schema": "causeline.findings/v2", "source": source, "incidents": incidents, "findings": findings}
+
+
+def first_version(document: DocumentPayload) -> FirstDocumentPayload:
+    """Return the same document in the first version, which has no incidents."""
+    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": document["findings"]}

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 
 from timeline.judging.findings import Severity
 
+IncidentState = Literal["ongoing", "over"]
 FindingOrder = Literal["newest", "time", "gravest"]  # latest first; earliest first; errors first
 
 
@@ -104,8 +105,48 @@ class SourceDocumentPayload(TypedDict):
     clocks: list[str]  # a sentence for each file whose times were corrected
 
 
+class AnchorPayload(TypedDict):
+    """What an incident is about, by name: it stays the same when the object is created again."""
+
+    group: str  # "" for core
+    kind: str
+    namespace: str  # "" for cluster-scoped objects
+    name: str
+
+
+class IncidentPayload(TypedDict):
+    """All findings of one rule about one anchor: what a person calls one thing."""
+
+    id: str
+    rule: str
+    title: str
+    severity: Severity  # the worst of its findings
+    status: Literal["suspected", "confirmed"]  # confirmed if one of its findings is
+    state: Literal["ongoing", "over"]  # ongoing: an occurrence had not ended when the source ended
+    anchor: AnchorPayload
+    subjects: int
+    names: list[str]  # of the first subjects
+    occurrences: int  # what happened to several subjects alike counts once
+    first_time: str
+    last_time: str
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str  # of the worst finding
+    actors: list[str]  # who wrote what the proof shows, the most frequent one first
+    advice: list[str]
+    findings: list[str]  # their ids, the gravest first
+
+
 class DocumentPayload(TypedDict):
     """This is the findings document. The same recording always gives the same bytes, in whatever order it is read."""
+
+    schema: Literal["causeline.findings/v2"]
+    source: SourcePayload
+    incidents: list[IncidentPayload]  # the gravest first
+    findings: list[FindingPayload]  # in order of time
+
+
+class FirstDocumentPayload(TypedDict):
+    """The findings document of the first version, for programs that do not know incidents."""
 
     schema: Literal["causeline.findings/v1"]
     source: SourcePayload
@@ -116,6 +157,48 @@ class AcknowledgementPayload(TypedDict):
     by: str
     at: str  # ISO 8601 UTC
     note: str
+
+
+class IncidentRowPayload(TypedDict):
+    """A row of the list of incidents.
+
+    An incident is ongoing if an occurrence had not ended when the source ended; of a cluster that is watched also if
+    the last occurrence ended less than five minutes ago.
+    """
+
+    id: str
+    source: int
+    rule: str
+    title: str
+    severity: Severity
+    status: Literal["suspected", "confirmed"]
+    state: IncidentState
+    anchor: AnchorPayload
+    subjects: int
+    names: list[str]  # of the first subjects
+    findings: int
+    occurrences: int
+    start: int
+    end: int
+    times: list[int]  # when the latest occurrences began, 256 at most
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str
+    actors: list[str]
+    advice: list[str]
+    roots: list[int]  # WindowPayload's `focus` parameters that bring its subjects to the top
+    worst: str  # the id of the gravest finding
+    acknowledged: AcknowledgementPayload | None
+    url: str
+
+
+class IncidentsPayload(TypedDict):
+    """A page of incidents."""
+
+    incidents: list[IncidentRowPayload]
+    order: FindingOrder
+    next: str | None  # the cursor of the next page
+    total: int  # incidents that match
+    findings: int  # of all of these
 
 
 class FindingGroupPayload(TypedDict):

@@ -34,6 +34,7 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
         "effect_text": each.effect_text,
         "arrow": each.arrow,
         "hole": each.hole,
+        "open": each.open,
         "bounds": [each.interval.least, each.interval.most] if each.interval else None,
         "proof": proof,
     }

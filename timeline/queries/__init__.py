@@ -1,7 +1,7 @@
 """This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
 source."""
 
-from timeline.queries.acknowledgements import acknowledge, listed_with, withdraw
+from timeline.queries.acknowledgements import acknowledge, acknowledge_incidents, listed_with, withdraw
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
@@ -19,6 +19,8 @@ from timeline.queries.home import (
     recording_cards,
     recordings,
 )
+from timeline.queries.incidents import PAGE as INCIDENTS
+from timeline.queries.incidents import IncidentFilter, incident, incidents
 from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, shown_life
 from timeline.queries.live import gap_count, live_health, live_state
@@ -34,6 +36,7 @@ from timeline.queries.view import Grouping, View
 from timeline.queries.windows import LANES, window
 
 __all__ = [
+    "INCIDENTS",
     "LANES",
     "LATE",
     "PAGE",
@@ -41,6 +44,7 @@ __all__ = [
     "Candidate",
     "Deltas",
     "Grouping",
+    "IncidentFilter",
     "LinkQuery",
     "Match",
     "Missed",
@@ -53,6 +57,7 @@ __all__ = [
     "Unknown",
     "View",
     "acknowledge",
+    "acknowledge_incidents",
     "cluster",
     "clusters",
     "coverage",
@@ -65,6 +70,8 @@ __all__ = [
     "gap_count",
     "gaps",
     "health",
+    "incident",
+    "incidents",
     "is_live",
     "landing_address",
     "life",

@@ -12,6 +12,7 @@ from timeline.models import Occurrence, Source
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.windows import FoundObjectPayload, SearchPayload
 from timeline.queries.occurrences import payloads
+from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, like
 
@@ -46,42 +47,15 @@ def findings(
         wanted = wanted.filter(first__lte=moment(end))
     if key:
         wanted = wanted.filter(key=key)
-    page = wanted.filter(_behind(cursor, order)) if cursor else wanted
-    rows = list(page.order_by(*_ORDERS[order])[: limit + 1])
+    page = wanted.filter(after(cursor, order, "key")) if cursor else wanted
+    rows = list(page.order_by(*ordering(order, "key"))[: limit + 1])
     more = len(rows) > limit
     return {
         "findings": payloads(source_id, rows[:limit]),
         "order": order,
-        "next": _cursor(rows[limit - 1], order) if more else None,
+        "next": cursor_of(rows[limit - 1], order, rows[limit - 1].key) if more else None,
         "total": wanted.count() if cursor or more else len(rows),
     }
-
-
-_ORDERS: dict[FindingOrder, tuple[str, ...]] = {
-    "newest": ("-last", "rank", "key"),
-    "time": ("first", "rank", "key"),
-    "gravest": ("rank", "first", "key"),
-}
-
-
-def _cursor(row: Occurrence, order: FindingOrder) -> str:
-    """Return the cursor after a row. It contains the order, so that its use with another order can be refused."""
-    time = row.last if order == "newest" else row.first
-    return f"{order}.{microseconds(time)}.{row.rank}.{row.key}"
-
-
-def _behind(cursor: str, order: FindingOrder) -> Q:
-    """Return the condition for the rows after a cursor. Raises ValueError if it is malformed or of another order."""
-    of_order, at, rank, key = cursor.split(".")
-    if of_order != order:
-        raise ValueError(f"This cursor is of a list in the order {of_order}, and not {order}.")
-    values = {"last": moment(int(at)), "first": moment(int(at)), "rank": int(rank), "key": key}
-    behind, same = Q(), Q()
-    for column in _ORDERS[order]:
-        name = column.removeprefix("-")
-        behind |= same & Q(**{f"{name}__{'lt' if column != name else 'gt'}": values[name]})
-        same &= Q(**{name: values[name]})
-    return behind
 
 
 def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[Severity, int]]:

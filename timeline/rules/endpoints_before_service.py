@@ -66,7 +66,12 @@ class Case(NamedTuple):
     advice: tuple[str, ...]
 
 
-@rule("endpoints-before-service", judges=("EndpointSlice", "Endpoints"), needs=("Service",))
+@rule(
+    "endpoints-before-service",
+    judges=("EndpointSlice", "Endpoints"),
+    needs=("Service",),
+    incident="{subjects} existed without {anchor}{times}",
+)
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     ref = endpoints.ref
     service = endpoints.value("service") if ref.kind == "EndpointSlice" else ref.name
@@ -85,6 +90,7 @@ def judge(endpoints: Track, world: World) -> Iterator[Finding]:
         rule="endpoints-before-service",
         subject=ref,
         other=worst.service.ref if worst.service else None,
+        anchor=name,
         verdict=worst.verdict,
         summary=worst.summary,
         occurrences=tuple(sorted((case.occurrence for case in found), key=lambda each: each.first)),
@@ -158,6 +164,7 @@ def _orphan(piece: Track, orphan: Orphan, world: World) -> Case | None:
         plural="EndpointSlices",
         why=doubt or _why(orphan),
         effect=effect,
+        open=orphan.last >= world.last,
         interval=length,
     )
     advice = (

@@ -55,7 +55,12 @@ class Return(NamedTuple):
     again: Moment
 
 
-@rule("job-double-count", judges=("Job",), needs=("Job", "Pod"))
+@rule(
+    "job-double-count",
+    judges=("Job",),
+    needs=("Job", "Pod"),
+    incident="{subjects} counted more Pods than ended",
+)
 def judge(job: Track, world: World) -> Iterator[Finding]:
     known = [job.first, job.last] if job.first.entry.facts and job.last.entry.facts else []
     known = known or [moment for moment in job.moments if moment.entry.facts]

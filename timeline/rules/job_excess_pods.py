@@ -51,7 +51,12 @@ from timeline.judging.verdicts import between
 NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take to act on a smaller parallelism.")
 
 
-@rule("job-excess-pods", judges=("Pod",), needs=("Pod", "Job"))
+@rule(
+    "job-excess-pods",
+    judges=("Pod",),
+    needs=("Pod", "Job"),
+    incident="{anchor} got {subjects} more than it asked for",
+)
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born, job = pod.created, world.owner_of(pod)
     if born is None or job is None or job.name[:2] != ("batch", "Job"):

@@ -64,7 +64,12 @@ _EFFECTS = {
 }
 
 
-@rule("job-finalizer-before-count", judges=("Pod",), needs=("Pod", "Job"))
+@rule(
+    "job-finalizer-before-count",
+    judges=("Pod",),
+    needs=("Pod", "Job"),
+    incident="{subjects} left {anchor} before being counted",
+)
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     job = world.owner_of(pod)
     release = release_of(pod) if job and job.name[:2] == ("batch", "Job") else None

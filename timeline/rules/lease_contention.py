@@ -54,7 +54,12 @@ WAIT = setting("lease-contention", "wait", 15, "s", "How long a Pod waits for a 
 AFFECTED = 100  # the most Pods that a finding names
 
 
-@rule("lease-contention", judges=("Lease",), needs=("Lease", "Pod"))
+@rule(
+    "lease-contention",
+    judges=("Lease",),
+    needs=("Lease", "Pod"),
+    incident="{anchor} went between holders that need Leases of their own{times}",
+)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
         return
@@ -80,6 +85,7 @@ def _finding(election: Election, rivals: list[Handover], verdict: Verdict) -> Fi
     return Finding(
         rule="lease-contention",
         subject=lease.ref,
+        anchor=lease.name,
         verdict=verdict,
         summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
         occurrences=tuple(_occurrence(election, handover, verdict, effect) for handover in rivals),

@@ -47,7 +47,13 @@ SLACK = setting("lease-expired", "slack", 5, "s", "How late a renewal may be at 
 SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be, as a part of the Lease's duration.")
 
 
-@rule("lease-expired", judges=("Lease",), needs=("Lease",), times=True)
+@rule(
+    "lease-expired",
+    judges=("Lease",),
+    needs=("Lease",),
+    times=True,
+    incident="{anchor} was not renewed in time{times}",
+)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
         return
@@ -60,6 +66,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     yield Finding(
         rule="lease-expired",
         subject=lease.ref,
+        anchor=lease.name,
         verdict=sureness(*(proof.moment for each in expired for proof in each.proof)),
         summary=longest.headline + others,
         occurrences=expired,
@@ -120,6 +127,7 @@ def _occurrence(election: Election, start: int, end: int | None) -> Occurrence |
         why=_why(before, after),
         effect=effect,
         hole=f"not renewed · {length}",
+        open=after is None,
         interval=length,
     )
 

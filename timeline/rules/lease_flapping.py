@@ -44,7 +44,13 @@ from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 
 
-@rule("lease-flapping", judges=("Lease",), needs=("Lease", "Pod"), times=True)
+@rule(
+    "lease-flapping",
+    judges=("Lease",),
+    needs=("Lease", "Pod"),
+    times=True,
+    incident="{anchor} kept changing hands{times}",
+)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
         return
@@ -56,6 +62,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     yield Finding(
         rule="lease-flapping",
         subject=lease.ref,
+        anchor=lease.name,
         verdict=sureness(*(proof.moment for each in stretches for proof in each.proof)),
         summary=f"Lease {lease.ref.name} changed hands {len(most.proof)} times in {most.interval}",
         occurrences=tuple(stretches),

@@ -66,7 +66,13 @@ class Clash(NamedTuple):
     sure: bool  # whether the first was observed to exist after the second was configured
 
 
-@rule("lease-shared-config", judges=WORKLOADS, needs=("Deployment",), lists=True)
+@rule(
+    "lease-shared-config",
+    judges=WORKLOADS,
+    needs=("Deployment",),
+    lists=True,
+    incident="Workloads with different schedulers elect on {anchor}",
+)
 def judge(workload: Track, world: World) -> Iterator[Finding]:
     for lease in sorted(workload.references()):
         users = [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]
@@ -86,6 +92,7 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
     yield Finding(
         rule="lease-shared-config",
         subject=last_ref(lease, world),
+        anchor=lease,
         verdict=Verdict.EXACT if clashes[0].sure else Verdict.INCONCLUSIVE,
         summary=f"{titles} elect on one Lease {lease.name}, but schedule for {' and for '.join(names)}",
         occurrences=tuple(_occurrence(lease, clash) for clash in clashes),
@@ -111,6 +118,7 @@ def _occurrence(lease: Name, clash: Clash) -> Occurrence:
         ),
         headline=f"{one} and {other} elect on Lease {lease.namespace}/{lease.name}",
         plural="workloads",
+        open=together is None,
         why=sure if clash.sure else unsure,
         effect=(Effect.NONE, "one replaced the other at once")
         if brief

@@ -49,7 +49,13 @@ from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 
 
-@rule("lease-stolen", judges=("Lease",), needs=("Lease",), times=True)
+@rule(
+    "lease-stolen",
+    judges=("Lease",),
+    needs=("Lease",),
+    times=True,
+    incident="{anchor} was taken over while its term was running{times}",
+)
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
         return
@@ -62,6 +68,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     yield Finding(
         rule="lease-stolen",
         subject=lease.ref,
+        anchor=lease.name,
         verdict=sureness(*(proof.moment for theft in thefts for proof in theft.proof)),
         summary=f"Lease {lease.ref.name} was taken over {times}, while its term was running",
         occurrences=tuple(thefts),

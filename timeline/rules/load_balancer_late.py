@@ -55,7 +55,13 @@ LATE = setting("load-balancer-late", "wait", 30, "s", "How long an address may t
 _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was asked for"}
 
 
-@rule("load-balancer-late", judges=("Service",), needs=("Service", "EndpointSlice"), times=True)
+@rule(
+    "load-balancer-late",
+    judges=("Service",),
+    needs=("Service", "EndpointSlice"),
+    times=True,
+    incident="{anchor} waited for an address of its load balancer{times}",
+)
 def judge(service: Track, world: World) -> Iterator[Finding]:
     wait = first_long_wait(service, LATE.microseconds, world)
     if not wait:
@@ -77,11 +83,13 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
         why=reason,
         effect=_effect(wait, peers),
         arrow=f"address {length.arrow}" if came else "",
+        open=came is None and wait.until >= world.last,
         interval=length,
     )
     yield Finding(
         rule="load-balancer-late",
         subject=ref,
+        anchor=service.name,
         verdict=verdict,
         summary=f"Service {ref.name} {late} {start}",
         occurrences=(once,),

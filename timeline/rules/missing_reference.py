@@ -80,7 +80,13 @@ class Evidence(NamedTuple):
     event: tuple[Track, Moment] | None  # the last Event that says that it was not found
 
 
-@rule("missing-reference", judges=("Pod", "Job.batch.volcano.sh"), any_of=("Pod", "PersistentVolumeClaim"), lists=True)
+@rule(
+    "missing-reference",
+    judges=("Pod", "Job.batch.volcano.sh"),
+    any_of=("Pod", "PersistentVolumeClaim"),
+    lists=True,
+    incident="{subjects} waited for {anchor}",
+)
 def judge(user: Track, world: World) -> Iterator[Finding]:
     for name, since in needed(user):
         missing = times_missing(since, world.incarnations(name))
@@ -133,6 +139,7 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
     came = missing.came[1] if missing.came else None
     waited = between(missing.start, came) if came else so_far(missing.start, evidence.end)
     fared = "was not seen to go on" if ran is None else f"went on {_later(ran, came, evidence)}"
+    goes_on = all(each is None for each in (missing.came, missing.seen, ran, waited_until(user)))
     once = occurrence(
         *_proof(user, name, missing, evidence.event),
         first=missing.start.time,
@@ -142,12 +149,14 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
         why=evidence.why,
         effect=(Effect.NONE if short or expected else Effect.POSSIBLE, f"{{names}} {fared}"),
         arrow=f"{name.kind} {waited.arrow}" if came else "",
+        open=goes_on,
         interval=waited,
     )
     return Finding(
         rule="missing-reference",
         subject=user.ref,
         other=known[0].ref if known else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name),
+        anchor=name,
         verdict=evidence.verdict,
         summary=f"{kind} {user.ref.name} waited {waited} for {what}, which {fate}",
         occurrences=(once,),

@@ -58,7 +58,12 @@ _LOST = "Inconclusive: writes are missing from this source, perhaps those of an 
 _ENDED = "Inconclusive: writes are missing from this source, perhaps one that ended the Pod before the Service came."
 
 
-@rule("pod-before-service", judges=("Pod",), needs=("Pod", "Service"))
+@rule(
+    "pod-before-service",
+    judges=("Pod",),
+    needs=("Pod", "Service"),
+    incident="{subjects} created before {anchor}",
+)
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born, subdomain = pod.created, pod.value("subdomain")
     if not born or not subdomain:
@@ -91,6 +96,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         rule="pod-before-service",
         subject=pod.ref,
         other=service.ref,
+        anchor=name,
         verdict=verdict,
         summary=f"Pod {pod.ref.name} was created {late} before its Service {subdomain}",
         occurrences=(once,),

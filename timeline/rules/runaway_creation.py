@@ -82,7 +82,13 @@ class Runaway(NamedTuple):
     why: str
 
 
-@rule("runaway-creation", judges=(), any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"), lists=True)
+@rule(
+    "runaway-creation",
+    judges=(),
+    any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"),
+    lists=True,
+    incident="{subjects} made {count} objects too many",
+)
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
     if kind == _VOLCANO:

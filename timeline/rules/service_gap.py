@@ -72,7 +72,12 @@ class Gap(NamedTuple):
         return between(self.went, self.back) if self.back else so_far(self.went, self.ended)
 
 
-@rule("service-gap", judges=("Pod",), needs=("Pod", "Service"))
+@rule(
+    "service-gap",
+    judges=("Pod",),
+    needs=("Pod", "Service"),
+    incident="{anchor} was away under {subjects}{times}",
+)
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     subdomain = pod.value("subdomain")
     if not subdomain:
@@ -94,6 +99,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         rule="service-gap",
         subject=pod.ref,
         other=gaps[0].service.ref,
+        anchor=gaps[0].service.name,
         verdict=_verdict(pod, gaps[0], world),
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
         occurrences=occurrences,
@@ -166,6 +172,7 @@ def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
         why=_doubt(pod, gap, world) or reason,
         effect=_effect(pod, gap, world),
         hole=f"none · {gap.known}",
+        open=gap.back is None and gap.ended >= world.last,
         interval=gap.known,
     )
 

@@ -6,22 +6,28 @@ from typing import Any, get_args, get_origin
 from typing_extensions import get_type_hints, is_typeddict
 
 from timeline.core.entries import microseconds
+from timeline.history.lifelines import Name
+from timeline.judge import rulebook
 from timeline.models import Finding, Source
-from timeline.payloads import documents
+from timeline.payloads import documents, incidents
 from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDocumentPayload
 
 
 def document(source: Source) -> DocumentPayload:
     """Return the findings document of a source. It is the same that `causeline analyze` writes for the same files."""
-    rows = Finding.objects.filter(source=source, withdrawn=False).values_list("first", "rule", "identity", "document")
-    findings = [_in_order(document, FindingPayload) for *_, document in sorted(rows, key=lambda row: row[:3])]
+    columns = ("first", "rule", "identity", "document", "occurrences", "anchor")
+    stored = Finding.objects.filter(source=source, withdrawn=False).values_list(*columns)
+    rows = sorted(stored, key=lambda row: row[:3])
+    findings = [_in_order(document, FindingPayload) for _, _, _, document, _, _ in rows]
+    parts = [incidents.part(Name(*anchor), found, times) for _, _, _, found, times, anchor in rows if anchor]
+    found = [incidents.payload(each) for each in incidents.incidents_of(parts, rulebook())]
     skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
     name = ", ".join(source.inputs)
     if more := source.skipped - len(skipped):
         skipped.append(documents.unlisted(name, more))
     first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
-    parts: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
-    return documents.assembled(findings, parts, name, source.entries, skipped, first, last)
+    about: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
+    return documents.assembled(findings, found, about, name, source.entries, skipped, first, last)
 
 
 def _in_order(value: Any, shape: Any) -> Any:

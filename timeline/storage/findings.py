@@ -10,6 +10,7 @@ from timeline import models
 from timeline.core.entries import ObjectRef, moment
 from timeline.history.lifelines import name_of
 from timeline.history.world import World
+from timeline.judging import incidents
 from timeline.judging.findings import Finding
 from timeline.kinds import kind_of
 from timeline.layout import places
@@ -18,7 +19,7 @@ from timeline.storage.copying import as_json, as_text, upsert
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
-    "occurrences", "withdrawn",
+    "occurrences", "withdrawn", "incident", "anchor",
 )  # fmt: skip
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
@@ -54,7 +55,15 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
         as_json(documents.finding(found)),
         as_json([occurrences.occurrence(found, each, world.id_of) for each in found.occurrences]),
         False,
+        incident_of(found),
+        list(map(as_text, found.anchor or ())),
     )
+
+
+def incident_of(found: Finding) -> str:
+    """Return the identity of the incident of a finding that `timeline.judge` has judged."""
+    assert found.anchor
+    return incidents.identity(found.rule, found.anchor)
 
 
 def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:

@@ -121,11 +121,11 @@ class Live:
         source = self.source
         source.sequence += 1
         tracks = self._write_tracks(changed)
-        findings, gone = self._findings.write(judged)
+        moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
-        moved = {"tracks": tracks, "findings": findings, "gone": gone, "entries": entries, "lag": self._lag(batch)}
-        Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=moved)
+        changes = {"tracks": tracks, **moved, "entries": entries, "lag": self._lag(batch)}
+        Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=changes)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
         if time.monotonic() >= self._snapshot_due:

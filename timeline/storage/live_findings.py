@@ -11,7 +11,7 @@ from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingPayload
-from timeline.storage import findings
+from timeline.storage import findings, incidents
 from timeline.storage.copying import upsert
 
 
@@ -27,14 +27,15 @@ class LiveFindings:
         """Forget the findings of a subject. Their rows in the database stay."""
         self._known.pop(subject, None)
 
-    def write(self, judged: dict[Key, list[Finding]]) -> tuple[list[str], list[str]]:
+    def write(self, judged: dict[Key, list[Finding]]) -> dict[str, list[str]]:
         """Write what has changed; `judged` has the findings of each subject that was judged again.
 
-        Return the keys of the rows of the list of findings that changed, and of those that were deleted.
+        Return the keys of the rows of the list that changed as "findings", of those that are "gone", and the identities
+        of the incidents that changed, or are gone, as "incidents".
         """
         changed, lost = self._compare(judged)
         if not changed and not lost:
-            return [], []
+            return {"findings": [], "gone": [], "incidents": []}
         rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
         written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
         for each in lost.values():
@@ -43,7 +44,10 @@ class LiveFindings:
             reason = f"Withdrawn{before}: what arrived up to {until} explains it."
             self._withdraw(each.id, documents.finding(each), reason)
         rules = {each.rule for each in (*changed.values(), *lost.values())}
-        return findings.write_occurrences(self._source, rules, set(written))
+        keys, gone = findings.write_occurrences(self._source, rules, set(written))
+        touched = {findings.incident_of(each) for each in (*changed.values(), *lost.values())}
+        about, over = incidents.write(self._source, touched)
+        return {"findings": keys, "gone": gone, "incidents": [*about, *over]}
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
         """Withdraw the stored findings of an older version of the rules that this version does not report.
@@ -60,6 +64,7 @@ class LiveFindings:
         for row in lost:
             self._withdraw(row.identity, row.document, reason)
         findings.write_occurrences(self._source, {row.rule for row in lost})
+        incidents.write(self._source)
 
     def _compare(self, judged: dict[Key, list[Finding]]) -> tuple[dict[str, Finding], dict[str, Finding]]:
         """Return the findings that are new or changed, and those that no longer hold for any subject, by identity."""

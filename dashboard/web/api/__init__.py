@@ -8,9 +8,9 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import rights
-from dashboard.web.api import clusters, objects, sources, uploads, windows
+from dashboard.web.api import clusters, incidents, objects, sources, uploads, windows
 from dashboard.web.api.answers import problem
-from timeline.models import Finding, Source, Track, Upload
+from timeline.models import Finding, Incident, Source, Track, Upload
 
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
@@ -35,7 +35,7 @@ class _Docs(Swagger):
 
 
 api = NinjaAPI(title="Causeline", version=__version__, docs=_Docs(), docs_url="/docs", auth=_allowed)
-for router in (sources.router, clusters.router, windows.router, objects.router, uploads.router):
+for router in (sources.router, clusters.router, windows.router, incidents.router, objects.router, uploads.router):
     api.add_router("", router)
 
 
@@ -73,3 +73,8 @@ def _no_track(request: HttpRequest, error: Track.DoesNotExist) -> HttpResponse:
 @api.exception_handler(Finding.DoesNotExist)
 def _no_finding(request: HttpRequest, error: Finding.DoesNotExist) -> HttpResponse:
     return problem(404, "No such finding", "It was deleted, or the link is wrong.")
+
+
+@api.exception_handler(Incident.DoesNotExist)
+def _no_incident(request: HttpRequest, error: Incident.DoesNotExist) -> HttpResponse:
+    return problem(404, "No such incident", "It is over and was explained, or the link is wrong.")

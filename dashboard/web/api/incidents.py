@@ -1,0 +1,94 @@
+"""These operations list incidents, and acknowledge them."""
+
+from typing import Annotated, Literal
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from ninja import Query, Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
+from dashboard.web.views.findings import NOTE, person
+from timeline import queries
+from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
+
+router = Router(tags=["incidents"])
+_Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+_Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")]
+
+
+class Filter(Schema):
+    """The parameters that select incidents."""
+
+    severity: Literal["", "error", "warning", "info"] = ""
+    rule: Words = ""
+    namespace: Words = ""
+    state: Literal["", "ongoing", "over"] = ""
+    actor: Words = ""
+    q: Words = ""  # words of the title, of names, or of actors
+    root: Number | None = None  # only those with a subject that this root owner owns
+
+    def wanted(self) -> queries.IncidentFilter:
+        state: IncidentState | None = self.state or None
+        return queries.IncidentFilter(
+            self.severity or None, self.rule, self.namespace, state, self.actor, self.q, self.root
+        )
+
+
+class Acknowledged(Schema):
+    """These incidents are acknowledged with one note."""
+
+    incidents: Annotated[list[_Identity], Field(min_length=1, max_length=1000)]
+    note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class Count(Schema):
+    """This is how many incidents were acknowledged."""
+
+    acknowledged: int
+
+
+@router.get("/sources/{source_id}/incidents", response=IncidentsPayload)
+def incidents(
+    request: HttpRequest,
+    source_id: Number,
+    wanted: Query[Filter],
+    start: Time | None = None,
+    end: Time | None = None,
+    cursor: _Cursor = "",
+    limit: Annotated[int, Field(ge=1, le=500)] = queries.INCIDENTS,
+    order: FindingOrder | None = None,
+) -> HttpResponseBase:
+    """Return incidents: of a cluster newest first, of a recording in order of time, unless `order` is given.
+
+    Pass `next` as `cursor` for the page after it, in the same order.
+    """
+    in_order(start, end)
+    try:
+        found = queries.incidents(
+            source_id, wanted.wanted(), start=start, end=end, cursor=cursor, limit=limit, order=order
+        )
+    except ValueError as error:
+        raise HttpError(422, str(error)) from None
+    return json_response(request, found)
+
+
+@router.get("/sources/{source_id}/incidents/{identity}", response=IncidentRowPayload)
+def incident(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
+    """Return one incident."""
+    return json_response(request, queries.incident(source_id, identity))
+
+
+@router.post("/sources/{source_id}/acknowledgements", response=Count)
+def acknowledge(request: HttpRequest, source_id: Number, body: Acknowledged) -> HttpResponseBase:
+    """Acknowledge incidents with a note, which replaces an earlier one."""
+    count = queries.acknowledge_incidents(source_id, body.incidents, person(request), body.note.strip())
+    return json_response(request, {"acknowledged": count})
+
+
+@router.delete("/sources/{source_id}/incidents/{identity}/acknowledgement", response={204: None})
+def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
+    """Withdraw the acknowledgement of an incident."""
+    if not queries.withdraw(source_id, identity):
+        raise HttpError(404, "The incident is not acknowledged.")
+    return HttpResponse(status=204)

@@ -1,0 +1,42 @@
+"""This pure module says what the incident of a finding is about, and words the title of an incident.
+
+An incident is what a person calls one thing: all findings of one rule about one anchor, across subjects, incarnations
+and time. The anchor is a name without UID, so an object that is deleted and created again stays in one incident. By
+default it is the root owner of the subject. A rule names another one where that is what a person would look at: the
+Lease, the Service, the missing object.
+"""
+
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from timeline.history.lifelines import Name, Track
+from timeline.history.world import World
+from timeline.judging.findings import Finding, digest
+
+
+def anchored(finding: Finding, subject: Track, world: World) -> Finding:
+    """Return the finding with its anchor: the root owner of the judged subject unless the rule has named another."""
+    return finding if finding.anchor else replace(finding, anchor=world.root(subject).name)
+
+
+def identity(rule: str, anchor: Name) -> str:
+    """Return the stable key of an incident within a cluster, or within a recording."""
+    return digest("incident", rule, *anchor)
+
+
+def title(template: str, anchor: Name, subjects: Collection[tuple[str, str]], count: int, times: int) -> str:
+    """Return the title of an incident of several findings, from the template of its rule (`Rule.incident`).
+
+    `subjects` are (kind, name), `count` is the number of objects that were too many, and `times` says how often it
+    happened.
+    """
+    kinds = sorted({kind for kind, _ in subjects})
+    (one_kind, one_name), several = min(subjects), len(subjects) > 1
+    named = f"{len(subjects)} {kinds[0]}s" if several and len(kinds) == 1 else f"{len(subjects)} objects"
+    return template.format(
+        anchor=f"{anchor.kind} {anchor.name}",
+        subjects=named if several else f"{one_kind} {one_name}",
+        count=count,
+        times=f", {times} times" if times > 1 else "",
+    )

@@ -1,0 +1,169 @@
+"""This pure module makes incidents of findings. It is used alike by the command line, the report and the database."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from timeline.history.lifelines import Name
+from timeline.judging import incidents
+from timeline.judging.findings import Effect, Finding, Severity, Status
+from timeline.judging.rulebook import Rule
+from timeline.payloads import documents
+from timeline.payloads.findings import FindingPayload, IncidentPayload
+from timeline.payloads.occurrences import occurrence, rank
+
+NAMES = 6  # names of subjects that an incident shows
+_EFFECTS = list(Effect)
+
+
+class Part(NamedTuple):
+    """This is what one finding contributes to its incident. Times are microseconds since 1970, UTC."""
+
+    id: str
+    rule: str
+    anchor: Name
+    severity: Severity
+    status: str
+    kind: str  # of the subject
+    name: str
+    uid: str
+    summary: str
+    effect: str
+    effect_text: str
+    excess: int  # occurrences, or objects that were too many
+    times: list[tuple[str, int, int, bool]]  # of each occurrence: its group, first, last, and whether it goes on
+    actors: list[str]  # who wrote what the proof shows
+    advice: list[str]
+
+
+class Incident(NamedTuple):
+    """This is one incident: what the findings of one rule about one anchor have in common."""
+
+    id: str
+    rule: str
+    anchor: Name
+    title: str
+    severity: Severity
+    status: str  # confirmed if a finding is
+    subjects: int
+    names: list[str]  # of the first subjects
+    findings: list[str]  # the ids, the gravest first
+    times: list[tuple[int, int]]  # first and last of each occurrence, in order of time
+    open: bool  # whether an occurrence still went on at the end of what the source shows
+    effect: str
+    effect_text: str
+    actors: list[str]  # the most frequent one first
+    advice: list[str]
+
+    @property
+    def first(self) -> int:
+        return self.times[0][0]
+
+    @property
+    def last(self) -> int:
+        return max(last for _, last in self.times)
+
+
+def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str, Any]]) -> Part:
+    """Return what a finding contributes; it is given as it is stored (see `payloads.occurrences.StoredFinding`)."""
+    subject = document["subject"]
+    return Part(
+        document["id"],
+        document["rule"],
+        anchor,
+        document["severity"],
+        document["status"],
+        subject["kind"],
+        subject["name"],
+        subject["uid"],
+        document["summary"],
+        document["effect"],
+        document["effect_text"],
+        document["count"],
+        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in occurrences],
+        [proof["actor"] for proof in document["proof"] if proof["actor"]],
+        document["advice"],
+    )
+
+
+def parts_of(findings: Iterable[Finding]) -> Iterator[Part]:
+    """Return what findings that are not stored contribute; they must have been judged by `timeline.judge`."""
+    for found in findings:
+        assert found.anchor
+        stored = [occurrence(found, each, _unknown) for each in found.occurrences]
+        yield part(found.anchor, documents.finding(found), stored)
+
+
+def _unknown(_: object) -> None:
+    """Return no number of a track: the occurrences of an incident do not show any."""
+
+
+def incidents_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Incident]:
+    """Return the incidents of findings: the gravest first, then in order of time. Withdrawn findings have none."""
+    templates = {rule.id: rule.incident for rule in rules}
+    members: dict[tuple[str, Name], list[Part]] = {}
+    for each in parts:
+        if each.status != Status.WITHDRAWN:
+            members.setdefault((each.rule, each.anchor), []).append(each)
+    found = [_incident(rule, anchor, of_it, templates[rule]) for (rule, anchor), of_it in members.items()]
+    return sorted(found, key=lambda each: (rank(each.severity), each.first, each.id))
+
+
+def _incident(rule: str, anchor: Name, parts: list[Part], template: str) -> Incident:
+    parts.sort(key=_gravity)
+    worst = parts[0]
+    subjects = {(each.kind, each.name, each.uid): (each.kind, each.name) for each in parts}
+    times = {group: (first, last) for each in parts for group, first, last, _ in each.times}
+    in_time = sorted(parts, key=lambda each: (each.times[0][1], each.name, each.id))
+    actors = Counter(actor for each in parts for actor in each.actors)
+    title = incidents.title(template, anchor, list(subjects.values()), sum(each.excess for each in parts), len(times))
+    return Incident(
+        incidents.identity(rule, anchor),
+        rule,
+        anchor,
+        worst.summary if len(parts) == 1 else title,
+        worst.severity,
+        min(each.status for each in parts),
+        len(subjects),
+        list(dict.fromkeys(each.name for each in in_time))[:NAMES],
+        [each.id for each in parts],
+        sorted(times.values()),
+        any(goes_on for each in parts for *_, goes_on in each.times),
+        worst.effect,
+        worst.effect_text,
+        sorted(actors, key=lambda actor: (-actors[actor], actor)),
+        worst.advice,
+    )
+
+
+def _gravity(each: Part) -> tuple[Any, ...]:
+    """Return a sort key: the gravest finding first, then the first one."""
+    return rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status, each.times[0][1], each.id
+
+
+def payload(each: Incident) -> IncidentPayload:
+    """Return an incident as it is in the findings document `causeline.findings/v2`."""
+    return {
+        "id": each.id,
+        "rule": each.rule,
+        "title": each.title,
+        "severity": each.severity,
+        "status": "confirmed" if each.status == Status.CONFIRMED else "suspected",
+        "state": "ongoing" if each.open else "over",
+        "anchor": {
+            "group": each.anchor.group,
+            "kind": each.anchor.kind,
+            "namespace": each.anchor.namespace,
+            "name": each.anchor.name,
+        },
+        "subjects": each.subjects,
+        "names": each.names,
+        "occurrences": len(each.times),
+        "first_time": documents.timestamp(each.first),
+        "last_time": documents.timestamp(each.last),
+        "effect": Effect(each.effect).value,
+        "effect_text": each.effect_text,
+        "actors": each.actors,
+        "advice": each.advice,
+        "findings": each.findings,
+    }

@@ -83,10 +83,55 @@ def test_the_threshold_decides_whether_the_command_fails(threshold: str, status:
     assert causeline("analyze", SAMPLE, "--fail-on", threshold)[0] == status
 
 
+def test_findings_of_one_cause_are_one_incident_with_its_gravest_proof() -> None:
+    output = causeline("analyze", SAMPLE, "--rule", "service-gap", COLUMNS="200")[1]
+    assert "warning Service ring was away under 3 Pods, 2 times" in output
+    assert "service-gap · vol-restart · from 2026-11-21T07:52:00.841106Z to" in output
+    assert " · 2 occurrences · 3 findings" in output
+    assert output.count("created again") == 1
+    every = causeline("analyze", SAMPLE, "--rule", "service-gap", "--findings", COLUMNS="200")[1]
+    assert every.count("created again") == 2
+    assert "1 incident · 3 findings (3 warnings) in 775 changes" in every
+
+
+def test_brief_is_a_line_for_each_incident() -> None:
+    lines = causeline("analyze", SAMPLE, "--brief")[1].splitlines()
+    table = lines[: lines.index("")]
+    assert len(table) == 4
+    assert (
+        "warning 2026-11-21T07:52:07Z over        2 × vol-restart: Service ring was away under 3 Pods, 2 times" in table
+    )
+    assert sum(" ongoing " in line for line in table) == 1
+
+
+def test_a_range_of_time_selects_what_happened_in_it() -> None:
+    def rules(*options: str) -> set[str]:
+        status, output, _ = causeline("analyze", SAMPLE, "--output", "json", "--fail-on", "never", *options)
+        assert status == 0
+        return {each["rule"] for each in json.loads(output)["incidents"]}
+
+    assert rules("--since", "2026-11-21T07:52:08Z") == {"lease-contention"}
+    assert rules("--until", "2026-11-21T07:52:00Z") == {"lease-shared-config"}
+    assert rules("--since", "2026-11-21T07:52:08Z", "--until", "2026-11-21T07:52:09Z") == set()
+    status, _, errors = causeline("analyze", SAMPLE, "--since", "yesterday")
+    assert status == 2 and "yesterday is not a valid time. Write it as RFC 3339" in errors
+
+
+def test_the_first_version_of_the_document_has_no_incidents() -> None:
+    first, second = (
+        json.loads(causeline("analyze", SAMPLE, "--output", "json", "--schema", version)[1]) for version in ("v1", "v2")
+    )
+    assert (first["schema"], second["schema"]) == ("causeline.findings/v1", "causeline.findings/v2")
+    assert first == {name: value for name, value in second.items() if name != "incidents"} | {"schema": first["schema"]}
+    assert {each for incident in second["incidents"] for each in incident["findings"]} == {
+        each["id"] for each in second["findings"]
+    }
+
+
 def test_nothing_found_is_a_success() -> None:
     status, output, _ = causeline("analyze", QUIET)
     assert status == 0
-    assert "0 errors, 0 warnings, 0 info" in output
+    assert "0 incidents · 0 findings in" in output
 
 
 def test_the_document_is_the_same_for_the_same_lines_in_any_order(tmp_path: Path) -> None:
@@ -250,7 +295,7 @@ def test_a_terminal_that_does_not_speak_utf_8_gets_what_it_can_show() -> None:
 def test_a_namespace_that_is_not_there_is_said() -> None:
     status, output, errors = causeline("analyze", SAMPLE, "--namespace", "vol-restrat")
     assert (status, errors) == (0, "causeline: no object that a rule needs was observed in a namespace vol-restrat\n")
-    assert "0 errors, 0 warnings, 0 info" in output
+    assert "0 incidents · 0 findings in" in output
 
 
 def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
@@ -297,7 +342,7 @@ def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -
     lines = causeline("analyze", SAMPLE, "--rule", "service-gap", columns=70)[1].splitlines()
     assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
     assert any(line.startswith("          admin with vc-cm-head/v0.0.0 ·") for line in lines)
-    assert "3 warnings, 0 info, shown in 2 rows, in" in " ".join(lines)
+    assert "1 incident · 3 findings (3 warnings) in" in " ".join(lines)
     watched = Path(__file__).parent / "data/objects/watch"
     written = causeline("analyze", watched, "--rule", "pod-before-service", columns=200)[1]
     assert "Service created · revision 592 · vc-cm-head ·" in written

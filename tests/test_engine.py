@@ -28,6 +28,7 @@ from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 from timeline.payloads import documents
+from timeline.payloads.incidents import incidents_of, parts_of, payload
 
 DATA = Path(__file__).parent / "data" / "engine"
 RECORDINGS = {  # the five families together, the Job controller step by step, and real Volcano
@@ -150,7 +151,10 @@ def slices(name: str) -> set[tuple[str, str, str]]:
 
 def document(world: World, count: int) -> bytes:
     findings = judge(world, world.tracks())
-    result = documents.document(world, findings, name="r", entries=count, skipped=[], rules=rulebook())
+    incidents = [payload(each) for each in incidents_of(parts_of(findings), rulebook())]
+    result = documents.document(
+        world, findings, name="r", entries=count, skipped=[], rules=rulebook(), incidents=incidents
+    )
     return msgspec.json.encode(result)
 
 

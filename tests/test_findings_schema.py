@@ -15,12 +15,17 @@ from tests.events import event
 from tests.recordings import SAMPLE
 from tests.test_analyze import process
 from timeline.payloads import findings
+from timeline.payloads.documents import first_version
 
 ROOT = Path(__file__).parent
-SCHEMA: dict[str, Any] = json.loads(
-    (ROOT.parent / "timeline/payloads/schemas/findings-v1.json").read_text(encoding="utf-8")
-)
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+SCHEMAS: dict[str, dict[str, Any]] = {
+    version: json.loads(
+        (ROOT.parent / f"timeline/payloads/schemas/findings-{version}.json").read_text(encoding="utf-8")
+    )
+    for version in ("v1", "v2")
+}
+TYPES = {"v1": findings.FirstDocumentPayload, "v2": findings.DocumentPayload}
+VALIDATORS = {version: jsonschema.Draft202012Validator(schema) for version, schema in SCHEMAS.items()}
 FIXTURES = sorted((ROOT / "rules").glob("*/*.jsonl"))
 OBJECTS = sorted(path for path in (ROOT / "data/objects").rglob("*.zst"))
 
@@ -29,7 +34,8 @@ def analysed(*paths: Path) -> Any:
     """Return the document as parsed JSON after it was validated against the schema."""
     result = analyse([(path, path.name) for path in paths], Limits()).document()
     document = json.loads(msgspec.json.encode(result))
-    VALIDATOR.validate(document)
+    VALIDATORS["v2"].validate(document)
+    VALIDATORS["v1"].validate(json.loads(msgspec.json.encode(first_version(result))))
     return document
 
 
@@ -59,21 +65,24 @@ def every_part(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return named + [part for each in named for part in every_part(each)]
 
 
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_the_schema_is_one(version: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[version])
 
 
-def test_the_schema_and_the_types_have_the_same_fields() -> None:
-    ours = shape(SCHEMA, SCHEMA["$defs"], closed=True)
-    generated = msgspec.json.schema(findings.DocumentPayload)
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_the_schema_and_the_types_have_the_same_fields(version: str) -> None:
+    ours = shape(SCHEMAS[version], SCHEMAS[version]["$defs"], closed=True)
+    generated = msgspec.json.schema(TYPES[version])
     assert ours == shape(generated, generated["$defs"], closed=False)
 
 
-def test_every_field_is_described() -> None:
-    parts = every_part(SCHEMA)
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_every_field_is_described(version: str) -> None:
+    parts = every_part(SCHEMAS[version])
     assert len(parts) > 50
     for part in parts:
-        described = part if "$ref" not in part else SCHEMA["$defs"][part["$ref"].rpartition("/")[2]]
+        described = part if "$ref" not in part else SCHEMAS[version]["$defs"][part["$ref"].rpartition("/")[2]]
         assert described["description"].endswith(".")
 
 
@@ -114,14 +123,15 @@ def test_the_schema_refuses_what_is_not_a_findings_document() -> None:
     document = analysed(SAMPLE)
     for spoilt in (
         {**document, "more": 1},
-        {**document, "schema": "causeline.findings/v2"},
+        {**document, "schema": "causeline.findings/v3"},
         {**document, "findings": [{**document["findings"][0], "first_time": "2026-11-21 07:52:00"}]},
         {name: value for name, value in document.items() if name != "source"},
     ):
-        assert not VALIDATOR.is_valid(spoilt)
+        assert not VALIDATORS["v2"].is_valid(spoilt)
 
 
-def test_the_command_prints_the_schema() -> None:
-    status, output, errors = process("schema")
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_the_command_prints_the_schema(version: str) -> None:
+    status, output, errors = process("schema", version)
     assert (status, errors) == (0, "")
-    assert json.loads(output) == SCHEMA
+    assert json.loads(output) == SCHEMAS[version]

@@ -18,7 +18,7 @@ from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
 from collectors.uploads.recordings import Count, import_into
 from dashboard.cli.terminal import Terminal
-from dashboard.cli.text import show
+from dashboard.cli.text import show_findings, show_incidents, show_input
 from dashboard.report.page import page
 from tests import stored
 from tests.events import event, pod
@@ -137,7 +137,9 @@ def everything_of(path: Path) -> str:
                 print(item, b"".join(own.write([item])).decode(), file=out)
         analysis = analyse([(path, "recording")], Limits())
         print(orjson.dumps(analysis.document()).decode(), file=out)
-        show(analysis, analysis.findings, Terminal(out), with_coverage=True)
+        show_incidents(analysis, Terminal(out))
+        show_findings(analysis, Terminal(out))
+        show_input(analysis, Terminal(out), with_coverage=True)
         print(page(analysis, analysis.findings, title="t", rules=[], namespaces=[]), file=out)
     except NotARecording as refused:
         print(refused, file=out)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from collectors.analysis import Analysis
-    from timeline.payloads.findings import DocumentPayload, FirstDocumentPayload
 
 
 class Unwritten(Exception):
@@ -43,18 +42,17 @@ def analyze(options: argparse.Namespace) -> int:
 
             from timeline.payloads.documents import first_version
 
-            document: DocumentPayload | FirstDocumentPayload = analysis._replace(findings=findings).document()
-            if options.schema == "v1":
-                document = first_version(document)
-            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+            document = analysis._replace(findings=findings).document()
+            shown = first_version(document) if options.schema == "v1" else document
+            print(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
         else:
-            shown = analysis._replace(findings=findings)
+            chosen = analysis._replace(findings=findings)
             terminal = Terminal(sys.stdout)
             if options.findings:
-                show_findings(shown, terminal)
+                show_findings(chosen, terminal)
             else:
-                show_incidents(shown, terminal, brief=options.brief)
-            show_input(shown, terminal, with_coverage=options.coverage, only=options.rule)
+                show_incidents(chosen, terminal, brief=options.brief)
+            show_input(chosen, terminal, with_coverage=options.coverage, only=options.rule)
     if _mostly_skipped(analysis, options):
         return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]

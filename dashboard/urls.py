@@ -10,6 +10,7 @@ from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
 from dashboard.web.views.health import health
 from dashboard.web.views.home import home
+from dashboard.web.views.incidents import show_incident
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
@@ -29,6 +30,7 @@ urlpatterns = [
     path("sources/<int:source_id>/objects/<int:track_id>/", show_object, name="object"),
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
+    path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/report", show_report, name="report"),
     path("clusters/", show_clusters, name="clusters"),

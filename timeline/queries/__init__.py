@@ -19,8 +19,8 @@ from timeline.queries.home import (
     recording_cards,
     recordings,
 )
+from timeline.queries.incidents import FINDINGS_SHOWN, IncidentFilter, findings_of_incident, incident, incidents
 from timeline.queries.incidents import PAGE as INCIDENTS
-from timeline.queries.incidents import IncidentFilter, incident, incidents
 from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, shown_life
 from timeline.queries.live import gap_count, live_health, live_state
@@ -36,6 +36,7 @@ from timeline.queries.view import Grouping, View
 from timeline.queries.windows import LANES, window
 
 __all__ = [
+    "FINDINGS_SHOWN",
     "INCIDENTS",
     "LANES",
     "LATE",
@@ -67,6 +68,7 @@ __all__ = [
     "finding_columns",
     "findings",
     "findings_of",
+    "findings_of_incident",
     "gap_count",
     "gaps",
     "health",

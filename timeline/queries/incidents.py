@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Case, Q, QuerySet, Sum, Value, When
 from django.utils import timezone
 
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
-from timeline.models import Incident, Source
+from timeline.models import Finding, Incident, Source
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
+    FindingPayload,
     IncidentRowPayload,
     IncidentsPayload,
     IncidentState,
@@ -21,6 +22,7 @@ from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES
 
 PAGE = 50
+FINDINGS_SHOWN = 50  # of an incident, on its page
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 
 
@@ -83,6 +85,13 @@ def incident(source_id: int, identity: str) -> IncidentRowPayload:
     """Return one incident. Raises Source.DoesNotExist and Incident.DoesNotExist."""
     source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
     return _payloads(source, [Incident.objects.get(source=source, identity=identity)])[0]
+
+
+def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
+    """Return the first findings of an incident, the gravest first."""
+    rank = Case(*(When(severity=severity, then=Value(at)) for at, severity in enumerate(SEVERITIES)))
+    found = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False)
+    return list(found.order_by(rank, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
 def _matching(source: Source, wanted: IncidentFilter) -> QuerySet[Incident]:

@@ -87,8 +87,8 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "number": number,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),
-        "picture": _linked(picture(columns, start, end, finding=shown["key"]), source.id),
-        "proofs": [_proof(each, source.id) for each in shown["proof"]],
+        "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "proofs": [proof_row(each, source.id) for each in shown["proof"]],
         "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
         "why": words(shown["why"]),
         "steps": wording.advice(finding["advice"]),
@@ -111,13 +111,13 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
 _EFFECTS = ["none", "possible", "observed"]
 
 
-def _linked(drawn: Any, source_id: int) -> Any:
+def linked(drawn: Any, source_id: int) -> Any:
     """Return the picture with a link from each lane to the page of its object."""
     lanes = [{**lane, "url": f"/sources/{source_id}/objects/{lane['track']}/"} for lane in drawn.lanes]
     return drawn._replace(lanes=lanes)
 
 
-def _proof(each: dict[str, Any], source_id: int) -> dict[str, str]:
+def proof_row(each: dict[str, Any], source_id: int) -> dict[str, str]:
     track = each["track"]
     url = f"/sources/{source_id}/objects/{track}/?at={each['at']}#revisions" if track else ""
     return {**wording.proof(each, ""), "url": url}  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+"""This page shows one incident: whether it goes on, what proves it, what to do, its findings, and who knows of it."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from dashboard.drawing.pictures import picture
+from dashboard.presentation import incidents, wording
+from dashboard.presentation.catalogue import words
+from dashboard.web.views.findings import NOTE, linked, person, proof_row
+from timeline import queries
+from timeline.core.entries import microseconds
+from timeline.models import Finding, Incident, Source
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.payloads.findings import IncidentRowPayload
+    from timeline.queries import SourceRow
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    try:
+        incident = queries.incident(source_id, identity)
+        if request.method == "POST":
+            return _note(request, source, incident)
+        return render(request, "incident.html", _context(source, incident))
+    except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist):
+        raise Http404(f"The recording {source.name} has no such incident.") from None
+
+
+def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPayload") -> "HttpResponse":
+    """Acknowledge the incident, or remove its acknowledgement."""
+    if request.POST.get("act") == "withdraw":
+        queries.withdraw(source.id, incident["id"])
+        return redirect(f"{incident['url']}#noted")
+    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+    if len(note) > NOTE:
+        problem = f"The note has {len(note)} characters; {NOTE} are the most."
+        return render(
+            request, "incident.html", {**_context(source, incident), "note": note, "problem": problem}, status=400
+        )
+    queries.acknowledge_incidents(source.id, [incident["id"]], person(request), note)
+    return redirect(f"{incident['url']}#noted")
+
+
+def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, Any]:
+    """Return what the template shows. Raises Finding.DoesNotExist if the findings have just been withdrawn."""
+    worst = queries.finding(source.id, incident["worst"])
+    shown = max(worst["occurrences"], key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
+    columns, start, end = queries.finding_columns(source.id, worst, shown)
+    now = microseconds(timezone.now())
+    noted = incident["acknowledged"]
+    return {
+        "source": source,
+        "incident": incident,
+        "card": incidents.card(incident, source.last, now, live=source.is_live),
+        "worst": worst,
+        "shown": shown,
+        "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "proofs": [proof_row(each, source.id) for each in shown["proof"]],
+        "effect_text": shown["effect_text"].replace("{names}", worst["subject"]["name"]),
+        "why": words(shown["why"]),
+        "steps": wording.advice(incident["advice"]),
+        "findings": queries.findings_of_incident(source.id, incident["id"]),
+        "more": max(0, incident["findings"] - queries.FINDINGS_SHOWN),
+        "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
+        "note": "",
+    }
+
+
+_EFFECTS = ["none", "possible", "observed"]

@@ -1,11 +1,12 @@
 """Incidents: what belongs to one, what it is called, where it is stored, and when its acknowledgement ends."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from tests.recordings import SAMPLE
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents import identity, title
-from timeline.models import Acknowledgement, Finding, Incident, Source
+from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
 from timeline.payloads.incidents import incidents_of, parts_of
 from timeline.storage import incidents
 
@@ -193,3 +194,141 @@ def test_an_incident_goes_when_its_last_finding_is_withdrawn(sample: Source) -> 
     Finding.objects.filter(source=sample, incident=gap.identity).update(withdrawn=True)
     assert incidents.write(sample, [gap.identity]) == ([], [gap.identity])
     assert not Incident.objects.filter(source=sample, rule="service-gap").exists()
+
+
+# Silences and baselines
+
+
+def silence(client: Client, **matchers: Any) -> Any:
+    answer = client.post("/api/silences", {"reason": "known", **matchers}, content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("matchers", "rules"),
+    [
+        ({"rule": "service-gap"}, {"service-gap"}),
+        ({"namespace": "vol-restart"}, {"service-gap", "pod-before-service"}),
+        ({"owner": "ri*"}, {"service-gap", "pod-before-service"}),
+        ({"owner": "r?ng", "rule": "service-gap"}, {"service-gap"}),
+        ({"owner": "ri"}, set()),
+        ({"owner": ".*"}, set()),
+        ({"actor": "admin", "namespace": "volcano-system"}, {"lease-contention", "lease-shared-config"}),
+        ({"actor": "nobody"}, set()),
+    ],
+)
+def test_a_silence_takes_what_it_matches_out_of_the_list(
+    client: Client, sample: Source, matchers: dict[str, str], rules: set[str]
+) -> None:
+    made = silence(client, source=sample.pk, **matchers)
+    rest = listed(client, sample)
+    assert {row["rule"] for row in rest["incidents"]} == {row.rule for row in analysed_once()} - rules
+    assert rest["silenced"] == len(rules)
+    every = listed(client, sample, silenced="true")
+    assert {row["rule"] for row in every["incidents"] if row["silenced"]} == rules
+    assert (every["total"], every["silenced"]) == (4, 0)
+    assert client.delete(f"/api/silences/{made['id']}").status_code == 204
+    assert client.delete(f"/api/silences/{made['id']}").status_code == 404
+    assert listed(client, sample)["total"] == 4
+
+
+@pytest.mark.django_db
+def test_a_silence_must_match_something_and_end(client: Client, sample: Source) -> None:
+    for wrong in ({}, {"rule": "x", "hours": 0}, {"rule": "x", "hours": 10_000}, {"rule": "x", "reason": ""}):
+        body = {"reason": "known", **wrong}
+        assert client.post("/api/silences", body, content_type="application/json").status_code == 422, wrong
+    made = silence(client, rule="service-gap")
+    ends = datetime.fromisoformat(made["expires"]) - datetime.fromisoformat(made["created"])
+    assert abs(ends - timedelta(hours=2)) < timedelta(seconds=5)
+    assert (made["cluster"], made["source"]) == (None, None)
+    assert listed(client, sample)["silenced"] == 1
+    Silence.objects.update(expires=timezone.now())
+    assert listed(client, sample)["silenced"] == 0
+    assert client.get("/api/silences").json() == []
+
+
+@pytest.mark.django_db
+def test_a_silence_of_another_source_does_not_hold(client: Client, sample: Source) -> None:
+    other = Source.objects.create(name="other", ready=True)
+    silence(client, source=other.pk, rule="service-gap")
+    assert listed(client, sample)["silenced"] == 0
+
+
+@pytest.mark.django_db
+def test_a_silence_outlives_that_its_job_is_created_again(client: Client, sample: Source) -> None:
+    silence(client, source=sample.pk, owner="ring", rule="service-gap")
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    found = Finding.objects.get(source=sample, identity=gap.worst)
+    again = {**found.document, "id": "0" * 16, "subject": {**found.document["subject"], "uid": "another"}}
+    found.pk, found.identity, found.document = None, "0" * 16, again
+    found.save()
+    incidents.write(sample, [gap.identity])
+    assert listed(client, sample)["silenced"] == 1
+
+
+@pytest.mark.django_db
+def test_a_baseline_takes_what_is_known_out_of_the_list_until_it_gets_worse(client: Client, sample: Source) -> None:
+    address = f"/api/sources/{sample.pk}/baseline"
+    assert client.put(address).json() == {"incidents": 4}
+    assert (listed(client, sample)["total"], listed(client, sample)["silenced"]) == (0, 4)
+    incidents.write(sample)
+    assert listed(client, sample)["silenced"] == 4
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    graver = Finding.objects.filter(source=sample, identity=gap.worst).get()
+    graver.document["severity"] = "error"
+    graver.save()
+    incidents.write(sample, [gap.identity])
+    assert [row["rule"] for row in listed(client, sample)["incidents"]] == ["service-gap"]
+    assert client.delete(address).status_code == 204
+    assert listed(client, sample)["total"] == 4
+    assert client.delete(address).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("times", "ends"), [(1, False), (3, True)])
+def test_what_happens_more_often_leaves_the_baseline(client: Client, sample: Source, times: int, ends: bool) -> None:
+    client.put(f"/api/sources/{sample.pk}/baseline")
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    again = Finding.objects.get(source=sample, identity=gap.worst)
+    now = round(timezone.now().timestamp() * 1e6) + 1_000_000
+    again.occurrences += [
+        {**again.occurrences[-1], "group": f"later {at}", "first": now + at, "last": now + at + 1}
+        for at in range(times)
+    ]
+    again.save()
+    incidents.write(sample, [gap.identity])
+    assert (listed(client, sample)["total"] == 1) is ends
+
+
+@pytest.mark.django_db
+def test_acknowledged_incidents_can_be_hidden_and_are_counted(client: Client, sample: Source) -> None:
+    one, *_ = [row["id"] for row in listed(client, sample)["incidents"]]
+    acknowledge(client, sample, one)
+    rest = listed(client, sample, acknowledged="false")
+    assert (rest["total"], rest["acknowledged"]) == (3, 1)
+    assert one not in {row["id"] for row in rest["incidents"]}
+
+
+@pytest.mark.django_db
+def test_the_page_of_an_incident_says_what_to_do_and_takes_a_note(client: Client, sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    address = f"/sources/{sample.pk}/incidents/{gap.identity}/"
+    page = client.get(address).content.decode()
+    for text in (
+        "Service ring was away under 3 Pods, 2 times",
+        "vol-restart / Service ring",
+        "2 occurrences · 3 findings",
+        "What to do",
+        "kubectl -n vol-restart get service ring -w --output-watch-events",
+        "before the recording ends",
+    ):
+        assert text in page, text
+    answer = client.post(address, {"act": "acknowledge", "note": "ticket 7"})
+    assert (answer.status_code, answer["Location"]) == (302, f"{address}#noted")
+    assert "ticket 7" in client.get(address).content.decode()
+    client.post(address, {"act": "withdraw"})
+    assert "ticket 7" not in client.get(address).content.decode()
+    assert client.post(address, {"note": "x" * 2001}).status_code == 400
+    assert client.get(f"/sources/{sample.pk}/incidents/{'0' * 16}/").status_code == 404

@@ -348,6 +348,49 @@ class Incident(models.Model):
         return self.title
 
 
+class Silence(models.Model):
+    """A silence takes the incidents that it matches out of the lists until it expires. Empty matchers match all."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, null=True)  # every source of this cluster
+    source = models.ForeignKey(Source, models.CASCADE, null=True)  # this recording; with neither, all sources
+    rule = models.TextField(default="")
+    namespace = models.TextField(default="")
+    owner = models.TextField(default="")  # the name of the anchor; * stands for any characters, ? for one
+    actor = models.TextField(default="")  # one who wrote what a proof shows
+    reason = models.TextField()
+    by = models.TextField()  # a user's name; "" if nobody has to sign in
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(rule="", namespace="", owner="", actor=""), name="silence_matches_something"
+            )
+        ]
+        indexes = [models.Index(fields=["expires"], name="silence_expires")]
+
+    def __str__(self) -> str:
+        return f"{self.reason} (until {self.expires:%Y-%m-%d %H:%M})"
+
+
+class BaselineIncident(models.Model):
+    """This incident was known when somebody set the baseline of its source. It is out of the lists until it gets worse:
+    graver, or more frequent than twice its rate of the day before."""
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE)
+    identity = models.CharField(max_length=16)  # Incident.identity
+    rank = models.SmallIntegerField()  # Incident.rank then
+    hourly = models.FloatField()  # occurrences an hour, in the 24 hours before the baseline
+    by = models.TextField()
+    at = models.DateTimeField()
+    ended = models.TextField(default="")  # why it is in the lists again, in a sentence
+
+    def __str__(self) -> str:
+        return f"{self.identity} since {self.at:%Y-%m-%d %H:%M}"
+
+
 class Acknowledgement(models.Model):
     """An acknowledgement records that a user knows of a finding or of an incident. It has no foreign key to it, because
     another import may replace its row."""

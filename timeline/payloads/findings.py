@@ -159,6 +159,31 @@ class AcknowledgementPayload(TypedDict):
     note: str
 
 
+class SilencePayload(TypedDict):
+    """A silence; empty matchers match all. Times are ISO 8601 UTC."""
+
+    id: int
+    cluster: int | None  # every source of this cluster
+    source: int | None  # this recording; with neither, all sources
+    rule: str
+    namespace: str
+    owner: str  # the name of what an incident is about; * stands for any characters, ? for one
+    actor: str
+    reason: str
+    by: str
+    created: str
+    expires: str
+
+
+class SilencedPayload(TypedDict):
+    """What takes an incident out of the lists."""
+
+    by: str
+    reason: str
+    until: str | None  # ISO 8601 UTC; null for the baseline, which holds until the incident gets worse
+    silence: int | None  # SilencePayload.id
+
+
 class IncidentRowPayload(TypedDict):
     """A row of the list of incidents.
 
@@ -188,6 +213,7 @@ class IncidentRowPayload(TypedDict):
     roots: list[int]  # WindowPayload's `focus` parameters that bring its subjects to the top
     worst: str  # the id of the gravest finding
     acknowledged: AcknowledgementPayload | None
+    silenced: SilencedPayload | None
     url: str
 
 
@@ -199,6 +225,8 @@ class IncidentsPayload(TypedDict):
     next: str | None  # the cursor of the next page
     total: int  # incidents that match
     findings: int  # of all of these
+    silenced: int  # further ones that match, but are silenced, where these are not asked for
+    acknowledged: int  # further ones that match, but are acknowledged, where these are not asked for
 
 
 class FindingGroupPayload(TypedDict):

@@ -29,6 +29,11 @@ from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
+from timeline.queries.silences import active as active_silences
+from timeline.queries.silences import clear_baseline, set_baseline
+from timeline.queries.silences import create as create_silence
+from timeline.queries.silences import expire as expire_silence
+from timeline.queries.silences import payload as silence_payload
 from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
@@ -59,11 +64,15 @@ __all__ = [
     "View",
     "acknowledge",
     "acknowledge_incidents",
+    "active_silences",
+    "clear_baseline",
     "cluster",
     "clusters",
     "coverage",
+    "create_silence",
     "entries",
     "epochs",
+    "expire_silence",
     "finding",
     "finding_columns",
     "findings",
@@ -99,8 +108,10 @@ __all__ = [
     "revision_payload",
     "revisions",
     "search",
+    "set_baseline",
     "severities",
     "shown_life",
+    "silence_payload",
     "source",
     "steps",
     "track",

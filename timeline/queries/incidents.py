@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
-from timeline.models import Finding, Incident, Source
+from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
@@ -16,7 +16,9 @@ from timeline.payloads.findings import (
     IncidentRowPayload,
     IncidentsPayload,
     IncidentState,
+    SilencedPayload,
 )
+from timeline.queries import silences as silencing
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES
@@ -37,6 +39,8 @@ class IncidentFilter:
     actor: str = ""  # one who wrote what a proof shows
     words: str = ""  # each is part of the title, of a name, or of an actor
     root: int | None = None  # Track.root: only incidents with a subject that it owns
+    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
+    acknowledged: bool = True  # also those that somebody has acknowledged
 
 
 def edge(source: Source) -> datetime | None:
@@ -63,28 +67,39 @@ def incidents(
     """
     source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
     order = order or ("newest" if source.cluster_id else "time")
-    matching = _matching(source, wanted or IncidentFilter())
+    wanted = wanted or IncidentFilter()
+    matching = _matching(source, wanted)
     if start is not None:
         matching = matching.filter(last__gte=moment(start))
     if end is not None:
         matching = matching.filter(first__lte=moment(end))
+    silences = silencing.active(source)
+    quiet = silencing.condition(silences, source)
+    silenced = 0 if wanted.silenced else matching.filter(quiet).count()
+    matching = matching if wanted.silenced else matching.exclude(quiet)
+    known = Q(identity__in=Acknowledgement.objects.filter(source=source, ended="").values("identity"))
+    noted = 0 if wanted.acknowledged else matching.filter(known).count()
+    matching = matching if wanted.acknowledged else matching.exclude(known)
     page = matching.filter(after(cursor, order, "identity")) if cursor else matching
     rows = list(page.order_by(*ordering(order, "identity"))[: limit + 1])
     more = len(rows) > limit
     total = matching.aggregate(Sum("findings", default=0))["findings__sum"]
     return {
-        "incidents": _payloads(source, rows[:limit]),
+        "incidents": _payloads(source, rows[:limit], silences),
         "order": order,
         "next": cursor_of(rows[limit - 1], order, rows[limit - 1].identity) if more else None,
         "total": matching.count(),
         "findings": total,
+        "silenced": silenced,
+        "acknowledged": noted,
     }
 
 
 def incident(source_id: int, identity: str) -> IncidentRowPayload:
     """Return one incident. Raises Source.DoesNotExist and Incident.DoesNotExist."""
     source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
-    return _payloads(source, [Incident.objects.get(source=source, identity=identity)])[0]
+    row = Incident.objects.get(source=source, identity=identity)
+    return _payloads(source, [row], silencing.active(source))[0]
 
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
@@ -119,13 +134,18 @@ def going_on(source: Source) -> Q:
     return Q(open=True) | Q(last__gte=since) if since else Q(open=True)
 
 
-def _payloads(source: Source, rows: list[Incident]) -> list[IncidentRowPayload]:
-    since = edge(source)
+def _payloads(source: Source, rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
+    since, baseline = edge(source), silencing.baseline(source)
     known = acknowledged(source.pk, {row.identity for row in rows})
-    return [_payload(row, since, known.get(row.identity)) for row in rows]
+    return [_payload(row, since, known.get(row.identity), silencing.why(row, silences, baseline)) for row in rows]
 
 
-def _payload(row: Incident, since: datetime | None, noted: AcknowledgementPayload | None) -> IncidentRowPayload:
+def _payload(
+    row: Incident,
+    since: datetime | None,
+    noted: AcknowledgementPayload | None,
+    silenced: SilencedPayload | None,
+) -> IncidentRowPayload:
     ongoing = row.open or (since is not None and row.last >= since)
     return {
         "id": row.identity,
@@ -150,5 +170,6 @@ def _payload(row: Incident, since: datetime | None, noted: AcknowledgementPayloa
         "roots": row.roots,
         "worst": row.worst,
         "acknowledged": noted,
+        "silenced": silenced,
         "url": f"/sources/{row.source_id}/incidents/{row.identity}/",
     }

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg import sql
 
 from timeline import models
-from timeline.core.entries import moment
+from timeline.core.entries import microseconds, moment
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.payloads import incidents
@@ -34,6 +34,7 @@ def write(source: models.Source, identities: Collection[str] | None = None) -> t
     found = incidents.incidents_of(parts, rulebook())
     rows = [_row(source, each, roots) for each in found]
     _end_acknowledgements(source, found)
+    _end_baseline(source, found)
     stored = models.Incident.objects.filter(source=source)
     before = stored if identities is None else stored.filter(identity__in=identities)
     gone = list(before.exclude(identity__in=[each.id for each in found]).values_list("identity", flat=True))
@@ -58,6 +59,22 @@ def _end_acknowledgements(source: models.Source, found: Iterable[incidents.Incid
         else:
             continue
         noted.save(update_fields=["ended"])
+
+
+def _end_baseline(source: models.Source, found: Iterable[incidents.Incident]) -> None:
+    """Take each incident that has got worse than it was in the baseline of its source out of the baseline."""
+    by_id = {each.id: each for each in found}
+    for known in models.BaselineIncident.objects.filter(source=source, identity__in=by_id, ended=""):
+        now = by_id[known.identity]
+        last_hour = now.times[-1][0] - OVER // timedelta(microseconds=1)
+        often = sum(first > last_hour and first > microseconds(known.at) for first, _ in now.times)
+        if rank(now.severity) < known.rank:
+            known.ended = f"Its severity rose from {_SEVERITIES[known.rank]} to {now.severity}."
+        elif often > max(1, 2 * known.hourly):
+            known.ended = f"It happened {often} times in an hour, more than twice as often as before the baseline."
+        else:
+            continue
+        known.save(update_fields=["ended"])
 
 
 def _came_back(now: incidents.Incident, before: models.Incident) -> datetime | None:

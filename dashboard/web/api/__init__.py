@@ -8,7 +8,7 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import rights
-from dashboard.web.api import clusters, incidents, objects, sources, uploads, windows
+from dashboard.web.api import clusters, incidents, objects, silences, sources, uploads, windows
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
@@ -35,7 +35,15 @@ class _Docs(Swagger):
 
 
 api = NinjaAPI(title="Causeline", version=__version__, docs=_Docs(), docs_url="/docs", auth=_allowed)
-for router in (sources.router, clusters.router, windows.router, incidents.router, objects.router, uploads.router):
+for router in (
+    sources.router,
+    clusters.router,
+    windows.router,
+    incidents.router,
+    silences.router,
+    objects.router,
+    uploads.router,
+):
     api.add_router("", router)
 
 

@@ -27,11 +27,21 @@ class Filter(Schema):
     actor: Words = ""
     q: Words = ""  # words of the title, of names, or of actors
     root: Number | None = None  # only those with a subject that this root owner owns
+    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
+    acknowledged: bool = True  # also those that somebody has acknowledged
 
     def wanted(self) -> queries.IncidentFilter:
         state: IncidentState | None = self.state or None
         return queries.IncidentFilter(
-            self.severity or None, self.rule, self.namespace, state, self.actor, self.q, self.root
+            self.severity or None,
+            self.rule,
+            self.namespace,
+            state,
+            self.actor,
+            self.q,
+            self.root,
+            self.silenced,
+            self.acknowledged,
         )
 
 

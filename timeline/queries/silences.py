@@ -37,7 +37,7 @@ def condition(silences: Iterable[Silence], source: Source) -> Q:
 
 
 def _matchers(silence: Silence) -> Q:
-    matching = ~Q(pk=None)
+    matching = Q()
     if silence.rule:
         matching &= Q(rule=silence.rule)
     if silence.namespace:

@@ -27,6 +27,7 @@ from timeline.queries.live import gap_count, live_health, live_state
 from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
+from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.silences import active as active_silences
@@ -62,6 +63,7 @@ __all__ = [
     "Target",
     "Unknown",
     "View",
+    "WrongOrder",
     "acknowledge",
     "acknowledge_incidents",
     "active_silences",

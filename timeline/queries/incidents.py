@@ -63,7 +63,7 @@ def incidents(
 
     Without an order, those of a connected cluster come newest first, and those of a recording in the order of time.
 
-    Raises Source.DoesNotExist, and ValueError for a cursor that is malformed or belongs to another order.
+    Raises Source.DoesNotExist, and WrongOrder for a cursor of a list in another order.
     """
     source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
     order = order or ("newest" if source.cluster_id else "time")

@@ -15,6 +15,10 @@ _ORDERS: dict[FindingOrder, tuple[str, ...]] = {
 }
 
 
+class WrongOrder(ValueError):
+    """This is raised for a cursor that belongs to a list in another order; its message says so."""
+
+
 class Row(Protocol):
     """This is a row of such a list."""
 
@@ -37,11 +41,11 @@ def cursor_of(row: Row, order: FindingOrder, key: str) -> str:
 def after(cursor: str, order: FindingOrder, column: str) -> Q:
     """Return the condition for rows behind the one that a cursor names; `column` identifies a row.
 
-    Raises ValueError for a cursor of another order.
+    Raises WrongOrder.
     """
     of_order, at, rank, key = cursor.split(".")
     if of_order != order:
-        raise ValueError(f"This cursor is of a list in the order {of_order}, and not {order}.")
+        raise WrongOrder(f"This cursor is of a list in the order {of_order}, and not {order}.")
     values = {"last": moment(int(at)), "first": moment(int(at)), "rank": int(rank), column: key}
     behind, same = Q(), Q()
     for each in ordering(order, column):

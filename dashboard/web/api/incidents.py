@@ -78,7 +78,7 @@ def incidents(
         found = queries.incidents(
             source_id, wanted.wanted(), start=start, end=end, cursor=cursor, limit=limit, order=order
         )
-    except ValueError as error:
+    except queries.WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
 

@@ -107,7 +107,7 @@ def findings(
         found = queries.findings(
             source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
         )
-    except ValueError as error:
+    except queries.WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
 

@@ -35,8 +35,8 @@ def findings(
     row with a `key`.
 
     Without an order, the findings of a connected cluster come newest first, and those of a recording in the order of
-    time. `cursor` is the `next` of the page before. Raises Source.DoesNotExist, and ValueError for a cursor that is
-    malformed or belongs to another order.
+    time. `cursor` is the `next` of the page before. Raises Source.DoesNotExist, and WrongOrder for a cursor of
+    a list in another order.
     """
     source = Source.objects.only("cluster").get(pk=source_id)
     order = order or ("newest" if source.cluster_id else "time")

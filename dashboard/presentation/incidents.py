@@ -15,7 +15,7 @@ _MINUTE = 60_000_000
 class Bar(NamedTuple):
     """This is a bar of a sparkline: how many occurrences began in one of its equal parts."""
 
-    count: int
+    occurrences: int
     height: int  # in parts of a hundred of the highest bar; 0 without an occurrence
 
 
@@ -46,8 +46,7 @@ def card(incident: IncidentRowPayload, ended: datetime | None, now: int, *, live
         state if ongoing else "over",
         _course(incident, until, live=live),
         numbers(incident["occurrences"], incident["findings"]),
-        ", ".join(incident["actors"][:2])
-        + (f" and {len(incident['actors']) - 2} more" if incident["actors"][2:] else ""),
+        _listed(incident["actors"]),
         sparkline(incident["times"], incident["start"], max(until, incident["end"])),
     )
 

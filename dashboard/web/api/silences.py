@@ -64,7 +64,7 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
     except ValueError as error:
         raise HttpError(422, str(error)) from None
     change_log.about(request, silence=made["id"])
-    notify.notify(**({"source": source.pk} if source else {}))
+    notify.notify(None, **({"source": source.pk} if source else {}))
     return json_response(request, made, status=201)
 
 

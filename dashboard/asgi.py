@@ -16,12 +16,13 @@ django.setup(set_prefix=False)
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
 from dashboard.access import origins, rights  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
-from dashboard.push.consumers import SourceConsumer, UploadsConsumer  # noqa: E402
+from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 
 websocket = URLRouter(
     [
         path("ws/uploads/", UploadsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
+        path("ws/incidents/", IncidentsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
         path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
     ]
 )

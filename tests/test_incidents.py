@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
+from timeline import queries
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents import identity, title
-from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source
 from timeline.payloads.incidents import incidents_of, parts_of
 from timeline.storage import incidents
 
@@ -332,3 +333,64 @@ def test_the_page_of_an_incident_says_what_to_do_and_takes_a_note(client: Client
     assert "ticket 7" not in client.get(address).content.decode()
     assert client.post(address, {"note": "x" * 2001}).status_code == 400
     assert client.get(f"/sources/{sample.pk}/incidents/{'0' * 16}/").status_code == 404
+
+
+# All sources, and many incidents at once
+
+
+@pytest.fixture
+def other(sample: Source) -> Source:
+    """Return a source of a connected cluster that shows the same incidents again, newer ones."""
+    cluster = Cluster.objects.create(name="prod")
+    source = Source.objects.create(name="prod", ready=True, cluster=cluster, last=timezone.now())
+    cluster.source = source
+    cluster.save()
+    for found in Finding.objects.filter(source=sample):
+        found.pk, found.source = None, source
+        found.save()
+    incidents.write(source)
+    return source
+
+
+@pytest.mark.django_db
+def test_the_list_of_all_sources_comes_newest_first_and_page_by_page(
+    client: Client, sample: Source, other: Source
+) -> None:
+    Incident.objects.filter(source=other, rule="service-gap").update(last=timezone.now(), open=False)
+    rows, cursor = [], ""
+    while cursor is not None:
+        page = client.get("/api/incidents", {"limit": 3, "cursor": cursor}).json()
+        assert page["total"] == 8
+        rows += page["incidents"]
+        cursor = page["next"]
+    assert (rows[0]["source"], rows[0]["rule"], rows[0]["state"]) == (other.pk, "service-gap", "ongoing")
+    assert len({(row["source"], row["id"]) for row in rows}) == 8
+    assert [row["end"] for row in rows] == sorted((row["end"] for row in rows), reverse=True)
+    ongoing = client.get("/api/incidents", {"state": "ongoing", "rule": "service-gap"}).json()
+    assert [row["source"] for row in ongoing["incidents"]] == [other.pk]
+    assert client.get("/api/incidents", {"cursor": "newest.1.1.0123456789abcdef"}).status_code == 422
+
+
+@pytest.mark.django_db
+def test_in_the_list_of_all_sources_a_silence_and_a_baseline_hold_for_their_own(
+    client: Client, sample: Source, other: Source
+) -> None:
+    silence(client, source=other.pk, rule="service-gap")
+    client.put(f"/api/sources/{sample.pk}/baseline")
+    page = client.get("/api/incidents").json()
+    assert (page["total"], page["silenced"]) == (3, 5)
+    assert {row["source"] for row in page["incidents"]} == {other.pk}
+    every = client.get("/api/incidents", {"silenced": "true"}).json()["incidents"]
+    assert {row["source"] for row in every if row["silenced"]} == {sample.pk, other.pk}
+
+
+@pytest.mark.django_db
+def test_what_was_acknowledged_at_once_is_undone_at_once(sample: Source, other: Source) -> None:
+    first = list(Incident.objects.filter(source=sample).values_list("identity", flat=True))
+    queries.acknowledge_incidents(sample.pk, first[:1], "ada", "mine")
+    at = queries.acknowledge_new({sample.pk: first, other.pk: first}, "bob", "all of them")
+    assert queries.acknowledged_at(at, "bob") == 7
+    assert Acknowledgement.objects.get(source=sample, identity=first[0]).note == "mine"
+    assert queries.undo(at, "eve") == 0
+    assert queries.undo(at, "bob") == 7
+    assert list(Acknowledgement.objects.values_list("by", flat=True)) == ["ada"]

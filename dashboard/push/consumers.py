@@ -64,6 +64,13 @@ class UploadsConsumer(_Forwarding):
         return hub.subscribe("uploads")
 
 
+class IncidentsConsumer(_Forwarding):
+    """This socket says of which source incidents, or what takes them out of the lists, have changed."""
+
+    def queue(self) -> AbstractAsyncContextManager[Queue]:
+        return hub.subscribe("incidents")
+
+
 class SourceConsumer(_Forwarding):
     """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows."""
 

@@ -24,12 +24,13 @@ RETRY = 1.0  # seconds, after PostgreSQL went away
 CHECK = 3.0  # seconds between two messages of health, and between two checks of who may listen
 REFETCH = b'{"type":"refetch"}'
 SOURCES = b'{"type":"sources"}'  # a source was renamed or deleted
+_SHARED = ("uploads", "incidents")  # topics that are about all sources
 Queue = asyncio.Queue[bytes]
 
 
 class Hub:
-    """This class hands messages as bytes to consumers, which subscribe to "uploads" or follow a source. It listens to
-    PostgreSQL while it has consumers."""
+    """This class hands messages as bytes to consumers, which subscribe to "uploads" or "incidents", or follow a source.
+    It listens to PostgreSQL while it has consumers."""
 
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}
@@ -90,7 +91,8 @@ class Hub:
                 known = {key: value for key, value in parameters.items() if key not in {"cursor_factory", "context"}}
                 async with await psycopg.AsyncConnection.connect(**known, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {notify.CHANNEL}")
-                    self._send("uploads", REFETCH)  # earlier notifications were not received
+                    for topic in _SHARED:
+                        self._send(topic, REFETCH)  # earlier notifications were not received
                     for feed in self._feeds.values():
                         feed.wake()
                     async for notice in connection.notifies():
@@ -104,8 +106,11 @@ class Hub:
             self._send("uploads", message)
         if "source" in ids and (feed := self._feeds.get(ids["source"])):
             feed.wake()
-        if ids.keys() & {"source", "cluster"} and "sequence" not in ids:
+        if "incidents" in ids:
+            self._send("incidents", orjson.dumps({"type": "incidents", "source": ids.get("source")}))
+        elif ids.keys() & {"source", "cluster"} and "sequence" not in ids:
             self._send("uploads", SOURCES)
+            self._send("incidents", SOURCES)
         if "cluster" in ids and self._feeds:
             await self._send_health({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
 
@@ -139,7 +144,7 @@ class Hub:
         queue.put_nowait(message)
 
     def _measure_waiting(self) -> None:
-        waiting = dict.fromkeys(("uploads", "sources"), 0)
+        waiting = dict.fromkeys((*_SHARED, "sources"), 0)
         for topic, queues in self._queues.items():
             waiting[topic.partition("/")[0]] += sum(queue.qsize() for queue in queues)
         for kind, messages in waiting.items():

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 
 from timeline.judging.findings import Severity
 
+VerdictName = Literal["exact", "bounded", "inconclusive"]
 IncidentState = Literal["ongoing", "over"]
 FindingOrder = Literal["newest", "time", "gravest"]  # latest first; earliest first; errors first
 
@@ -41,7 +42,7 @@ class FindingPayload(TypedDict):
     id: str
     rule: str
     severity: Severity
-    verdict: Literal["exact", "bounded", "inconclusive"]
+    verdict: VerdictName
     status: Literal["suspected", "confirmed", "withdrawn"]
     status_reason: str  # why it is not confirmed; "" if it is
     subject: ObjectPayload
@@ -196,6 +197,7 @@ class IncidentRowPayload(TypedDict):
     rule: str
     title: str
     severity: Severity
+    verdict: VerdictName  # of the gravest finding
     status: Literal["suspected", "confirmed"]
     state: IncidentState
     anchor: AnchorPayload
@@ -217,6 +219,14 @@ class IncidentRowPayload(TypedDict):
     url: str
 
 
+class IncidentChoices(TypedDict):
+    """What the fields of the filter of a list of incidents can be set to, at most 200 of each."""
+
+    rules: list[str]
+    namespaces: list[str]
+    actors: list[str]
+
+
 class IncidentsPayload(TypedDict):
     """A page of incidents."""
 
@@ -235,7 +245,7 @@ class FindingGroupPayload(TypedDict):
     key: str
     summary: str  # "Service ring was away for ≈ 50 ms under 3 running Pods"
     severity: Severity
-    verdict: Literal["exact", "bounded", "inconclusive"]
+    verdict: VerdictName
     status: Literal["suspected", "confirmed", "withdrawn"]
     rule: str
     namespace: str

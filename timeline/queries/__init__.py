@@ -1,7 +1,17 @@
 """This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
 source."""
 
-from timeline.queries.acknowledgements import acknowledge, acknowledge_incidents, listed_with, withdraw
+from timeline.queries.acknowledgements import (
+    acknowledge,
+    acknowledge_incidents,
+    acknowledge_new,
+    acknowledged_at,
+    has_acknowledged,
+    listed_with,
+    undo,
+    withdraw,
+)
+from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
@@ -19,7 +29,16 @@ from timeline.queries.home import (
     recording_cards,
     recordings,
 )
-from timeline.queries.incidents import FINDINGS_SHOWN, IncidentFilter, findings_of_incident, incident, incidents
+from timeline.queries.incident_filter import IncidentFilter
+from timeline.queries.incident_filter import choices as incident_choices
+from timeline.queries.incidents import (
+    AT_ONCE,
+    FINDINGS_SHOWN,
+    findings_of_incident,
+    incident,
+    incidents,
+    listed_identities,
+)
 from timeline.queries.incidents import PAGE as INCIDENTS
 from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, shown_life
@@ -31,10 +50,11 @@ from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.silences import active as active_silences
-from timeline.queries.silences import clear_baseline, set_baseline
 from timeline.queries.silences import create as create_silence
+from timeline.queries.silences import ended as ended_silences
 from timeline.queries.silences import expire as expire_silence
 from timeline.queries.silences import payload as silence_payload
+from timeline.queries.silences import would_silence
 from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
@@ -42,12 +62,14 @@ from timeline.queries.view import Grouping, View
 from timeline.queries.windows import LANES, window
 
 __all__ = [
+    "AT_ONCE",
     "FINDINGS_SHOWN",
     "INCIDENTS",
     "LANES",
     "LATE",
     "PAGE",
     "Answer",
+    "Baseline",
     "Candidate",
     "Deltas",
     "Grouping",
@@ -66,12 +88,16 @@ __all__ = [
     "WrongOrder",
     "acknowledge",
     "acknowledge_incidents",
+    "acknowledge_new",
+    "acknowledged_at",
     "active_silences",
+    "baseline",
     "clear_baseline",
     "cluster",
     "clusters",
     "coverage",
     "create_silence",
+    "ended_silences",
     "entries",
     "epochs",
     "expire_silence",
@@ -82,13 +108,16 @@ __all__ = [
     "findings_of_incident",
     "gap_count",
     "gaps",
+    "has_acknowledged",
     "health",
     "incident",
+    "incident_choices",
     "incidents",
     "is_live",
     "landing_address",
     "life",
     "life_columns",
+    "listed_identities",
     "listed_with",
     "live_health",
     "live_state",
@@ -117,8 +146,10 @@ __all__ = [
     "source",
     "steps",
     "track",
+    "undo",
     "upload_payload",
     "window",
     "withdraw",
     "withheld",
+    "would_silence",
 ]

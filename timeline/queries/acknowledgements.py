@@ -1,13 +1,17 @@
 """This module reads and writes acknowledgements, by which users record that they know of findings and incidents."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from datetime import datetime
 
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from timeline.core.entries import microseconds
 from timeline.models import Acknowledgement, Finding, Incident, Occurrence
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload
+from timeline.storage import notify
 
 
 def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:
@@ -37,22 +41,67 @@ def acknowledge(source_id: int, identity: str, by: str, note: str) -> Acknowledg
 def acknowledge_incidents(source_id: int, identities: Collection[str], by: str, note: str) -> int:
     """Acknowledge these incidents, as grave as they are now; return how many of them there are."""
     found = Incident.objects.filter(source=source_id, identity__in=identities).values_list("identity", "rank")
+    return _acknowledge(source_id, dict(found), by, note, timezone.now())
+
+
+def acknowledge_new(wanted: Mapping[int, Collection[str]], by: str, note: str) -> datetime:
+    """Acknowledge those of these incidents that nobody has acknowledged; return the time that all of these share."""
+    at = timezone.now()
+    with transaction.atomic():
+        for source_id, identities in wanted.items():
+            found = Incident.objects.filter(source=source_id, identity__in=identities).exclude(
+                Exists(Acknowledgement.objects.filter(source=source_id, identity=OuterRef("identity"), ended=""))
+            )
+            _acknowledge(source_id, dict(found.values_list("identity", "rank")), by, note, at)
+    return at
+
+
+def _acknowledge(source_id: int, ranks: Mapping[str, int], by: str, note: str, at: datetime) -> int:
     rows = [
-        Acknowledgement(source_id=source_id, identity=identity, by=by, note=note, rank=rank, at=timezone.now())
-        for identity, rank in found
+        Acknowledgement(source_id=source_id, identity=identity, by=by, note=note, rank=rank)
+        for identity, rank in ranks.items()
     ]
-    Acknowledgement.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["source", "identity"],
-        update_fields=["by", "note", "rank", "at", "ended"],
-    )
+    with transaction.atomic():
+        Acknowledgement.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["source", "identity"],
+            update_fields=["by", "note", "rank", "at", "ended"],
+        )
+        # `auto_now` has given each row a time of its own.
+        Acknowledgement.objects.filter(source=source_id, identity__in=ranks).update(at=at)
+        if rows:
+            notify.notify(source=source_id, incidents=len(rows))
     return len(rows)
+
+
+def acknowledged_at(at: datetime, by: str) -> int:
+    """Return how many incidents this user acknowledged at once at this time."""
+    return _at_once(at, by).count()
+
+
+def undo(at: datetime, by: str) -> int:
+    """Remove the acknowledgements that this user made at once at this time; return how many there were."""
+    sources = list(_at_once(at, by).values_list("source", flat=True).distinct())
+    count, _ = _at_once(at, by).delete()
+    for source_id in sources:
+        notify.notify(source=source_id, incidents=1)
+    return count
+
+
+def _at_once(at: datetime, by: str) -> QuerySet[Acknowledgement]:
+    return Acknowledgement.objects.filter(at=at, by=by, rank__isnull=False, ended="")
+
+
+def has_acknowledged(by: str) -> bool:
+    """Return whether this user has ever acknowledged an incident."""
+    return Acknowledgement.objects.filter(by=by, rank__isnull=False).exists()
 
 
 def withdraw(source_id: int, identity: str) -> bool:
     """Remove the acknowledgement of a finding or an incident; return whether there was one."""
     count, _ = Acknowledgement.objects.filter(source=source_id, identity=identity).delete()
+    notify.notify(source=source_id, incidents=count)
     return bool(count)
 
 

@@ -1,56 +1,41 @@
 """This module reads the list of incidents page by page."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import replace
 
-from django.db.models import Case, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, QuerySet, Sum, Value, When
 from django.utils import timezone
 
 from timeline.core.entries import microseconds, moment
-from timeline.judging.findings import Severity
-from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
+from timeline.models import Finding, Incident, Silence, Source
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
     FindingPayload,
     IncidentRowPayload,
     IncidentsPayload,
-    IncidentState,
     SilencedPayload,
+    VerdictName,
 )
 from timeline.queries import silences as silencing
 from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.baselines import baselines
+from timeline.queries.incident_filter import RECENT, IncidentFilter, known, matching
 from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES
 
 PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
-RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
+AT_ONCE = 10_000  # incidents that are acknowledged at once
+_KEY = ("identity", "source")
 
 
-@dataclass(frozen=True)
-class IncidentFilter:
-    """This filter selects incidents; the empty one selects all."""
-
-    severity: Severity | None = None
-    rule: str = ""
-    namespace: str = ""
-    state: IncidentState | None = None
-    actor: str = ""  # one who wrote what a proof shows
-    words: str = ""  # each is part of the title, of a name, or of an actor
-    root: int | None = None  # Track.root: only incidents with a subject that it owns
-    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
-    acknowledged: bool = True  # also those that somebody has acknowledged
-
-
-def edge(source: Source) -> datetime | None:
-    """Return the time after which an incident that happened last still goes on; None for a recording."""
-    feeds = source.cluster is not None and source.cluster.source_id == source.pk
-    return timezone.now() - RECENT if feeds else None
+def watched(source: Source) -> bool:
+    """Return whether a cluster feeds the source now; `cluster` has to be loaded."""
+    return source.cluster is not None and source.cluster.source_id == source.pk
 
 
 def incidents(
-    source_id: int,
+    source_id: int | None,
     wanted: IncidentFilter | None = None,
     *,
     start: int | None = None,
@@ -59,47 +44,74 @@ def incidents(
     cursor: str = "",
     limit: int = PAGE,
 ) -> IncidentsPayload:
-    """Return a page of the incidents that match a filter, from `start` to `end` in microseconds since 1970.
+    """Return a page of the incidents of a source, or of all, that match a filter, from `start` to `end` in microseconds
+    since 1970.
 
-    Without an order, those of a connected cluster come newest first, and those of a recording in the order of time.
+    Without an order, those of a connected cluster or of all sources come newest first, and those of a recording in the
+    order of time.
 
-    Raises Source.DoesNotExist, and WrongOrder for a cursor of a list in another order.
+    Raises Source.DoesNotExist, and WrongOrder for a cursor of another list, or of a list in another order.
     """
-    source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
-    order = order or ("newest" if source.cluster_id else "time")
+    source = None if source_id is None else _source(source_id)
+    order = order or ("time" if source and source.cluster_id is None else "newest")
     wanted = wanted or IncidentFilter()
-    matching = _matching(source, wanted)
-    if start is not None:
-        matching = matching.filter(last__gte=moment(start))
-    if end is not None:
-        matching = matching.filter(first__lte=moment(end))
     silences = silencing.active(source)
-    quiet = silencing.condition(silences, source)
-    silenced = 0 if wanted.silenced else matching.filter(quiet).count()
-    matching = matching if wanted.silenced else matching.exclude(quiet)
-    known = Q(identity__in=Acknowledgement.objects.filter(source=source, ended="").values("identity"))
-    noted = 0 if wanted.acknowledged else matching.filter(known).count()
-    matching = matching if wanted.acknowledged else matching.exclude(known)
-    page = matching.filter(after(cursor, order, "identity")) if cursor else matching
-    rows = list(page.order_by(*ordering(order, "identity"))[: limit + 1])
+    listed, silenced, noted = _listed(source_id, wanted, silences, start, end)
+    page = listed.filter(after(cursor, order, *_KEY)) if cursor else listed
+    rows = list(page.order_by(*ordering(order, *_KEY))[: limit + 1])
     more = len(rows) > limit
-    total = matching.aggregate(Sum("findings", default=0))["findings__sum"]
+    last = rows[limit - 1] if more else None
+    totals = listed.aggregate(incidents=Count("identity"), findings=Sum("findings", default=0))
     return {
-        "incidents": _payloads(source, rows[:limit], silences),
+        "incidents": _payloads(rows[:limit], silences),
         "order": order,
-        "next": cursor_of(rows[limit - 1], order, rows[limit - 1].identity) if more else None,
-        "total": matching.count(),
-        "findings": total,
+        "next": cursor_of(last, order, last.identity, last.source_id) if last else None,
+        "total": totals["incidents"],
+        "findings": totals["findings"],
         "silenced": silenced,
         "acknowledged": noted,
     }
 
 
+def listed_identities(source_id: int | None, wanted: IncidentFilter) -> dict[int, list[str]]:
+    """Return all incidents that match and nobody has acknowledged, by source; the newest ones if they are very many."""
+    silences = silencing.active(None if source_id is None else _source(source_id))
+    listed, *_ = _listed(source_id, replace(wanted, acknowledged=False), silences)
+    found: dict[int, list[str]] = {}
+    for source, identity in listed.order_by("-last").values_list("source", "identity")[:AT_ONCE]:
+        found.setdefault(source, []).append(identity)
+    return found
+
+
+def _listed(
+    source_id: int | None,
+    wanted: IncidentFilter,
+    silences: list[Silence],
+    start: int | None = None,
+    end: int | None = None,
+) -> tuple[QuerySet[Incident], int, int]:
+    """Return what the list shows, and how many further ones match but are silenced, and acknowledged."""
+    found = matching(source_id, wanted)
+    if start is not None:
+        found = found.filter(last__gte=moment(start))
+    if end is not None:
+        found = found.filter(first__lte=moment(end))
+    quiet = silencing.condition(silences)
+    silenced = 0 if wanted.silenced else found.filter(quiet).count()
+    found = found if wanted.silenced else found.exclude(quiet)
+    noted = 0 if wanted.acknowledged else found.filter(known()).count()
+    return (found if wanted.acknowledged else found.exclude(known())), silenced, noted
+
+
+def _source(source_id: int) -> Source:
+    return Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
+
+
 def incident(source_id: int, identity: str) -> IncidentRowPayload:
     """Return one incident. Raises Source.DoesNotExist and Incident.DoesNotExist."""
-    source = Source.objects.select_related("cluster").only("cluster__source").get(pk=source_id)
+    source = _source(source_id)
     row = Incident.objects.get(source=source, identity=identity)
-    return _payloads(source, [row], silencing.active(source))[0]
+    return _payloads([row], silencing.active(source))[0]
 
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
@@ -109,50 +121,47 @@ def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     return list(found.order_by(rank, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
-def _matching(source: Source, wanted: IncidentFilter) -> QuerySet[Incident]:
-    matching = Q(source=source)
-    if wanted.severity:
-        matching &= Q(rank=SEVERITIES.index(wanted.severity))
-    if wanted.rule:
-        matching &= Q(rule=wanted.rule)
-    if wanted.namespace:
-        matching &= Q(namespace=wanted.namespace)
-    if wanted.actor:
-        matching &= Q(actors__contains=[wanted.actor])
-    if wanted.root is not None:
-        matching &= Q(roots__contains=[wanted.root])
-    for word in wanted.words.lower().split():
-        matching &= Q(words__contains=word)
-    if wanted.state:
-        matching &= going_on(source) if wanted.state == "ongoing" else ~going_on(source)
-    return Incident.objects.filter(matching)
-
-
-def going_on(source: Source) -> Q:
-    """Return the condition for incidents that go on: see `IncidentRowPayload`."""
-    since = edge(source)
-    return Q(open=True) | Q(last__gte=since) if since else Q(open=True)
-
-
-def _payloads(source: Source, rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
-    since, baseline = edge(source), silencing.baseline(source)
-    known = acknowledged(source.pk, {row.identity for row in rows})
-    return [_payload(row, since, known.get(row.identity), silencing.why(row, silences, baseline)) for row in rows]
+def _payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
+    numbers = {row.source_id for row in rows}
+    identities = {row.identity for row in rows}
+    sources = Source.objects.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
+    noted = {number: acknowledged(number, identities) for number in numbers}
+    in_baseline = baselines(numbers, identities)
+    worst = Finding.objects.filter(source__in=numbers, identity__in={row.worst for row in rows})
+    verdicts = {
+        (source, identity): verdict
+        for source, identity, verdict in worst.values_list("source", "identity", "document__verdict")
+    }
+    return [
+        _payload(
+            row,
+            live=watched(sources[row.source_id]),
+            verdict=verdicts.get((row.source_id, row.worst), "inconclusive"),
+            noted=noted[row.source_id].get(row.identity),
+            silenced=silencing.why(
+                row, sources[row.source_id], silences, in_baseline.get((row.source_id, row.identity))
+            ),
+        )
+        for row in rows
+    ]
 
 
 def _payload(
     row: Incident,
-    since: datetime | None,
+    *,
+    live: bool,
+    verdict: VerdictName,
     noted: AcknowledgementPayload | None,
     silenced: SilencedPayload | None,
 ) -> IncidentRowPayload:
-    ongoing = row.open or (since is not None and row.last >= since)
+    ongoing = row.open or (live and row.last >= timezone.now() - RECENT)
     return {
         "id": row.identity,
         "source": row.source_id,
         "rule": row.rule,
         "title": row.title,
         "severity": SEVERITIES[row.rank],
+        "verdict": verdict,
         "status": "confirmed" if row.status == "confirmed" else "suspected",
         "state": "ongoing" if ongoing else "over",
         "anchor": {"group": row.group, "kind": row.kind, "namespace": row.namespace, "name": row.name},

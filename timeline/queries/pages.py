@@ -27,28 +27,35 @@ class Row(Protocol):
     rank: int
 
 
-def ordering(order: FindingOrder, key: str) -> tuple[str, ...]:
-    """Return the columns of an order; `key` is the column that identifies a row."""
-    return (*_ORDERS[order], key)
+def ordering(order: FindingOrder, *key: str) -> tuple[str, ...]:
+    """Return the columns of an order; `key` has the columns that identify a row."""
+    return (*_ORDERS[order], *key)
 
 
-def cursor_of(row: Row, order: FindingOrder, key: str) -> str:
+def cursor_of(row: Row, order: FindingOrder, *key: str | int) -> str:
     """Return the cursor behind a row with this key. It names the order, so that its use with another one is noticed."""
     time = row.last if order == "newest" else row.first
-    return f"{order}.{microseconds(time)}.{row.rank}.{key}"
+    return ".".join(map(str, (order, microseconds(time), row.rank, *key)))
 
 
-def after(cursor: str, order: FindingOrder, column: str) -> Q:
-    """Return the condition for rows behind the one that a cursor names; `column` identifies a row.
+def after(cursor: str, order: FindingOrder, *columns: str) -> Q:
+    """Return the condition for rows behind the one that a cursor names; `columns` identify a row.
 
     Raises WrongOrder.
     """
-    of_order, at, rank, key = cursor.split(".")
+    of_order, at, rank, *key = cursor.split(".")
     if of_order != order:
         raise WrongOrder(f"This cursor is of a list in the order {of_order}, and not {order}.")
-    values = {"last": moment(int(at)), "first": moment(int(at)), "rank": int(rank), column: key}
+    if len(key) != len(columns):
+        raise WrongOrder("This cursor is of another list.")
+    values = {
+        "last": moment(int(at)),
+        "first": moment(int(at)),
+        "rank": int(rank),
+        **dict(zip(columns, key, strict=True)),
+    }
     behind, same = Q(), Q()
-    for each in ordering(order, column):
+    for each in ordering(order, *columns):
         name = each.removeprefix("-")
         behind |= same & Q(**{f"{name}__{'lt' if each != name else 'gt'}": values[name]})
         same &= Q(**{name: values[name]})

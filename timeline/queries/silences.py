@@ -1,43 +1,51 @@
-"""This module reads and writes what takes incidents out of the lists: silences and baselines."""
+"""This module reads and writes silences, which take incidents out of the lists until they expire."""
 
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from timeline.core.entries import microseconds
 from timeline.models import BaselineIncident, Incident, Silence, Source
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
+from timeline.storage import notify
 
 LONGEST = timedelta(days=366)
-_DAY = timedelta(hours=24)
-_LISTED = 200
+_NAMED = 5  # incidents that a silence would match, which are named
+_ENDED = 100  # silences that are listed after they have ended
+_HEAVY = ("source__told", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
+MOST = 200  # silences that hold at one time
 
 
 def active(source: Source | None = None) -> list[Silence]:
     """Return the silences that hold now, of all sources or for one, those that expire first."""
-    rows = Silence.objects.filter(expires__gt=timezone.now())
+    rows = Silence.objects.select_related("cluster", "source").defer(*_HEAVY).filter(expires__gt=timezone.now())
     if source is not None:
         everywhere = Q(cluster=None, source=None)
         of_cluster = Q(cluster=source.cluster_id) if source.cluster_id else Q(pk=None)
         rows = rows.filter(everywhere | Q(source=source) | of_cluster)
-    return list(rows.order_by("expires", "pk")[:_LISTED])
+    return list(rows.order_by("expires", "pk")[:MOST])
 
 
-def condition(silences: Iterable[Silence], source: Source) -> Q:
-    """Return the condition for incidents of a source that a silence matches, or that are in its baseline."""
-    known = BaselineIncident.objects.filter(source=source, ended="").values("identity")
-    matching = Q(identity__in=known)
+def condition(silences: Iterable[Silence]) -> Q:
+    """Return the condition for incidents that a silence matches, or that are in the baseline of their source."""
+    in_baseline = BaselineIncident.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
+    matching = Q(Exists(in_baseline))
     for each in silences:
-        matching |= _matchers(each)
+        matching |= matchers(each)
     return matching
 
 
-def _matchers(silence: Silence) -> Q:
+def matchers(silence: Silence) -> Q:
+    """Return the condition for incidents that a silence matches."""
     matching = Q()
+    if silence.cluster_id:
+        matching &= Q(source__cluster=silence.cluster_id)
+    if silence.source_id:
+        matching &= Q(source=silence.source_id)
     if silence.rule:
         matching &= Q(rule=silence.rule)
     if silence.namespace:
@@ -54,60 +62,35 @@ def _pattern(glob: str) -> str:
     return "^" + re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".") + "$"
 
 
-def why(row: Incident, silences: Iterable[Silence], known: dict[str, BaselineIncident]) -> SilencedPayload | None:
+def why(
+    row: Incident, source: Source, silences: Iterable[Silence], known: BaselineIncident | None
+) -> SilencedPayload | None:
     """Return what takes an incident out of the lists: the silence that holds longest, else the baseline; or None."""
-    of_it = [each for each in silences if _matches(each, row)]
+    of_it = [each for each in silences if _matches(each, row, source)]
     if of_it:
         longest = max(of_it, key=lambda each: each.expires)
         return {"by": longest.by, "reason": longest.reason, "until": _time(longest.expires), "silence": longest.pk}
-    if before := known.get(row.identity):
-        reason = f"It was known when the baseline was set at {before.at:%Y-%m-%d %H:%M} UTC, and has not got worse."
-        return {"by": before.by, "reason": reason, "until": None, "silence": None}
+    if known:
+        reason = f"It was known when the baseline was set at {known.at:%Y-%m-%d %H:%M} UTC, and has not got worse."
+        return {"by": known.by, "reason": reason, "until": None, "silence": None}
     return None
 
 
-def _matches(silence: Silence, row: Incident) -> bool:
+def _matches(silence: Silence, row: Incident, source: Source) -> bool:
     return (
-        silence.rule in ("", row.rule)
+        silence.cluster_id in (None, source.cluster_id)
+        and silence.source_id in (None, source.pk)
+        and silence.rule in ("", row.rule)
         and silence.namespace in ("", row.namespace)
         and (not silence.owner or re.search(_pattern(silence.owner), row.name) is not None)
         and (not silence.actor or silence.actor in row.actors)
     )
 
 
-def baseline(source: Source) -> dict[str, BaselineIncident]:
-    """Return the incidents that are in the baseline of a source and have not got worse, by identity."""
-    return {each.identity: each for each in BaselineIncident.objects.filter(source=source, ended="")}
-
-
-def set_baseline(source_id: int, by: str) -> int:
-    """Take every incident of a source that is known now out of its lists; return how many these are.
-
-    Raises Source.DoesNotExist.
-    """
-    source = Source.objects.get(pk=source_id, ready=True)
-    now, end = timezone.now(), source.last or timezone.now()
-    rows = [
-        BaselineIncident(
-            source=source, identity=identity, rank=rank, hourly=_hourly(times, end), by=by, at=now, ended=""
-        )
-        for identity, rank, times in Incident.objects.filter(source=source).values_list("identity", "rank", "times")
-    ]
-    BaselineIncident.objects.filter(source=source).delete()
-    BaselineIncident.objects.bulk_create(rows, batch_size=1000)
-    return len(rows)
-
-
-def clear_baseline(source_id: int) -> int:
-    """Remove the baseline of a source; return how many incidents were in it."""
-    count, _ = BaselineIncident.objects.filter(source=source_id).delete()
-    return count
-
-
-def _hourly(times: list[int], end: datetime) -> float:
-    """Return how many of these occurrences began in an hour, in the 24 hours before the end."""
-    since = microseconds(end - _DAY)
-    return sum(since <= time <= microseconds(end) for time in times) / 24
+def ended() -> list[Silence]:
+    """Return the silences that have ended, those that ended last first."""
+    rows = Silence.objects.select_related("cluster", "source").defer(*_HEAVY).filter(expires__lte=timezone.now())
+    return list(rows.order_by("-expires", "-pk")[:_ENDED])
 
 
 def create(
@@ -123,30 +106,44 @@ def create(
 ) -> SilencePayload:
     """Store a silence. That of a connected cluster holds for all its sources.
 
-    Raises ValueError if it matches everything, has expired, or expires in more than a year.
+    Raises ValueError if it matches everything, has expired, or expires in more than a year, or if very many hold.
     """
+    if Silence.objects.filter(expires__gt=timezone.now()).count() >= MOST:
+        raise ValueError(f"{MOST} silences hold already. Expire one of them first.")
     if not (rule or namespace or owner or actor):
         raise ValueError("A silence needs a rule, a namespace, an owner or an actor: it would match everything.")
     if not timedelta() < expires - timezone.now() <= LONGEST:
         raise ValueError("A silence ends in the future, and within a year.")
+    row = _draft(source, rule, namespace, owner, actor)
+    row.reason, row.by, row.expires = reason, by, expires
+    row.save()
+    notify.notify(incidents=1)
+    return payload(row)
+
+
+def would_silence(*, source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> tuple[int, list[str]]:
+    """Return how many incidents a silence with these matchers would match now, and the titles of the newest."""
+    found = Incident.objects.filter(matchers(_draft(source, rule, namespace, owner, actor)), source__ready=True)
+    return found.count(), list(found.order_by("-last").values_list("title", flat=True)[:_NAMED])
+
+
+def _draft(source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> Silence:
     of_cluster = source is not None and source.cluster_id is not None
-    row = Silence.objects.create(
+    return Silence(
         cluster=source.cluster if source and of_cluster else None,
         source=None if of_cluster else source,
         rule=rule,
         namespace=namespace,
         owner=owner,
         actor=actor,
-        reason=reason,
-        by=by,
-        expires=expires,
     )
-    return payload(row)
 
 
 def expire(number: int) -> bool:
     """End a silence now; return whether it held."""
-    return bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
+    held = bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
+    notify.notify(incidents=1)
+    return held
 
 
 def payload(row: Silence) -> SilencePayload:

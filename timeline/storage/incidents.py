@@ -12,6 +12,7 @@ from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.payloads import incidents
 from timeline.payloads.occurrences import rank
+from timeline.storage import notify
 from timeline.storage.copying import as_text, upsert
 
 OVER = timedelta(hours=1)  # an acknowledged incident that comes back after so long is not acknowledged any more
@@ -42,6 +43,8 @@ def write(source: models.Source, identities: Collection[str] | None = None) -> t
     known = set(before.values_list("identity", flat=True))
     changed = upsert(sql.Identifier("timeline_incident"), _COLUMNS, ("source_id", "identity"), rows)
     _acknowledge_new(source, [each for each in found if each.id not in known])
+    if changed or gone:
+        notify.notify(source=source.pk, incidents=len(changed) + len(gone))
     return sorted(changed), gone
 
 

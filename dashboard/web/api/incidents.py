@@ -14,7 +14,7 @@ from timeline.payloads.findings import FindingOrder, IncidentRowPayload, Inciden
 
 router = Router(tags=["incidents"])
 _Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-_Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")]
+Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16}\.\d{1,18})?$")]
 
 
 class Filter(Schema):
@@ -65,7 +65,7 @@ def incidents(
     wanted: Query[Filter],
     start: Time | None = None,
     end: Time | None = None,
-    cursor: _Cursor = "",
+    cursor: Cursor = "",
     limit: Annotated[int, Field(ge=1, le=500)] = queries.INCIDENTS,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
@@ -78,6 +78,22 @@ def incidents(
         found = queries.incidents(
             source_id, wanted.wanted(), start=start, end=end, cursor=cursor, limit=limit, order=order
         )
+    except queries.WrongOrder as error:
+        raise HttpError(422, str(error)) from None
+    return json_response(request, found)
+
+
+@router.get("/incidents", response=IncidentsPayload)
+def all_incidents(
+    request: HttpRequest,
+    wanted: Query[Filter],
+    cursor: Cursor = "",
+    limit: Annotated[int, Field(ge=1, le=500)] = queries.INCIDENTS,
+    order: FindingOrder | None = None,
+) -> HttpResponseBase:
+    """Return incidents of all clusters and recordings: newest first, unless `order` is given."""
+    try:
+        found = queries.incidents(None, wanted.wanted(), cursor=cursor, limit=limit, order=order)
     except queries.WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)

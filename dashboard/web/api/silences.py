@@ -15,7 +15,6 @@ from dashboard.web.views.findings import person
 from timeline import queries
 from timeline.models import Source
 from timeline.payloads.findings import SilencePayload
-from timeline.storage import notify
 
 router = Router(tags=["incidents"])
 _Matcher = Annotated[str, Field(max_length=253, pattern=r"^[^\x00]*$")]
@@ -64,7 +63,6 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
     except ValueError as error:
         raise HttpError(422, str(error)) from None
     change_log.about(request, silence=made["id"])
-    notify.notify(None, **({"source": source.pk} if source else {}))
     return json_response(request, made, status=201)
 
 
@@ -82,7 +80,6 @@ def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Take every incident that is known now out of the lists, until it gets worse. Only administrators can."""
     _only_administrators(request)
     count = queries.set_baseline(source_id, person(request))
-    notify.notify(source=source_id)
     return json_response(request, {"incidents": count})
 
 
@@ -92,7 +89,6 @@ def clear_baseline(request: HttpRequest, source_id: Number) -> HttpResponse:
     _only_administrators(request)
     if not queries.clear_baseline(source_id):
         raise HttpError(404, "The source has no baseline.")
-    notify.notify(source=source_id)
     return HttpResponse(status=204)
 
 

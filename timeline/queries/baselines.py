@@ -1,0 +1,76 @@
+"""This module reads and writes baselines, which take what is known out of the lists until it gets worse."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from timeline.core.entries import microseconds
+from timeline.models import BaselineIncident, Incident, Source
+from timeline.storage import notify
+
+_DAY = timedelta(hours=24)
+_WORSE = 200  # incidents that have got worse, which are listed
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """This is the baseline of a source as a whole."""
+
+    at: datetime
+    by: str
+    incidents: int  # that are still in it
+    worse: list[tuple[str, str, str]]  # the identity and title of each that has got worse, and in what way
+
+
+def baseline(source_id: int) -> Baseline | None:
+    """Return the baseline of a source; None without one."""
+    rows = BaselineIncident.objects.filter(source=source_id)
+    first = rows.order_by("at").first()
+    if first is None:
+        return None
+    worse = dict(rows.exclude(ended="").order_by("identity").values_list("identity", "ended")[:_WORSE])
+    titles = dict(Incident.objects.filter(source=source_id, identity__in=worse).values_list("identity", "title"))
+    listed = [(identity, titles[identity], why) for identity, why in worse.items() if identity in titles]
+    return Baseline(first.at, first.by, rows.filter(ended="").count(), listed)
+
+
+def baselines(sources: Collection[int], identities: Collection[str]) -> dict[tuple[int, str], BaselineIncident]:
+    """Return those of these incidents that are in the baseline of their source, and have not got worse."""
+    rows = BaselineIncident.objects.filter(source__in=sources, identity__in=identities, ended="")
+    return {(row.source_id, row.identity): row for row in rows}
+
+
+def set_baseline(source_id: int, by: str) -> int:
+    """Take every incident of a source that is known now out of its lists; return how many these are.
+
+    Raises Source.DoesNotExist.
+    """
+    source = Source.objects.get(pk=source_id, ready=True)
+    now, end = timezone.now(), source.last or timezone.now()
+    rows = [
+        BaselineIncident(
+            source=source, identity=identity, rank=rank, hourly=_hourly(times, end), by=by, at=now, ended=""
+        )
+        for identity, rank, times in Incident.objects.filter(source=source).values_list("identity", "rank", "times")
+    ]
+    with transaction.atomic():
+        BaselineIncident.objects.filter(source=source).delete()
+        BaselineIncident.objects.bulk_create(rows, batch_size=1000)
+        notify.notify(source=source_id, incidents=len(rows))
+    return len(rows)
+
+
+def clear_baseline(source_id: int) -> int:
+    """Remove the baseline of a source; return how many incidents were in it."""
+    count, _ = BaselineIncident.objects.filter(source=source_id).delete()
+    notify.notify(source=source_id, incidents=count)
+    return count
+
+
+def _hourly(times: list[int], end: datetime) -> float:
+    """Return how many of these occurrences began in an hour, in the 24 hours before the end."""
+    since = microseconds(end - _DAY)
+    return sum(since <= time <= microseconds(end) for time in times) / 24

@@ -1,0 +1,81 @@
+"""This module selects incidents, of one source or of all, by what a user filters."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
+from django.utils import timezone
+
+from timeline.judging.findings import Severity
+from timeline.models import Acknowledgement, Cluster, Incident
+from timeline.payloads.findings import IncidentChoices, IncidentState
+from timeline.queries.sources import SEVERITIES
+
+RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
+_CHOICES = 200  # of each field of the filter
+
+
+@dataclass(frozen=True)
+class IncidentFilter:
+    """This filter selects incidents; the empty one selects all."""
+
+    severity: Severity | None = None
+    rule: str = ""
+    namespace: str = ""
+    state: IncidentState | None = None
+    actor: str = ""  # one who wrote what a proof shows
+    words: str = ""  # each is part of the title, of a name, or of an actor
+    root: int | None = None  # Track.root: only incidents with a subject that it owns
+    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
+    acknowledged: bool = True  # also those that somebody has acknowledged
+
+
+def of(source_id: int | None) -> QuerySet[Incident]:
+    """Return the incidents of a source, or of all sources that are shown."""
+    if source_id is None:
+        return Incident.objects.filter(source__ready=True)
+    return Incident.objects.filter(source=source_id)
+
+
+def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident]:
+    """Return the incidents that match, whether they are silenced or acknowledged or not."""
+    condition = Q()
+    if wanted.severity:
+        condition &= Q(rank=SEVERITIES.index(wanted.severity))
+    if wanted.rule:
+        condition &= Q(rule=wanted.rule)
+    if wanted.namespace:
+        condition &= Q(namespace=wanted.namespace)
+    if wanted.actor:
+        condition &= Q(actors__contains=[wanted.actor])
+    if wanted.root is not None:
+        condition &= Q(roots__contains=[wanted.root])
+    for word in wanted.words.lower().split():
+        condition &= Q(words__contains=word)
+    if wanted.state:
+        condition &= going_on() if wanted.state == "ongoing" else ~going_on()
+    return of(source_id).filter(condition)
+
+
+def going_on() -> Q:
+    """Return the condition for incidents that go on: see `IncidentRowPayload`."""
+    watched = Cluster.objects.exclude(source=None).values("source")
+    return Q(open=True) | Q(last__gte=timezone.now() - RECENT, source__in=watched)
+
+
+def known() -> Exists:
+    """Return the condition for incidents whose acknowledgement holds."""
+    of_it = Acknowledgement.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
+    return Exists(of_it)
+
+
+def choices(source_id: int | None) -> IncidentChoices:
+    """Return what the fields of the filter can be set to."""
+    rows = of(source_id)
+
+    def values(field: str) -> list[str]:
+        return list(rows.exclude(**{field: ""}).values_list(field, flat=True).distinct().order_by(field)[:_CHOICES])
+
+    each = Func("actors", function="unnest", output_field=TextField())
+    actors = rows.annotate(each=each).values_list("each", flat=True).distinct().order_by("each")
+    return {"rules": values("rule"), "namespaces": values("namespace"), "actors": list(actors[:_CHOICES])}

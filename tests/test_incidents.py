@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
-from tests.recordings import SAMPLE
+from tests.following import Followed
+from tests.recordings import SAMPLE, entries_of
 from timeline import queries
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents import identity, title
-from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source, Track
 from timeline.payloads.incidents import incidents_of, parts_of
 from timeline.storage import incidents
 
@@ -117,6 +118,57 @@ def test_it_is_filtered_and_comes_page_by_page(client: Client, sample: Source) -
     )
     assert client.get(f"/api/sources/{sample.pk}/incidents?order=newest&cursor={first['next']}").status_code == 422
     assert client.get(f"/api/sources/{sample.pk}/incidents/{'0' * 16}").status_code == 404
+
+
+@pytest.mark.django_db
+def test_the_rows_of_an_incident_are_its_occurrences(client: Client, sample: Source) -> None:
+    for each in listed(client, sample)["incidents"]:
+        rows = client.get(f"/api/sources/{sample.pk}/findings", {"incident": each["id"]}).json()
+        assert rows["total"] == each["occurrences"]
+        assert all(row["incidents"] == [each["id"]] for row in rows["findings"])
+        assert len({found["id"] for row in rows["findings"] for found in row["findings"]}) == each["findings"]
+
+
+@pytest.mark.django_db
+def test_the_scope_of_an_owner_has_what_names_it_or_what_it_owns(client: Client, sample: Source) -> None:
+    owners = Track.objects.filter(source=sample, kind__in=["Job", "Deployment"])
+    roots = dict(owners.values_list("name", "root"))
+
+    def rules(name: str) -> list[str]:
+        return sorted(each["rule"] for each in listed(client, sample, root=roots[name])["incidents"])
+
+    assert rules("ring") == ["pod-before-service", "service-gap"]
+    assert rules("vs-offline") == ["lease-contention", "lease-shared-config"]
+    found = client.get(f"/api/sources/{sample.pk}/findings", {"scope": roots["ring"]}).json()
+    assert {row["rule"] for row in found["findings"]} == {"pod-before-service", "service-gap"}
+    assert listed(client, sample, root=10**9)["total"] == 0
+
+
+@pytest.mark.django_db
+def test_incidents_are_found_by_the_kind_and_name_of_a_subject(client: Client, sample: Source) -> None:
+    assert listed(client, sample, kinds="Pods")["total"] == 2
+    assert listed(client, sample, kinds="Leases,Workloads")["total"] == 2
+    assert listed(client, sample, name="steady-2")["total"] == 1
+    assert listed(client, sample, kinds="Pods", name="vs-o")["total"] == 0
+
+
+@pytest.mark.django_db
+def test_a_commit_tells_which_incidents_changed_and_which_are_gone() -> None:
+    followed = Followed()
+    entries = sorted(entries_of(SAMPLE), key=lambda entry: entry.staged)
+    before = followed.commit([])
+    followed.commit(entries)
+    told = queries.missed(followed.source.pk, before)
+    assert told
+    source = Source.objects.get(pk=followed.source.pk)
+    assert {each["id"] for each in told["incidents"]} == set(
+        Incident.objects.filter(source=source).values_list("identity", flat=True)
+    )
+    assert {row["incidents"][0] for row in told["findings"]} <= {each["id"] for each in told["incidents"]}
+    Incident.objects.filter(source=source, rule="service-gap").delete()
+    told = queries.missed(source.pk, before)
+    assert told
+    assert told["incidents_gone"] == [identity("service-gap", RING)]
 
 
 def acknowledge(client: Client, source: Source, *identities: str) -> int:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world import World
+from timeline.judging import incidents
 from timeline.judging.findings import Finding, Severity
 from timeline.kinds import NOISE
 from timeline.layout import outline
@@ -98,6 +99,7 @@ class _Excerpt:
             self._arrangement.rank(subject),
             documents.finding(found),
             [occurrences.occurrence(found, each, self._number_of) for each in found.occurrences],
+            incidents.identity(found.rule, found.anchor) if found.anchor else "",
         )
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:

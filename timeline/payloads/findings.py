@@ -259,6 +259,7 @@ class FindingGroupPayload(TypedDict):
     focus: int  # the window parameter `focus` that brings the lanes of its first subject to the top
     url: str  # the page of its first finding; "" in a report
     acknowledged: AcknowledgementPayload | None  # None unless all of its findings are acknowledged
+    incidents: list[str]  # the incidents of its findings, which is one unless its subjects have several root owners
     findings: list[FindingPayload]
 
 

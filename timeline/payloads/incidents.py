@@ -9,10 +9,11 @@ from timeline.judging import incidents
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
-from timeline.payloads.findings import FindingPayload, IncidentPayload
+from timeline.payloads.findings import FindingPayload, IncidentPayload, IncidentRowPayload, VerdictName
 from timeline.payloads.occurrences import occurrence, rank
 
 NAMES = 6  # names of subjects that an incident shows
+TIMES = 256  # of the latest occurrences that are kept to be drawn
 _EFFECTS = list(Effect)
 
 
@@ -139,6 +140,43 @@ def _incident(rule: str, anchor: Name, parts: list[Part], template: str) -> Inci
 def _gravity(each: Part) -> tuple[Any, ...]:
     """Return a sort key: the gravest finding first, then the first one."""
     return rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status, each.times[0][1], each.id
+
+
+def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
+    """Return an incident as lists have it, for a report without a database; `verdict` is that of its gravest
+    finding."""
+    return {
+        "id": each.id,
+        "source": 0,
+        "rule": each.rule,
+        "title": each.title,
+        "severity": each.severity,
+        "verdict": verdict,
+        "status": "confirmed" if each.status == Status.CONFIRMED else "suspected",
+        "state": "ongoing" if each.open else "over",
+        "anchor": {
+            "group": each.anchor.group,
+            "kind": each.anchor.kind,
+            "namespace": each.anchor.namespace,
+            "name": each.anchor.name,
+        },
+        "subjects": each.subjects,
+        "names": each.names,
+        "findings": len(each.findings),
+        "occurrences": len(each.times),
+        "start": each.first,
+        "end": each.last,
+        "times": [first for first, _ in each.times][-TIMES:],
+        "effect": Effect(each.effect).value,
+        "effect_text": each.effect_text,
+        "actors": each.actors,
+        "advice": each.advice,
+        "roots": [],
+        "worst": each.findings[0],
+        "acknowledged": None,
+        "silenced": None,
+        "url": "",
+    }
 
 
 def payload(each: Incident) -> IncidentPayload:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
-from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
 from timeline.payloads.windows import Within
 
 
@@ -39,6 +39,8 @@ class DeltaPayload(TypedDict):
     tracks: list[TailPayload]
     findings: list[FindingGroupPayload]
     gone: list[str]  # the keys of findings that no longer hold
+    incidents: list[IncidentRowPayload]  # those that changed
+    incidents_gone: list[str]  # the ids of those that no longer hold
 
 
 class HealthPayload(TypedDict):

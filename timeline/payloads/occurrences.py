@@ -47,6 +47,7 @@ class StoredFinding(NamedTuple):
     root: int  # the root owner of the subject
     document: FindingPayload
     occurrences: list[dict[str, Any]]  # what `occurrence` returned for each
+    incident: str = ""  # the identity of its incident
 
 
 class Row(NamedTuple):
@@ -105,6 +106,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "focus": first.root,
         "url": f"{page}{document['id']}/" if page else "",
         "acknowledged": None,
+        "incidents": sorted({member.incident for _, member in alike}),
         "findings": [member.document for _, member in alike],
     }
     return Row(payload, [(member.subject, one) for one, member in alike])

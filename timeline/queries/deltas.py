@@ -17,12 +17,14 @@ from timeline.layout.phases import spans_and_events
 from timeline.models import Delta, Occurrence, Source, unpacked
 from timeline.payloads.live import DeltaPayload, TailPayload
 from timeline.payloads.windows import Within
+from timeline.queries.incidents import incidents_with
 from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
 
 ROWS = 24  # the number of last rows of a lifeline that make its tail
 REMEMBERED = 10_000  # the most tracks whose sent tails are kept in memory
 _FINDINGS = 50  # the most findings in one message; the page fetches more with the list
+_INCIDENTS = 200  # the most incidents in one message; with more, loading everything again is cheaper
 _TRACKS = 500  # the most tracks in one message; with more, it is cheaper to load the window again
 
 Bar = tuple[int | None, int | None, str, str, Within | None, Within | None]
@@ -65,13 +67,15 @@ class Deltas:
         self.cursor = rows[-1][0] if rows else source.sequence
         changes = [changed for _, _, changed in rows]
         tracks = {track for changed in changes for track in changed.get("tracks", ())}
-        if not whole or len(tracks) > _TRACKS:
+        touched = {identity for changed in changes for identity in changed.get("incidents", ())}
+        if not whole or len(tracks) > _TRACKS or len(touched) > _INCIDENTS:
             self._sent.clear()
             raise Missed
         found: dict[str, bool] = {}  # by key of a row: whether it holds after the last batch
         for changed in changes:
             found |= dict.fromkeys(changed.get("findings", ()), True)
             found |= dict.fromkeys(changed.get("gone", ()), False)
+        incidents = incidents_with(source.pk, touched)
         holding = [key for key, holds in found.items() if holds]
         occurrences = list(Occurrence.objects.filter(source=source, key__in=holding).order_by("rank", "first", "key"))
         first, last = extent(source)
@@ -85,6 +89,8 @@ class Deltas:
             "tracks": list(self._tails(tracks, last)),
             "findings": payloads(source.pk, occurrences[:_FINDINGS]),
             "gone": [key for key, holds in found.items() if not holds],
+            "incidents": incidents,
+            "incidents_gone": sorted(touched - {each["id"] for each in incidents}),
         }
 
     def _tails(self, tracks: Iterable[int], last: int) -> Iterator[TailPayload]:

@@ -7,9 +7,10 @@ from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from timeline.judging.findings import Severity
-from timeline.models import Acknowledgement, Cluster, Incident
+from timeline.models import Acknowledgement, Cluster, Finding, Incident
 from timeline.payloads.findings import IncidentChoices, IncidentState
 from timeline.queries.sources import SEVERITIES
+from timeline.queries.view import View, naming
 
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 _CHOICES = 200  # of each field of the filter
@@ -25,9 +26,11 @@ class IncidentFilter:
     state: IncidentState | None = None
     actor: str = ""  # one who wrote what a proof shows
     words: str = ""  # each is part of the title, of a name, or of an actor
-    root: int | None = None  # Track.root: only incidents with a subject that it owns
+    root: int | None = None  # Track.root, of one source: only those that name this root owner or what it owns
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
+    families: tuple[str, ...] = ()  # of one source: only those with a subject of these families of kinds
+    name: str = ""  # of one source: only those with a finding that has this in its summary, or in the name of a subject
 
 
 def of(source_id: int | None) -> QuerySet[Incident]:
@@ -48,13 +51,25 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
         condition &= Q(namespace=wanted.namespace)
     if wanted.actor:
         condition &= Q(actors__contains=[wanted.actor])
-    if wanted.root is not None:
-        condition &= Q(roots__contains=[wanted.root])
+    if source_id is not None:
+        condition &= _with_findings(source_id, wanted)
     for word in wanted.words.lower().split():
         condition &= Q(words__contains=word)
     if wanted.state:
         condition &= going_on() if wanted.state == "ongoing" else ~going_on()
     return of(source_id).filter(condition)
+
+
+def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
+    """Return the condition for incidents of a source of which a finding matches what is filtered by its objects."""
+    found, condition = Finding.objects.filter(source=source_id, withdrawn=False), Q()
+    if wanted.root is not None:
+        condition &= Q(identity__in=found.filter(naming(source_id, wanted.root)).values("incident"))
+    if wanted.families or wanted.name:
+        rows = View(families=wanted.families, name=wanted.name).occurrences(source_id)
+        members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
+        condition &= Q(identity__in=found.filter(identity__in=members).values("incident"))
+    return condition
 
 
 def going_on() -> Q:

@@ -1,5 +1,6 @@
 """This module reads the list of incidents page by page."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from django.db.models import Case, Count, QuerySet, Sum, Value, When
@@ -112,6 +113,14 @@ def incident(source_id: int, identity: str) -> IncidentRowPayload:
     source = _source(source_id)
     row = Incident.objects.get(source=source, identity=identity)
     return _payloads([row], silencing.active(source))[0]
+
+
+def incidents_with(source_id: int, identities: Collection[str]) -> list[IncidentRowPayload]:
+    """Return the incidents of a source with these identities, as far as they exist. Raises Source.DoesNotExist."""
+    if not identities:
+        return []
+    rows = Incident.objects.filter(source=source_id, identity__in=identities).order_by("first", "identity")
+    return _payloads(list(rows), silencing.active(_source(source_id)))
 
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:

@@ -28,7 +28,7 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
     """Return the payloads of these rows in the same order, without rows whose findings were deleted meanwhile."""
     identities = {identity for row in rows for identity in row.findings}
     stored = Finding.objects.filter(source=source_id, identity__in=identities)
-    findings = stored.values_list("subject", "root", "document", "occurrences")
+    findings = stored.values_list("subject", "root", "document", "occurrences", "incident")
     page, keys = f"/sources/{source_id}/findings/", {row.key for row in rows}
     derived = occurrences.rows((occurrences.StoredFinding(*each) for each in findings), page, keys)
     by_key = {row.payload["key"]: row.payload for row in derived}

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Func, JSONField, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KeyTextTransform
 
 from timeline.judging.findings import Severity
 from timeline.kinds import NOISE
-from timeline.models import Occurrence, Source, Track
+from timeline.models import Finding, Occurrence, Source, Track
 from timeline.queries.sources import SEVERITIES
 
 Grouping = Literal["owner", "kind", "namespace"]
@@ -23,6 +25,8 @@ class View:
     rule: str = ""  # show only objects that findings of this rule name
     severity: Severity | None = None
     about: int | None = None  # a track: show only findings that name its object, or an object that belongs to it
+    scope: int | None = None  # Track.root: show only findings that name this root owner or what it owns
+    incident: str = ""  # show only the findings of this incident
     noise: bool = False  # whether to show noise such as Events
     active: bool = False  # whether to show only objects that change in the range
     grouping: Grouping = "owner"
@@ -52,6 +56,10 @@ class View:
             wanted &= Q(rank=SEVERITIES.index(self.severity))
         if self.about is not None:
             wanted &= Q(tracks__overlap=_concerned(source_id, self.about))
+        if self.scope is not None:
+            wanted &= _rows_of(source_id, naming(source_id, self.scope))
+        if self.incident:
+            wanted &= _rows_of(source_id, Q(incident=self.incident))
         return Occurrence.objects.filter(wanted)
 
     def shown_families(self, source: Source) -> list[str]:
@@ -60,6 +68,21 @@ class View:
             wanted = {*self.families, *(NOISE if self.noise else ())}
             return [family for family in there if family in wanted]
         return [family for family in there if self.noise or family not in NOISE]
+
+
+def naming(source_id: int, root: int) -> Q:
+    """Return the condition for findings that name a root owner, or an object that it owns."""
+    query = """
+        SELECT identity FROM timeline_finding, unnest(tracks) AS named WHERE source_id = %s
+        AND named IN (SELECT id FROM timeline_track WHERE source_id = %s AND root = %s)"""
+    return Q(identity__in=RawSQL(query, [source_id, source_id, root]))
+
+
+def _rows_of(source_id: int, condition: Q) -> Q:
+    """Return the condition for the rows of the list of findings that belong to findings with a condition."""
+    found = Finding.objects.filter(condition, source=source_id, withdrawn=False)
+    each = Func(F("occurrences"), function="jsonb_array_elements", output_field=JSONField())
+    return Q(key__in=found.annotate(each=each).values(group=KeyTextTransform("group", "each")))
 
 
 def _concerned(source_id: int, track_id: int) -> list[int]:

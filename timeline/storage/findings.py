@@ -84,7 +84,7 @@ def write_occurrences(
     """
     of_rules = {} if rules is None else {"rule__in": list(rules)}
     findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_rules)
-    stored = findings.values_list("subject", "root", "document", "occurrences")
+    stored = findings.values_list("subject", "root", "document", "occurrences", "incident")
     rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), f"/sources/{source.pk}/findings/")
     before = models.Occurrence.objects.filter(source=source, **of_rules)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))

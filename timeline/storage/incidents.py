@@ -16,7 +16,6 @@ from timeline.storage import notify
 from timeline.storage.copying import as_text, upsert
 
 OVER = timedelta(hours=1)  # an acknowledged incident that comes back after so long is not acknowledged any more
-TIMES = 256  # of the latest occurrences that are kept to be drawn
 _ROOTS = 1000  # numbers of root owners by which an incident is found
 _SEVERITIES = ("error", "warning", "info")
 _COLUMNS = (
@@ -130,7 +129,7 @@ def _row(source: models.Source, each: incidents.Incident, roots: dict[str, int])
         moment(each.first),
         moment(each.last),
         each.open,
-        times[-TIMES:],
+        times[-incidents.TIMES :],
         each.effect,
         as_text(each.effect_text),
         list(map(as_text, each.actors)),

@@ -1,5 +1,6 @@
 """These operations list incidents, and acknowledge them."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -26,23 +27,33 @@ class Filter(Schema):
     state: Literal["", "ongoing", "over"] = ""
     actor: Words = ""
     q: Words = ""  # words of the title, of names, or of actors
-    root: Number | None = None  # only those with a subject that this root owner owns
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
 
     def wanted(self) -> queries.IncidentFilter:
         state: IncidentState | None = self.state or None
         return queries.IncidentFilter(
-            self.severity or None,
-            self.rule,
-            self.namespace,
-            state,
-            self.actor,
-            self.q,
-            self.root,
-            self.silenced,
-            self.acknowledged,
+            severity=self.severity or None,
+            rule=self.rule,
+            namespace=self.namespace,
+            state=state,
+            actor=self.actor,
+            words=self.q,
+            silenced=self.silenced,
+            acknowledged=self.acknowledged,
         )
+
+
+class FilterOfSource(Filter):
+    """The parameters that select incidents of one source."""
+
+    root: Number | None = None  # only those that name this root owner, or an object that it owns
+    kinds: Words = ""  # families of kinds, as the overview names them; commas separate several
+    name: Words = ""  # part of the summary of a finding, or of the name of its subject
+
+    def wanted(self) -> queries.IncidentFilter:
+        families = tuple(filter(None, self.kinds.split(",")))
+        return replace(super().wanted(), root=self.root, families=families, name=self.name)
 
 
 class Acknowledged(Schema):
@@ -62,7 +73,7 @@ class Count(Schema):
 def incidents(
     request: HttpRequest,
     source_id: Number,
-    wanted: Query[Filter],
+    wanted: Query[FilterOfSource],
     start: Time | None = None,
     end: Time | None = None,
     cursor: Cursor = "",

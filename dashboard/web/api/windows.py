@@ -92,6 +92,8 @@ def findings(
     end: Time | None = None,
     key: _Key = "",
     about: Number | None = None,
+    scope: Number | None = None,
+    incident: _Key = "",
     cursor: Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")] = "",
     limit: Annotated[int, Field(ge=1, le=500)] = 100,
     order: FindingOrder | None = None,
@@ -99,10 +101,11 @@ def findings(
     """Return findings: those of a cluster newest first, those of a recording in order of time, unless `order` is given.
 
     Pass `next` as `cursor` for the page after it, in the same order. `about` is the number of a track, and keeps only
-    the findings that name its object or what belongs to it.
+    the findings that name its object or what belongs to it. `scope` is the number of a root owner, and keeps only the
+    findings that name it, or an object that it owns. `incident` keeps only the findings of one incident.
     """
     in_order(start, end)
-    view = replace(wanted.view(), about=about)
+    view = replace(wanted.view(), about=about, scope=scope, incident=incident)
     try:
         found = queries.findings(
             source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order

@@ -315,8 +315,8 @@ def test_a_silence_outlives_that_its_job_is_created_again(client: Client, sample
     gap = Incident.objects.get(source=sample, rule="service-gap")
     found = Finding.objects.get(source=sample, identity=gap.worst)
     again = {**found.document, "id": "0" * 16, "subject": {**found.document["subject"], "uid": "another"}}
-    found.pk, found.identity, found.document = None, "0" * 16, again
-    found.save()
+    found.identity, found.document = "0" * 16, again
+    found.save(force_insert=True)
     incidents.write(sample, [gap.identity])
     assert listed(client, sample)["silenced"] == 1
 

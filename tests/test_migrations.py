@@ -1,11 +1,11 @@
 """These tests migrate databases of older versions with data in them."""
 
-import json
 import os
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -79,23 +79,70 @@ def test_clusters_that_kept_nothing_or_for_ever_keep_as_is_usual_or_as_long_as_c
     assert kept == [("a", None, None), ("b", None, None), ("c", 36_500, 10**18), ("d", 30, 10**9)]
 
 
-def test_rows_of_the_list_of_findings_name_their_findings_in_order(empty_database: str) -> None:
-    """Earlier versions stored copies of the findings in these rows; now the rows are derived from the findings."""
+# A row of each table whose key begins with the source since migration 0022: its columns, and their values before.
+_ROWS = {
+    "stream": (
+        '"group", version, kind, resource, namespaced, state, error, entries',
+        "'', 'v1', 'Pod', 'pods', true, 'watching', '', 3",
+    ),
+    "gap": ('"group", kind, since, until, reason', "'', 'Pod', '2026-01-01', '2026-01-02', 'away'"),
+    "delta": ("sequence, at, changed", "4, '2026-01-01', '{}'"),
+    "memory": ("number, after, lines", "0, 5, 'x'"),
+    "strip": (
+        'place, root, family, "group", kind, namespace, name, members, span, changed',
+        "6, 1, 'Pods', '', 'Pod', 'n', 'o', 30, '[2026-01-01,]', '2026-01-01'",
+    ),
+    "finding": (
+        "identity, rule, severity, namespace, subject, root, tracks, first, last, document, occurrences, withdrawn",
+        "'f', 'r', 'error', 'n', 1, 1, '{1}', '2026-01-01', '2026-01-02', '{}', '[]', false",
+    ),
+    "acknowledgement": ('identity, "by", at, note', "'f', 'ada', '2026-01-01', 'ticket 7'"),
+    "occurrence": (
+        "key, rank, rule, namespace, families, words, tracks, first, last, payload, drawn",
+        """'k', 1, 'r', 'n', '{}', 'w', '{}', '2026-01-01', '2026-01-02',
+        '{"key": "k", "findings": [{"id": "second"}, {"id": "first"}, {"id": "second"}]}', '[]'""",
+    ),
+}
+
+
+def test_rows_of_sources_are_kept_and_their_keys_begin_with_the_source(empty_database: str) -> None:
+    """Rows of the list of findings held copies of the findings; now they name them, and the rows derive from these."""
     migrate(empty_database, "timeline", "0017")
-    payload = {"key": "k", "findings": [{"id": "second"}, {"id": "first"}, {"id": "second"}]}
+    before, files = {}, {}
     with psycopg.connect(empty_database) as connection:
-        connection.execute(
-            'INSERT INTO timeline_source (id, name, ready, created, inputs, entries, stored, "table", redacted,'
-            " skipped, skips, told, histogram, census, own_counters, tide, ended, sequence, judged, judging,"
-            " attempts, mostly_skipped) VALUES (7, 'old', true, now(), '[]', 1, 0, 0, '{}', 0, '[]', '{}', '[]',"
-            " '[]', '[]', '{}', '', 0, 0, 0, 0, '{}')"
-        )
-        connection.execute(
-            "INSERT INTO timeline_occurrence (source_id, key, rank, rule, namespace, families, words, tracks, first,"
-            " last, payload, drawn) VALUES (7, 'k', 1, 'r', 'n', '{}', 'w', '{}', now(), now(), %s, '[]')",
-            [json.dumps(payload)],
-        )
+        for source in (7, 8):
+            connection.execute(
+                'INSERT INTO timeline_source (id, name, ready, created, inputs, entries, stored, "table", redacted,'
+                " skipped, skips, told, histogram, census, own_counters, tide, ended, sequence, judged, judging,"
+                " attempts, mostly_skipped) VALUES (%s, 'old', true, now(), '[]', 1, 0, 0, '{}', 0, '[]', '{}', '[]',"
+                " '[]', '[]', '{}', '', 0, 0, 0, 0, '{}')",
+                [source],
+            )
+        for table, (columns, values) in _ROWS.items():
+            for source in (8, 7):
+                connection.execute(f"INSERT INTO timeline_{table} (source_id, {columns}) VALUES ({source}, {values})")
+            before[table], files[table] = _stored(connection, table)
     migrate(empty_database)
     with psycopg.connect(empty_database) as connection:
-        rows = connection.execute("SELECT key, words, findings FROM timeline_occurrence").fetchall()
-    assert rows == [("k", "w", ["second", "first"])]
+        for table, rows in before.items():
+            now, file = _stored(connection, table)
+            kept = rows[0].keys() & now[0].keys()
+            assert len(kept) > 3
+            assert [{name: row[name] for name in kept} for row in rows] == [
+                {name: row[name] for name in kept} for row in now
+            ]
+            assert file == files[table], f"timeline_{table} was written anew"
+            key = connection.execute(
+                "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'p' AND conrelid = %s::regclass",
+                [f"timeline_{table}"],
+            ).fetchone()
+            assert key and key[0].startswith("PRIMARY KEY (source_id, "), table
+        findings = connection.execute("SELECT source_id, findings FROM timeline_occurrence ORDER BY 1").fetchall()
+    assert findings == [(7, ["second", "first"]), (8, ["second", "first"])]
+
+
+def _stored(connection: psycopg.Connection[Any], table: str) -> tuple[list[dict[str, Any]], object]:
+    """Return the rows of a table without their surrogate keys, by source, and the number of the file that holds it."""
+    found = connection.execute(f"SELECT to_jsonb(row) - 'id' FROM timeline_{table} AS row ORDER BY source_id")
+    file = connection.execute(f"SELECT pg_relation_filenode('timeline_{table}')").fetchone()
+    return [row for (row,) in found], file

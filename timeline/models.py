@@ -117,7 +117,8 @@ class Stream(models.Model):
         FORBIDDEN = "forbidden"
         MISSING = "missing"  # the cluster does not serve it
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "group", "resource")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     group = models.TextField()
     version = models.TextField()
     kind = models.TextField()
@@ -133,9 +134,6 @@ class Stream(models.Model):
     watermark_at = models.DateTimeField(null=True)
     entries = models.BigIntegerField(default=0)
 
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "group", "resource"], name="stream_once")]
-
     def __str__(self) -> str:
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
@@ -143,7 +141,8 @@ class Stream(models.Model):
 class Gap(models.Model):
     """A gap is an interval in which a kind of a live source was not observed."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "group", "kind", "since", "until")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     group = models.TextField()
     kind = models.TextField()
     since = models.DateTimeField()
@@ -152,9 +151,6 @@ class Gap(models.Model):
     revision = models.DecimalField(max_digits=39, decimal_places=0, null=True)
     reason = models.TextField()
 
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "group", "kind", "since", "until"], name="gap_once")]
-
     def __str__(self) -> str:
         return f"{self.kind}: {self.reason}"
 
@@ -162,15 +158,13 @@ class Gap(models.Model):
 class Delta(models.Model):
     """A delta says what one batch of a live source changed. The latest are kept for browsers that reconnect."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "sequence")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     sequence = models.BigIntegerField()
     at = models.DateTimeField()
     changed = (
         models.JSONField()
     )  # {"tracks": ids, "findings": keys of changed occurrences, "gone": keys of deleted ones, …}
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "sequence"], name="delta_once")]
 
     def __str__(self) -> str:
         return f"{self.source_id}: {self.sequence}"
@@ -179,13 +173,13 @@ class Delta(models.Model):
 class SnapshotPart(models.Model):
     """A snapshot of a live source is stored in parts. With it, another worker need not read all of its entries."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     number = models.IntegerField()
     after = models.BigIntegerField()  # entries up to this sequence number are in the snapshot
     lines = models.BinaryField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "number"], name="memory_once")]
         db_table = "timeline_memory"
 
     def __str__(self) -> str:
@@ -235,7 +229,8 @@ class Track(models.Model):
 class Strip(models.Model):
     """A strip stands for many lanes of one owner and kind, drawn as one row until it is opened."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "place")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     place = models.BigIntegerField()  # the number right before the place of its first lane
     root = models.BigIntegerField()
     family = models.TextField()
@@ -246,9 +241,6 @@ class Strip(models.Model):
     members = models.IntegerField()  # the number of its lanes
     span = DateTimeRangeField()
     changed = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "place"], name="strip_once")]
 
     def __str__(self) -> str:
         return f"{self.members} {self.kind} of {self.namespace}/{self.name}"
@@ -280,7 +272,8 @@ class Chunk(models.Model):
 class Finding(models.Model):
     """A finding is one violation. `document` is the finding as it is in the findings document."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     identity = models.CharField(max_length=16)
     rule = models.TextField()
     severity = models.TextField()
@@ -297,7 +290,6 @@ class Finding(models.Model):
     anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "identity"], name="finding_once")]
         indexes = [models.Index(fields=["source", "incident"], name="finding_of_incident")]
 
     def __str__(self) -> str:
@@ -312,7 +304,7 @@ class Incident(models.Model):
     """
 
     pk = models.CompositePrimaryKey("source", "identity")
-    source = models.ForeignKey(Source, models.CASCADE)
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     identity = models.CharField(max_length=16)
     rule = models.TextField()
     rank = models.SmallIntegerField()  # of the worst severity of its findings: 0 error, 1 warning, 2 info
@@ -379,7 +371,7 @@ class BaselineIncident(models.Model):
     graver, or more frequent than twice its rate of the day before."""
 
     pk = models.CompositePrimaryKey("source", "identity")
-    source = models.ForeignKey(Source, models.CASCADE)
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     identity = models.CharField(max_length=16)  # Incident.identity
     rank = models.SmallIntegerField()  # Incident.rank then
     hourly = models.FloatField()  # occurrences an hour, in the 24 hours before the baseline
@@ -395,16 +387,14 @@ class Acknowledgement(models.Model):
     """An acknowledgement records that a user knows of a finding or of an incident. It has no foreign key to it, because
     another import may replace its row."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     identity = models.CharField(max_length=16)  # Finding.identity or Incident.identity
     by = models.TextField()  # a user's name; "" if nobody has to sign in
     at = models.DateTimeField(auto_now=True)
     note = models.TextField()
     rank = models.SmallIntegerField(null=True)  # Incident.rank when it was acknowledged; null for a finding
     ended = models.TextField(default="")  # why the acknowledgement of an incident holds no more, in a sentence
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "identity"], name="acknowledged_once")]
 
     def __str__(self) -> str:
         return f"{self.identity}: {self.note}"
@@ -413,7 +403,8 @@ class Acknowledgement(models.Model):
 class Occurrence(models.Model):
     """A row of the list of findings is one occurrence of a violation, with all subjects that it concerned alike."""
 
-    source = models.ForeignKey(Source, models.CASCADE)
+    pk = models.CompositePrimaryKey("source", "key")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     key = models.CharField(max_length=16)
     rank = models.SmallIntegerField()  # its severity: 0 error, 1 warning, 2 info
     rule = models.TextField()
@@ -426,7 +417,6 @@ class Occurrence(models.Model):
     findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "key"], name="occurrence_once")]
         indexes = [models.Index(fields=["source", "rank", "first", "key"], name="occurrence_order")]
 
     def __str__(self) -> str:

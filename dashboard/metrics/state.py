@@ -68,7 +68,7 @@ def _of_sources() -> Iterator[Metric]:
     yield _counter("causeline_source_skipped", "Lines and objects of a source that could not be read.", skipped)
     yield _findings(label)
     gaps: dict[str, float] = defaultdict(float)
-    for source, count in Gap.objects.values_list("source").annotate(Count("pk")):
+    for source, count in Gap.objects.values_list("source").annotate(count=Count("*")):
         gaps[label[source]] += count
     yield _gauge("causeline_source_gaps", "Intervals in which a kind of a live source was not observed.", gaps)
     lags: dict[str, float] = defaultdict(float)
@@ -88,7 +88,7 @@ def _of_sources() -> Iterator[Metric]:
 def _findings(label: dict[int, str]) -> Metric:
     found: dict[tuple[str, str, str], int] = defaultdict(int)
     counted = Finding.objects.filter(withdrawn=False, source__ready=True).order_by()
-    for source, rule, severity, count in counted.values_list("source", "rule", "severity").annotate(Count("pk")):
+    for source, rule, severity, count in counted.values_list("source", "rule", "severity").annotate(count=Count("*")):
         found[label[source], rule, severity] += count
     metric = GaugeMetricFamily("causeline_findings", "Findings that are listed.", labels=["source", "rule", "severity"])
     for labels, count in sorted(found.items()):
@@ -116,7 +116,7 @@ def _of_clusters() -> Iterator[Metric]:
 
 def _of_uploads() -> Metric:
     metric = GaugeMetricFamily("causeline_uploads", "Uploads of the last week, by state.", labels=["state"])
-    counted = dict(Upload.objects.order_by().values_list("state").annotate(Count("pk")))
+    counted = dict(Upload.objects.order_by().values_list("state").annotate(count=Count("*")))
     for state in Upload.State:
         metric.add_metric([state.value], counted.get(state.value, 0))
     return metric

@@ -137,7 +137,7 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
     gaps = Gap.objects.filter(source=source)
     counts = {
         (group, kind): count
-        for group, kind, count in gaps.values_list("group", "kind").annotate(Count("pk")).order_by("group", "kind")
+        for group, kind, count in gaps.values_list("group", "kind").annotate(count=Count("*")).order_by("group", "kind")
     }
     streams = list(Stream.objects.filter(source=source).order_by("group", "resource"))
     watched = [each for each in streams if each.state not in (Stream.State.FORBIDDEN, Stream.State.MISSING)]

@@ -62,7 +62,8 @@ def severities(source_id: int, view: View, start: int, end: int) -> list[tuple[S
     """Return the number of rows that match a view between two times (µs since 1970), by severity, errors first."""
     wanted = view.occurrences(source_id).filter(first__lte=moment(end), last__gte=moment(start))
     return [
-        (SEVERITIES[rank], count) for rank, count in wanted.values_list("rank").annotate(Count("pk")).order_by("rank")
+        (SEVERITIES[rank], count)
+        for rank, count in wanted.values_list("rank").annotate(count=Count("*")).order_by("rank")
     ]
 
 

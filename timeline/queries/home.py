@@ -75,18 +75,18 @@ def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:
 def newest_findings(limit: int, sources: int) -> list[NewFinding]:
     """Return the latest errors and warnings of the newest sources, by the time at which they happened."""
     query = """
-        SELECT found.id
+        SELECT found.source_id, found.key
         FROM (SELECT id FROM timeline_source WHERE ready ORDER BY created DESC LIMIT %(sources)s) AS source
         CROSS JOIN (VALUES (0), (1)) AS wanted (rank)
         CROSS JOIN LATERAL (
-            SELECT id, first FROM timeline_occurrence
+            SELECT source_id, key, first FROM timeline_occurrence
             WHERE source_id = source.id AND rank = wanted.rank
             ORDER BY first DESC LIMIT %(limit)s
         ) AS found
         ORDER BY found.first DESC LIMIT %(limit)s"""
     with connection.cursor() as cursor:
         cursor.execute(query, {"sources": sources, "limit": limit})
-        found = [row[0] for row in cursor]
+        found = cursor.fetchall()
     rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("source__histogram")
     ordered = list(rows.order_by("-first", "rank", "key"))
     groups: dict[tuple[int, str], FindingGroupPayload] = {}

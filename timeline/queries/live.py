@@ -33,7 +33,7 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
     listing: dict[int, list[str]] = {}
     for source, resource in streams.filter(state__in=["waiting", "listing"]).values_list("source", "resource"):
         listing.setdefault(source, []).append(resource)
-    gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(Count("pk")))
+    gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(count=Count("*")))
     found = {}
     for source, sequence, entries, ended, current, paused, held, state, error, reference, silent, last in rows:
         hidden = without_places(error or "", orjson.loads(reference or "{}"))

@@ -97,8 +97,8 @@ def overview(source_id: int) -> OverviewPayload:
             namespaces[namespace] += lanes
     ticks = _ticks(source_id, first, last)
     occurrences = Occurrence.objects.filter(source_id=source_id)
-    rules = occurrences.values_list("rule").annotate(Count("pk")).order_by("rule")
-    ranks = occurrences.values_list("rank").annotate(Count("pk")).order_by("rank")
+    rules = occurrences.values_list("rule").annotate(count=Count("*")).order_by("rule")
+    ranks = occurrences.values_list("rank").annotate(count=Count("*")).order_by("rank")
     return {
         "first": first,
         "last": last,

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from collectors.uploads import importing, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
-from timeline.storage import notify, repacking, retention
+from timeline.storage import deletion, notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -85,6 +85,13 @@ def keep() -> None:
         else:
             if any(any(each) for each in dropped):
                 logger.info("%s: dropped %s", cluster, dropped)
+
+
+@shared_task
+def remove_deleted() -> None:
+    """Remove sources and clusters for good that were deleted more than a minute ago."""
+    if count := deletion.remove_deleted():
+        logger.info("removed %s that somebody had deleted", count)
 
 
 @shared_task

@@ -129,6 +129,7 @@ CELERY_BEAT_SCHEDULE = {
             "collectors.tasks.take_up_uploads",
             variables.import_silence_seconds / 2,
         ),
+        ("remove what was deleted a minute ago", "collectors.tasks.remove_deleted", 20.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("delete expired sessions and failures to sign in", "dashboard.tasks.clear_sessions", 3600.0),
     )

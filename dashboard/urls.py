@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 from dashboard.web.api import api
 from dashboard.web.views.clusters import show_cluster, show_clusters
 from dashboard.web.views.coverage import show_coverage
+from dashboard.web.views.deletions import confirm_deletion, undo
 from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
 from dashboard.web.views.health import health
@@ -32,6 +33,8 @@ urlpatterns = [
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
+    path("sources/<int:source_id>/delete/", confirm_deletion, name="delete"),
+    path("deletions/undo", undo, name="undo-deletion"),
     path("sources/<int:source_id>/report", show_report, name="report"),
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),

@@ -10,6 +10,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from collectors import tasks
@@ -180,8 +181,12 @@ def test_a_deleted_recording_leaves_nothing(client: Client) -> None:
     assert stored.tables_of(source)
     answer = client.delete(f"/api/sources/{source}")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert not stored.tables_of(source)
     assert not Source.objects.exists()
+    assert client.get(f"/api/uploads/{payload['id']}").json()["url"] == ""
+    Source.everything.update(delete_after=timezone.now())  # the minute is over
+    tasks.remove_deleted()
+    assert not stored.tables_of(source)
+    assert not Source.everything.exists()
     assert client.get(f"/api/uploads/{payload['id']}").json()["url"] == ""
     assert client.delete(f"/api/sources/{source}").status_code == 404
 

@@ -501,7 +501,10 @@ def test_a_disconnected_cluster_leaves_its_source_as_a_recording_unless_that_is_
         source = stored.opened("prod")
         Source.objects.filter(pk=source.pk).update(cluster=cluster)
         Cluster.objects.filter(pk=cluster.pk).update(source=source)
-        client.post(f"/clusters/{cluster.pk}/", {"act": "disconnect", **({"delete": "on"} if delete else {})})
+        client.post(
+            f"/clusters/{cluster.pk}/",
+            {"act": "disconnect", "confirmed": "yes", **({"delete": "on"} if delete else {})},
+        )
         assert not Cluster.objects.exists()
         assert Source.objects.filter(pk=source.pk, ended__startswith="The cluster was disc").exists() == (not delete)
         assert client.get(f"/clusters/{cluster.pk}/").status_code == 404

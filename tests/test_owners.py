@@ -44,7 +44,7 @@ def people(settings: Settings) -> People:
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
     yield
-    for source in Source.objects.all():
+    for source in Source.everything.all():
         store.discard_source(source)
     for upload in Upload.objects.all():
         importing.cancel(upload)

@@ -1,6 +1,6 @@
 """This module declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from django.conf import settings
@@ -25,6 +25,17 @@ def unpacked(value: bytes) -> Any:
     return orjson.loads(unpack(bytes(value)))
 
 
+_Row = TypeVar("_Row", bound=models.Model)
+
+
+class NotDeleted(models.Manager[_Row]):
+    """This manager leaves out the rows that somebody has deleted and that can still be restored (see
+    `timeline.storage.deletion`)."""
+
+    def get_queryset(self) -> models.QuerySet[_Row]:
+        return super().get_queryset().filter(delete_after=None)
+
+
 class Cluster(models.Model):
     """A cluster is watched by one worker. The row says how it is reached, and which resources are watched.
 
@@ -39,7 +50,7 @@ class Cluster(models.Model):
         FAILING = "failing"  # its worker cannot reach it and tries again and again
         PAUSED = "paused"
 
-    name = models.CharField(max_length=253, unique=True)
+    name = models.CharField(max_length=253)
     created = models.DateTimeField(auto_now_add=True)
     reference = models.JSONField(default=dict)  # {"how", "path", "context", "server"}, without secrets
     secret = models.BinaryField(null=True)  # a kubeconfig, encrypted
@@ -55,9 +66,14 @@ class Cluster(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     error = models.TextField(default="")
     error_at = models.DateTimeField(null=True)
+    delete_after = models.DateTimeField(null=True)  # somebody has disconnected it, and can undo that until then
+
+    objects = NotDeleted["Cluster"]()
+    everything = models.Manager["Cluster"]()
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(fields=["name"], condition=models.Q(delete_after=None), name="cluster_name_once"),
             models.CheckConstraint(
                 condition=models.Q(keep_days__range=(1, KEEP_DAYS_AT_MOST)), name="cluster_keeps_days_in_range"
             ),
@@ -101,6 +117,10 @@ class Source(models.Model):
     judging = models.IntegerField(default=0)  # the version that last tried to judge it again
     attempts = models.IntegerField(default=0)  # how often that version has tried to judge it
     mostly_skipped = models.JSONField(default=dict)  # {file: [skipped lines, all lines]} of mostly skipped files
+    delete_after = models.DateTimeField(null=True)  # somebody has deleted it, and can undo that until then
+
+    objects = NotDeleted["Source"]()
+    everything = models.Manager["Source"]()
 
     def __str__(self) -> str:
         return self.name

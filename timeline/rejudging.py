@@ -26,7 +26,7 @@ _LOCK = 0x6A7564676564  # the number of the PostgreSQL advisory lock under which
 def waiting() -> QuerySet[Source]:
     """Return the sources that should be judged again, those with the fewest attempts first."""
     given_up = Q(judging=VERSION, attempts__gte=ATTEMPTS)
-    old = Source.objects.filter(ready=True, judged__lt=VERSION, current_of__isnull=True)
+    old = Source.objects.filter(ready=True, judged__lt=VERSION, current_of=None, cluster__delete_after=None)
     return old.exclude(given_up).order_by("attempts", "pk")
 
 

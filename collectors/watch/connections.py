@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.db import transaction
 
 from collectors.watch import credentials, exec_permissions
-from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster, Source
-from timeline.storage import notify, store
+from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster
+from timeline.storage import deletion, notify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 NAME_LENGTH = 100  # characters; the cluster's sources have this name and a number
 _RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
 _NEVER = {"secrets"}
-_PATIENCE = 10  # seconds to wait for transactions that still use what is deleted
 
 
 class Refused(Exception):
@@ -155,15 +153,20 @@ def resume(cluster: Cluster) -> None:
 
 
 def disconnect(cluster: Cluster, *, delete: bool = False) -> None:
-    """Stop watching a cluster and forget it. Its recordings stay, unless `delete` is set.
+    """Stop watching a cluster and forget it in a minute, until which `undo` connects it again. Its recordings stay,
+    unless `delete` is set. Raise OperationalError if its worker still writes."""
+    deletion.delete_cluster(cluster.pk, sources=delete)
 
-    Its worker finds no lease to renew, and so writes nothing more.
+
+def undo(cluster_id: int) -> bool:
+    """Connect a cluster again that was disconnected less than a minute ago; return False if that is too late.
+
+    Raise Refused if another cluster has its name now.
     """
-    sources = _delete_cluster(cluster)
-    for source in sources:
-        if delete or not source.ready:
-            store.discard_source(source, patience=_PATIENCE)
-            notify.notify(source=source.pk)
+    try:
+        return deletion.restore_cluster(cluster_id)
+    except deletion.NameTaken as error:
+        raise Refused(str(error)) from None
 
 
 def reencrypt_secrets() -> int:
@@ -182,20 +185,6 @@ def reencrypt_secrets() -> int:
             cluster.secret = credentials.renewed(bytes(cluster.secret))
             cluster.save(update_fields=["secret"])
     return len(kept)
-
-
-def _delete_cluster(cluster: Cluster) -> list[Source]:
-    """Delete the cluster's row and end its sources; return these. Take locks in the same order as its worker."""
-    with transaction.atomic():
-        Cluster.objects.select_for_update().filter(pk=cluster.pk).first()
-        sources = list(Source.objects.select_for_update().filter(cluster=cluster.pk).order_by("pk"))
-        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        Source.objects.filter(cluster=cluster.pk, ended="").update(ended=f"The cluster was disconnected on {when}.")
-        Cluster.objects.filter(pk=cluster.pk).delete()
-        notify.notify(cluster=cluster.pk)
-        for source in sources:
-            notify.notify(source=source.pk)
-    return sources
 
 
 def _option_columns(wanted: WatchOptions) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""These subcommands connect and disconnect clusters. What needs Django runs in a process of its own."""
+"""These subcommands connect and disconnect clusters, delete recordings, and undo both. What needs Django runs in a
+process of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +39,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
     )
     command.add_argument("cluster", metavar="NAME")
     command.add_argument("--delete", action="store_true", help="also delete what was observed of the cluster")
+    command.add_argument("--yes", action="store_true", help="do not ask first")
     command.set_defaults(run=disconnect)
+    command = commands.add_parser(
+        "delete",
+        parents=[shared],
+        help="delete a recording; `undo` restores it within a minute",
+        epilog="Exit status: 0 deleted, 1 the servers failed, 2 no such recording, or it was kept.",
+    )
+    command.add_argument("source", metavar="SOURCE", help="the name of the recording, or its number as in its address")
+    command.add_argument("--yes", action="store_true", help="do not ask first")
+    command.set_defaults(run=delete)
+    command = commands.add_parser(
+        "undo",
+        parents=[shared],
+        help="restore a recording or a cluster that was deleted less than a minute ago",
+        epilog="Exit status: 0 restored, 1 the servers failed, 2 it is too late.",
+    )
+    command.add_argument("name", nargs="?", metavar="NAME", help="of the recording or cluster (the latest deletion)")
+    command.set_defaults(run=undo)
     for act, what in (
         ("pause", "stop watching a cluster until it is resumed"),
         ("resume", "watch a paused cluster again"),
@@ -119,8 +138,19 @@ def show(options: argparse.Namespace) -> int:
 
 def disconnect(options: argparse.Namespace) -> int:
     """Stop watching a cluster and delete its credentials. Return the exit status: 0 done, 2 no such cluster."""
-    delete = ["--delete"] if options.delete else []
+    delete = [*(["--delete"] if options.delete else []), *(["--yes"] if options.yes else [])]
     return serve.run_beside(options, "clusters", "disconnect", *delete, "--", options.cluster)
+
+
+def delete(options: argparse.Namespace) -> int:
+    """Delete a recording. Return the exit status: 0 deleted, 2 no such recording, or it was kept."""
+    yes = ["--yes"] if options.yes else []
+    return serve.run_beside(options, "deletions", "delete", *yes, "--", options.source)
+
+
+def undo(options: argparse.Namespace) -> int:
+    """Restore what was deleted less than a minute ago. Return the exit status: 0 restored, 2 it is too late."""
+    return serve.run_beside(options, "deletions", "undo", "--", *([options.name] if options.name else []))
 
 
 def act_on(options: argparse.Namespace) -> int:

@@ -70,6 +70,17 @@ class Progress:
             print("\r\033[K", end="", file=self._stream, flush=True)
 
 
+def confirmed(sentences: list[str]) -> bool:
+    """Show the sentences and ask whether to go on. Without a terminal there is nobody to ask, and the answer is yes."""
+    if not sys.stdin.isatty():
+        return True
+    terminal = Terminal(sys.stderr)
+    for each in sentences:
+        terminal.wrapped(plain(each), "")
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def plain(text: str) -> str:
     """Replace control characters: names come from recordings, and must not move the cursor or change colours."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

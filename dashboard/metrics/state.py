@@ -30,7 +30,7 @@ _LIVE = """
 
 _CLUSTERS = """
     SELECT name, state, paused, coalesce(expires_at > clock_timestamp(), FALSE)
-    FROM timeline_cluster ORDER BY id LIMIT %s"""
+    FROM timeline_cluster WHERE delete_after IS NULL ORDER BY id LIMIT %s"""
 
 
 def collect() -> Iterator[Metric]:
@@ -68,7 +68,8 @@ def _of_sources() -> Iterator[Metric]:
     yield _counter("causeline_source_skipped", "Lines and objects of a source that could not be read.", skipped)
     yield _findings(label)
     gaps: dict[str, float] = defaultdict(float)
-    for source, count in Gap.objects.values_list("source").annotate(count=Count("*")):
+    of_shown = Gap.objects.filter(source__delete_after=None)
+    for source, count in of_shown.values_list("source").annotate(count=Count("*")):
         gaps[label[source]] += count
     yield _gauge("causeline_source_gaps", "Intervals in which a kind of a live source was not observed.", gaps)
     lags: dict[str, float] = defaultdict(float)
@@ -87,7 +88,7 @@ def _of_sources() -> Iterator[Metric]:
 
 def _findings(label: dict[int, str]) -> Metric:
     found: dict[tuple[str, str, str], int] = defaultdict(int)
-    counted = Finding.objects.filter(withdrawn=False, source__ready=True).order_by()
+    counted = Finding.objects.filter(withdrawn=False, source__ready=True, source__delete_after=None).order_by()
     for source, rule, severity, count in counted.values_list("source", "rule", "severity").annotate(count=Count("*")):
         found[label[source], rule, severity] += count
     metric = GaugeMetricFamily("causeline_findings", "Findings that are listed.", labels=["source", "rule", "severity"])

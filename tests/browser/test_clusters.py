@@ -61,7 +61,14 @@ def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, size: V
     page.get_by_role("link", name="by-everyone").click()
     page.get_by_role("checkbox", name="Also delete what was observed").check()
     page.get_by_role("button", name="Disconnect by-everyone").click()
+    expect(page.get_by_role("heading", name="Disconnect by-everyone?")).to_be_visible()
+    assert complaints_of_axe(page) == []
+    fits(page)
+    page.get_by_role("button", name="Disconnect by-everyone").click()
     expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
+    expect(page.get_by_role("button", name="Undo: restore by-everyone").last).to_be_visible()
+    assert complaints_of_axe(page) == []
+    fits(page)
     expect(page.get_by_role("link", name="by-everyone")).to_have_count(0)
 
 
@@ -92,6 +99,7 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
         page.get_by_role("button", name="Resume").click()
         expect(page.locator(".lead .state")).to_have_text("live")  # by itself
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        page.get_by_role("button", name="Disconnect moving").click()
         page.get_by_role("button", name="Disconnect moving").click()
         expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
         page.goto("/")

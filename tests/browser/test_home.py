@@ -157,8 +157,15 @@ def test_deleting_asks_first(page: Page) -> None:
     expect(page.locator(f"[data-source='{number}']")).to_have_count(1)
     expect(mine.get_by_role("button", name="Delete to-delete")).to_be_focused()
     mine.get_by_role("button", name="Delete to-delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("775 changes")
+    expect(page.get_by_role("dialog")).to_contain_text("7 findings")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(f"[data-source='{number}']")).to_have_count(0)
+    undo = page.get_by_role("button", name="Undo: restore to-delete")
+    expect(undo).to_be_focused()
+    undo.press("Enter")
+    expect(page.locator(f"[data-source='{number}']")).to_have_count(1)
+    expect(undo).to_have_count(0)
 
 
 def test_a_recording_is_renamed_where_it_stands_and_every_page_hears_of_it(page: Page) -> None:

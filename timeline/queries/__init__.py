@@ -15,6 +15,7 @@ from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_b
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
+from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
 from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
@@ -71,6 +72,8 @@ __all__ = [
     "Answer",
     "Baseline",
     "Candidate",
+    "Contents",
+    "Deletion",
     "Deltas",
     "Grouping",
     "IncidentFilter",
@@ -95,6 +98,7 @@ __all__ = [
     "clear_baseline",
     "cluster",
     "clusters",
+    "contents",
     "coverage",
     "create_silence",
     "ended_silences",
@@ -144,9 +148,11 @@ __all__ = [
     "shown_life",
     "silence_payload",
     "source",
+    "sources_of",
     "steps",
     "track",
     "undo",
+    "undoable",
     "upload_payload",
     "window",
     "withdraw",

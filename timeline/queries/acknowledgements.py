@@ -31,7 +31,7 @@ def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[st
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
     """Acknowledge a finding, or replace the note of its acknowledgement. Raises Finding.DoesNotExist."""
-    Finding.objects.only("pk").get(source=source_id, identity=identity)
+    Finding.objects.only("pk").get(source=source_id, source__delete_after=None, identity=identity)
     row, _ = Acknowledgement.objects.update_or_create(
         source_id=source_id, identity=identity, defaults={"by": by, "note": note}
     )
@@ -40,7 +40,7 @@ def acknowledge(source_id: int, identity: str, by: str, note: str) -> Acknowledg
 
 def acknowledge_incidents(source_id: int, identities: Collection[str], by: str, note: str) -> int:
     """Acknowledge these incidents, as grave as they are now; return how many of them there are."""
-    found = Incident.objects.filter(source=source_id, identity__in=identities).values_list("identity", "rank")
+    found = _shown(source_id, identities).values_list("identity", "rank")
     return _acknowledge(source_id, dict(found), by, note, timezone.now())
 
 
@@ -49,11 +49,15 @@ def acknowledge_new(wanted: Mapping[int, Collection[str]], by: str, note: str) -
     at = timezone.now()
     with transaction.atomic():
         for source_id, identities in wanted.items():
-            found = Incident.objects.filter(source=source_id, identity__in=identities).exclude(
+            found = _shown(source_id, identities).exclude(
                 Exists(Acknowledgement.objects.filter(source=source_id, identity=OuterRef("identity"), ended=""))
             )
             _acknowledge(source_id, dict(found.values_list("identity", "rank")), by, note, at)
     return at
+
+
+def _shown(source_id: int, identities: Collection[str]) -> QuerySet[Incident]:
+    return Incident.objects.filter(source=source_id, source__delete_after=None, identity__in=identities)
 
 
 def _acknowledge(source_id: int, ranks: Mapping[str, int], by: str, note: str, at: datetime) -> int:
@@ -100,7 +104,8 @@ def has_acknowledged(by: str) -> bool:
 
 def withdraw(source_id: int, identity: str) -> bool:
     """Remove the acknowledgement of a finding or an incident; return whether there was one."""
-    count, _ = Acknowledgement.objects.filter(source=source_id, identity=identity).delete()
+    of_it = Acknowledgement.objects.filter(source=source_id, source__delete_after=None, identity=identity)
+    count, _ = of_it.delete()
     notify.notify(source=source_id, incidents=count)
     return bool(count)
 

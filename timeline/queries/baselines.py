@@ -65,7 +65,7 @@ def set_baseline(source_id: int, by: str) -> int:
 
 def clear_baseline(source_id: int) -> int:
     """Remove the baseline of a source; return how many incidents were in it."""
-    count, _ = BaselineIncident.objects.filter(source=source_id).delete()
+    count, _ = BaselineIncident.objects.filter(source=source_id, source__delete_after=None).delete()
     notify.notify(source=source_id, incidents=count)
     return count
 

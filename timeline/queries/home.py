@@ -76,7 +76,8 @@ def newest_findings(limit: int, sources: int) -> list[NewFinding]:
     """Return the latest errors and warnings of the newest sources, by the time at which they happened."""
     query = """
         SELECT found.source_id, found.key
-        FROM (SELECT id FROM timeline_source WHERE ready ORDER BY created DESC LIMIT %(sources)s) AS source
+        FROM (SELECT id FROM timeline_source WHERE ready AND delete_after IS NULL
+              ORDER BY created DESC LIMIT %(sources)s) AS source
         CROSS JOIN (VALUES (0), (1)) AS wanted (rank)
         CROSS JOIN LATERAL (
             SELECT source_id, key, first FROM timeline_occurrence

@@ -36,7 +36,7 @@ class IncidentFilter:
 def of(source_id: int | None) -> QuerySet[Incident]:
     """Return the incidents of a source, or of all sources that are shown."""
     if source_id is None:
-        return Incident.objects.filter(source__ready=True)
+        return Incident.objects.filter(source__ready=True, source__delete_after=None)
     return Incident.objects.filter(source=source_id)
 
 

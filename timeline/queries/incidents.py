@@ -133,7 +133,7 @@ def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
 def _payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
     numbers = {row.source_id for row in rows}
     identities = {row.identity for row in rows}
-    sources = Source.objects.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
+    sources = Source.everything.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
     noted = {number: acknowledged(number, identities) for number in numbers}
     in_baseline = baselines(numbers, identities)
     worst = Finding.objects.filter(source__in=numbers, identity__in={row.worst for row in rows})

@@ -25,7 +25,8 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
                (SELECT extract(epoch FROM clock_timestamp() - at) * 1000000 FROM timeline_delta
                 WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent, source.last
         FROM timeline_source AS source LEFT JOIN timeline_cluster AS cluster ON cluster.id = source.cluster_id
-        WHERE source.id = ANY(%s) AND (source.cluster_id IS NOT NULL OR source.sequence > 0)"""
+        WHERE source.id = ANY(%s) AND source.delete_after IS NULL
+          AND (source.cluster_id IS NOT NULL OR source.sequence > 0)"""
     with connection.cursor() as cursor:
         cursor.execute(query, [wanted])
         rows = cursor.fetchall()

@@ -56,7 +56,7 @@ class _Belonging(NamedTuple):
 def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
     """Return a page of the changes of a track; with `at`, the page with the last change up to this drawn time, in
     microseconds since 1970. Raises Track.DoesNotExist."""
-    row = Track.objects.get(source=source_id, id=track_id)
+    row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
     belonging = _belonging(row)
     changes = _in_order(belonging.entries, _drawn(row))
     if at is not None:
@@ -85,7 +85,7 @@ def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
 
     Raises Track.DoesNotExist.
     """
-    row = Track.objects.get(source=source_id, id=track_id)
+    row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
     keys = {key_of(each.id) for each in _of_name(row)}
     found = next(iter(islice(chunks.entries(source_id, keys, after=sequence - 1), 1)), None)
     if found is None or found.sequence != sequence:

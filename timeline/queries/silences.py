@@ -23,6 +23,7 @@ MOST = 200  # silences that hold at one time
 def active(source: Source | None = None) -> list[Silence]:
     """Return the silences that hold now, of all sources or for one, those that expire first."""
     rows = Silence.objects.select_related("cluster", "source").defer(*_HEAVY).filter(expires__gt=timezone.now())
+    rows = rows.filter(source__delete_after=None, cluster__delete_after=None)
     if source is not None:
         everywhere = Q(cluster=None, source=None)
         of_cluster = Q(cluster=source.cluster_id) if source.cluster_id else Q(pk=None)
@@ -90,6 +91,7 @@ def _matches(silence: Silence, row: Incident, source: Source) -> bool:
 def ended() -> list[Silence]:
     """Return the silences that have ended, those that ended last first."""
     rows = Silence.objects.select_related("cluster", "source").defer(*_HEAVY).filter(expires__lte=timezone.now())
+    rows = rows.filter(source__delete_after=None, cluster__delete_after=None)
     return list(rows.order_by("-expires", "-pk")[:_ENDED])
 
 

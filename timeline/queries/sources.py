@@ -79,7 +79,7 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
                    count(*) FILTER (WHERE rank = 2) AS infos
             FROM timeline_occurrence WHERE source_id = source.id
         ) AS found
-        WHERE ready AND {which}"""
+        WHERE ready AND source.delete_after IS NULL AND {which}"""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         return [SourceRow(*(*row, orjson.loads(skipped))) for *row, skipped in cursor]

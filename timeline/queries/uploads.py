@@ -29,7 +29,7 @@ def upload_payload(upload: Upload) -> UploadPayload:
         "skipped_examples": upload.skipped_examples,
         "findings": row.errors + row.warnings + row.infos if row else 0,
         "error": upload.error,
-        "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and upload.source_id else "",
+        "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and row else "",
     }
 
 

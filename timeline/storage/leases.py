@@ -16,7 +16,8 @@ NAME_LENGTH = 40  # the most characters of a holder's name, so that it fits into
 _FRESH = "clock_timestamp() + make_interval(secs => %(seconds)s)"
 _TAKE = f"""
 WITH free AS MATERIALIZED (
-    SELECT id FROM timeline_cluster WHERE NOT paused AND (expires_at IS NULL OR expires_at < clock_timestamp())
+    SELECT id FROM timeline_cluster WHERE NOT paused AND delete_after IS NULL
+    AND (expires_at IS NULL OR expires_at < clock_timestamp())
     ORDER BY expires_at NULLS FIRST, id LIMIT %(most)s FOR UPDATE SKIP LOCKED
 )
 UPDATE timeline_cluster SET epoch = epoch + 1, holder = %(holder)s, expires_at = {_FRESH}, state = 'connecting'
@@ -38,7 +39,7 @@ WHERE id = %(cluster)s AND epoch = %(epoch)s
 _OVERVIEW = """
 SELECT id, epoch, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, paused,
     md5(reference::text || coalesce(encode(secret, 'hex'), '') || include::text || exclude::text)
-FROM timeline_cluster
+FROM timeline_cluster WHERE delete_after IS NULL
 """
 _WORKERS = """
 SELECT DISTINCT substr(application_name, %(length)s) FROM pg_stat_activity

@@ -17,8 +17,8 @@ from collectors.watch.connections import Connection, Refused, WatchOptions
 from collectors.watch.kubeconfig import default_paths
 from dashboard.access import change_log
 from dashboard.cli.clusters import add_arguments
-from dashboard.cli.terminal import Terminal, plain, say
-from dashboard.presentation import access_checks, clusters
+from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
 from timeline.models import Cluster
 
@@ -39,6 +39,7 @@ class Command(BaseCommand):
             act.add_argument("cluster")
             if name == "disconnect":
                 act.add_argument("--delete", action="store_true")
+                act.add_argument("--yes", action="store_true")
 
     def handle(self, *, act: str, **options: Any) -> None:
         try:
@@ -51,7 +52,7 @@ class Command(BaseCommand):
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:
-                _act(act, options["cluster"], delete=options.get("delete", False))
+                _act(act, options["cluster"], delete=options.get("delete", False), yes=options.get("yes", False))
         except (Refused, credentials.Unusable) as error:
             _give_up(str(error), 2)
         except OperationalError:
@@ -110,7 +111,7 @@ def _list() -> None:
             terminal.wrapped(plain(line), "  ", "  ")
 
 
-def _act(act: str, name: str, *, delete: bool) -> None:
+def _act(act: str, name: str, *, delete: bool, yes: bool) -> None:
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:
         names = ", ".join(Cluster.objects.values_list("name", flat=True).order_by("name")[:20]) or "none"
@@ -123,10 +124,21 @@ def _act(act: str, name: str, *, delete: bool) -> None:
         connections.resume(cluster)
         say(plain(f"{name} is resumed."))
     else:
+        if not yes and not confirmed(_consequences(cluster, delete=delete)):
+            _give_up(f"{name} stays connected.", 2)
         connections.disconnect(cluster, delete=delete)
         kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
-        say(plain(f"{name} is disconnected, {kept}."))
+        say(plain(f"{name} is disconnected, {kept}. `causeline undo` connects it again within a minute."))
     change_log.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")
+
+
+def _consequences(cluster: Cluster, *, delete: bool) -> list[str]:
+    """Return what a person should know before the cluster is disconnected."""
+    first = f"Causeline stops watching {cluster.name}, and deletes its credentials and its silences."
+    if not delete:
+        return [f"{first} What was observed stays as a recording."]
+    gone = deletions.gone(queries.contents(queries.sources_of(cluster.pk), cluster.pk))
+    return [first, f"Also gone: {', '.join(gone) or 'nothing, since nothing was observed'}."]
 
 
 def _give_up(words: str, status: int) -> NoReturn:

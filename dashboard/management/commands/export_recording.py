@@ -8,7 +8,8 @@ import orjson
 from django.core.management.base import BaseCommand, CommandParser
 
 from dashboard.cli.output import NotWritable, writable, write
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
+from dashboard.management.sources import named
 from dashboard.web.downloads import lines_of
 from timeline.history.packing import packed
 from timeline.models import Source
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--packed", action="store_true", help="pack a recording with zstd")
 
     def handle(self, *, source: str, format: str, output: str, packed: bool, **options: object) -> None:
-        pieces = _findings(_source(source)) if format == "findings" else _recording(_source(source), packed)
+        pieces = _findings(named(source)) if format == "findings" else _recording(named(source), packed)
         try:
             if output != "-":
                 writable(Path(output), [])
@@ -40,17 +41,6 @@ class Command(BaseCommand):
             sys.exit(2)
         except BrokenPipeError:
             sys.stderr.close()  # the reader, such as `head`, has closed the pipe
-
-
-def _source(named: str) -> Source:
-    """Return the source with this name or number. If several have the name, return the newest."""
-    shown = Source.objects.filter(ready=True).order_by("pk")
-    found = shown.filter(name=named).last() or (shown.filter(pk=int(named)).last() if named.isdecimal() else None)
-    if found is None:
-        names = ", ".join(sorted(set(shown.values_list("name", flat=True)[:20]))) or "none"
-        say(plain(f"There is no recording {named}. There are: {names}."))
-        sys.exit(2)
-    return found
 
 
 def _findings(source: Source) -> Iterator[bytes]:

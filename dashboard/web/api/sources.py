@@ -16,7 +16,7 @@ from timeline.history.packing import packed
 from timeline.models import Cluster, Source
 from timeline.payloads.findings import DocumentPayload
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
-from timeline.storage import exports, notify, store
+from timeline.storage import deletion, exports, notify
 
 router = Router(tags=["sources"])
 MOST = 100  # recordings in one answer
@@ -80,15 +80,28 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
 
 @router.delete("/sources/{source_id}", response={204: None})
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
-    """Delete a recording with everything that was stored of it. Only its owner and administrators can."""
+    """Delete a recording with everything that was stored of it. Only its owner and administrators can.
+
+    It is hidden at once, and removed for good after a minute; until then, `restore` brings it back.
+    """
     source = Source.objects.get(pk=source_id, ready=True)
     only_its_owner(request, source.owner_id)
     if Cluster.objects.filter(source=source_id).exists():
         return problem(409, "A cluster feeds it", "Disconnect the cluster first. Its source then becomes a recording.")
     try:
-        store.discard_source(source, patience=10)
+        deletion.delete_source(source_id)
     except OperationalError:
         return problem(409, "The recording is in use", "It is still being read or written. Try again in a moment.")
     change_log.about(request, name=source.name)
-    notify.notify(source=source_id)
     return HttpResponse(status=204)
+
+
+@router.post("/sources/{source_id}/restore", response=RecordingPayload)
+def restore_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
+    """Undo the deletion of a recording, within a minute. Only its owner and administrators can."""
+    source = Source.everything.exclude(delete_after=None).get(pk=source_id)
+    only_its_owner(request, source.owner_id)
+    if not deletion.restore_source(source_id):
+        raise Source.DoesNotExist
+    change_log.about(request, name=source.name)
+    return json_response(request, queries.recording(source_id))

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from collectors.watch import connections, credentials, rbac
@@ -14,8 +15,9 @@ from collectors.watch.access import check
 from collectors.watch.connections import Connection, Refused
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
-from dashboard.presentation import access_checks, clusters, home
+from dashboard.presentation import access_checks, clusters, deletions, home
 from dashboard.web import forms
+from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.models import Cluster
 
@@ -48,6 +50,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         "clusters.html",
         {
             "cards": [clusters.card(each) for each in queries.clusters()],
+            "undoable": undoable_by(request.user),
             "asked": asked,
             **_retention_defaults(),
             "problem": problem,
@@ -70,6 +73,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         try:
             if request.POST.get("act") == "test":
                 answer = _access_of(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
+            elif request.POST.get("act") == "disconnect" and "confirmed" not in request.POST:
+                return _confirm(request, row)
             else:
                 return _apply_action(request, row)
         except (Refused, credentials.Unusable) as error:
@@ -115,6 +120,27 @@ def _access_of(name: str, way: Connection, include: "Iterable[str]", exclude: "I
     return {"checked": checked, "answers": access_checks.sentences(checked, way.reference)}
 
 
+def _confirm(request: "HttpRequest", row: Cluster) -> "HttpResponse":
+    """Show what is gone when the cluster is disconnected, and ask whether that is wanted."""
+    delete = "delete" in request.POST
+    sources = queries.sources_of(row.pk)
+    contents = queries.contents(sources, row.pk)
+    stays = "What was observed stays as a recording." if sources else "Nothing was observed yet."
+    context = {
+        "verb": "Disconnect",
+        "name": row.name,
+        "back": reverse("cluster", args=[row.pk]),
+        "action": reverse("cluster", args=[row.pk]),
+        "fields": [("act", "disconnect"), ("confirmed", "yes"), *([("delete", "on")] if delete else [])],
+        "sentences": [
+            "Causeline stops watching this cluster, and deletes its credentials and its silences.",
+            *([] if delete else [stays]),
+        ],
+        "gone": deletions.gone(contents) if delete else [],
+    }
+    return render(request, "delete.html", context)
+
+
 def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
     match request.POST.get("act"):
         case "pause":
@@ -123,6 +149,7 @@ def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             connections.resume(row)
         case "disconnect":
             connections.disconnect(row, delete="delete" in request.POST)
+            change_log.about(request, cluster=row.pk, name=row.name)
             return redirect("clusters")
         case "change":
             asked = forms.ClusterForm.of(request)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access.rights import is_admin, may_change
 from dashboard.presentation import clusters
 from dashboard.presentation import home as overview
+from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         ],
         "more": len(rows) > RECORDINGS,
         "findings": [overview.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],
+        "undoable": undoable_by(request.user),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
     }

@@ -35,8 +35,8 @@ const uploads = new Uploads({
 });
 listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
 
-// The age of the last event grows while no message comes.
-setInterval(() => document.querySelector("[data-live]") && recordings.renewSoon(), CLOCK);
+// The age of the last event grows while no message comes, and the time to undo a deletion runs out.
+setInterval(() => document.querySelector("[data-live], [data-deleted]") && recordings.renewSoon(), CLOCK);
 document.addEventListener("visibilitychange", () => document.hidden || recordings.renew());
 
 for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), folder]]) {

@@ -3,7 +3,7 @@
 import { byId, el } from "../draw/dom.js";
 import { request } from "../state/api.js";
 
-const RENEWED = ["live", "recordings", "newest"]; // ids of the elements that are replaced
+const RENEWED = ["deleted", "live", "recordings", "newest"]; // ids of the elements that are replaced
 const OFTEN = 2_000; // the least ms between two automatic updates
 
 /** Returns a selector of an element of the lists that has the focus, or null: its successor gets the focus. */
@@ -11,6 +11,8 @@ function placeOf(element) {
   const list = element?.closest(RENEWED.map((id) => `#${id}`).join());
   if (!list) return null;
   const kept = element.closest("[data-keep]")?.dataset.keep, source = element.closest("[data-source]")?.dataset.source;
+  const undo = element.closest("[data-keep-focus]")?.dataset.keepFocus;
+  if (undo) return `[data-keep-focus="${CSS.escape(undo)}"]`;
   if (kept) return `[data-keep="${CSS.escape(kept)}"] summary`;
   const act = ["rename", "delete"].find((name) => name in element.dataset);
   if (source && act) return `[data-source="${source}"] [data-${act}]`;
@@ -105,6 +107,7 @@ export class Recordings {
   #ask(row) {
     const dialog = byId("confirm"), { name, source } = row.dataset;
     byId("confirm-name").textContent = name;
+    this.#tellGone(source);
     byId("confirm-error").hidden = true;
     dialog.returnValue = "keep";
     dialog.showModal();
@@ -114,14 +117,27 @@ export class Recordings {
     }, { once: true });
   }
 
+  /** Shows in the dialog what will be gone, as the page that deletes the recording says it. */
+  async #tellGone(source) {
+    const place = byId("confirm-gone");
+    place.textContent = "Counting what will be gone…";
+    try {
+      const answer = await fetch(`/sources/${source}/delete/`, { headers: { Accept: "text/html" } });
+      const gone = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("gone");
+      place.replaceChildren(...(gone ? [document.adoptNode(gone)] : []));
+    } catch {
+      place.textContent = "What will be gone could not be counted.";
+    }
+  }
+
   async #delete(source, name) {
     const row = document.querySelector(`[data-source="${source}"]`);
     row?.classList.add("going");
     try {
       await request(`/api/sources/${source}`, { method: "DELETE", headers: this.csrf });
-      this.announce(`${name} was deleted.`);
+      this.announce(`${name} was deleted. You can undo this for a minute.`);
       await this.renew();
-      byId("main").focus();
+      (document.querySelector("#deleted button") ?? byId("main")).focus();
     } catch (error) {
       row?.classList.remove("going");
       const dialog = byId("confirm");

@@ -1,0 +1,18 @@
+"""This module says in words what a deletion removes, and what can still be undone."""
+
+from dashboard.presentation import home, wording
+from timeline.queries.deletions import Contents
+
+
+def gone(contents: Contents) -> list[str]:
+    """Return what is removed: counts of what is stored, and about how many bytes."""
+    counts = (
+        ("recording", contents.recordings if contents.recordings > 1 else 0),
+        ("change", contents.changes),
+        ("incident", contents.incidents),
+        ("finding", contents.findings),
+        ("acknowledgement", contents.acknowledgements),
+        ("silence", contents.silences),
+    )
+    parts = [f"{wording.count(count)} {wording.plural(word, count)}" for word, count in counts if count]
+    return [*parts, f"{home.size(contents.bytes)} on the disk"] if contents.recordings else []

@@ -1,0 +1,96 @@
+"""On these pages people confirm the deletion of a recording, and undo deletions within a minute."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from collectors.watch import connections
+from collectors.watch.connections import Refused
+from dashboard.access import change_log
+from dashboard.access.rights import is_admin, may_change
+from dashboard.presentation import deletions
+from timeline import queries
+from timeline.models import Source
+from timeline.storage import deletion
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.queries import Deletion
+
+_LATE = "The minute is over: it was removed for good."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    """Show what the deletion of a recording removes, and delete it after a confirmation."""
+    source = queries.source(source_id)
+    if source is None:
+        raise Http404("There is no such recording. It was deleted, or the link is wrong.")
+    if not may_change(request.user, source.owner):
+        raise PermissionDenied("Only the person who sent it, or an administrator, can delete it.")
+    fed = "A cluster feeds it. Disconnect the cluster first; its source then becomes a recording."
+    problem = fed if source.is_live else ""
+    if request.method == "POST" and not problem:
+        try:
+            deletion.delete_source(source_id)
+            change_log.about(request, source=source_id, name=source.name)
+            return redirect("home")
+        except OperationalError:
+            problem = "The recording is in use: it is still being read or written. Try again in a moment."
+    context = {
+        "verb": "Delete",
+        "name": source.name,
+        "back": reverse("timeline", args=[source_id]),
+        "gone": deletions.gone(queries.contents([source_id])),
+        "problem": problem,
+    }
+    return render(request, "delete.html", context, status=409 if problem else 200)
+
+
+def undoable_by(user: Any) -> "list[Deletion]":
+    """Return the deletions that the user may undo."""
+    return [
+        each
+        for each in queries.undoable()
+        if (is_admin(user) if each.sort == "cluster" else may_change(user, each.owner))
+    ]
+
+
+@require_POST
+def undo(request: "HttpRequest") -> "HttpResponse":
+    """Restore what was deleted less than a minute ago, and show the page from which it was deleted."""
+    asked = request.POST.get("id", "")
+    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else 0
+    if request.POST.get("sort") == "cluster":
+        return _undo_cluster(request, number)
+    source = Source.everything.filter(pk=number).exclude(delete_after=None).first()
+    if source and not may_change(request.user, source.owner_id):
+        raise PermissionDenied("Only the person who sent it, or an administrator, can restore it.")
+    if source is None or not deletion.restore_source(source.pk):
+        return _not_undone(request, _LATE)
+    change_log.about(request, source=source.pk, name=source.name)
+    return redirect("home")
+
+
+def _undo_cluster(request: "HttpRequest", number: int) -> "HttpResponse":
+    if not is_admin(request.user):
+        raise PermissionDenied("Only administrators can connect clusters.")
+    try:
+        if not connections.undo(number):
+            return _not_undone(request, _LATE)
+    except Refused as error:
+        return _not_undone(request, str(error))
+    except OperationalError:
+        return _not_undone(request, "What was observed is still in use. Try again in a moment.")
+    change_log.about(request, cluster=number)
+    return redirect("cluster", number)
+
+
+def _not_undone(request: "HttpRequest", why: str) -> "HttpResponse":
+    return render(request, "not_undone.html", {"why": why}, status=409)

@@ -1,0 +1,299 @@
+"""These tests delete recordings and disconnect clusters: both are confirmed, hidden at once, and can be undone for a
+minute."""
+
+import io
+import json
+import sys
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from pytest_django import Settings
+
+from collectors import tasks
+from collectors.watch import connections
+from collectors.watch.connections import Refused
+from tests import stored
+from timeline import queries
+from timeline.models import Cluster, Finding, Incident, Silence, Source, Track
+from timeline.storage import deletion, leases
+
+pytestmark = pytest.mark.django_db
+
+
+def connected(name: str = "prod") -> tuple[Cluster, Source]:
+    """Return a cluster that a worker watches, and the source that it feeds."""
+    cluster = connections.connect(name, connections.in_cluster(), connections.WatchOptions())
+    source = stored.opened(name)
+    Source.objects.filter(pk=source.pk).update(cluster=cluster, inputs=[name])
+    Cluster.objects.filter(pk=cluster.pk).update(source=source)
+    cluster.refresh_from_db()
+    return cluster, source
+
+
+def end_the_minute() -> None:
+    over = timezone.now() - timedelta(seconds=1)
+    Source.everything.exclude(delete_after=None).update(delete_after=over)
+    Cluster.everything.exclude(delete_after=None).update(delete_after=over)
+
+
+def routes(parts: list[Any], path: str = "") -> list[str]:
+    """Return the routes of all pages and operations that name a source."""
+    found = []
+    for each in parts:
+        if isinstance(each, URLResolver):
+            found += routes(each.url_patterns, path + str(each.pattern))
+        elif isinstance(each, URLPattern) and "source_id" in path + str(each.pattern):
+            found.append("/" + path + str(each.pattern))
+    return found
+
+
+def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_none(
+    client: Client, sample: Source
+) -> None:
+    deletion.delete_source(sample.pk)
+    track = Track.objects.filter(source=sample.pk)[0].pk[1]
+    values = {
+        "source_id": sample.pk,
+        "track_id": track,
+        "sequence": 1,
+        "identity": Finding.objects.filter(source=sample.pk)[0].identity,
+    }
+    incident = Incident.objects.filter(source=sample.pk)[0].identity
+    asked = routes(get_resolver().url_patterns)
+    assert len(asked) > 15
+    for route in asked:
+        path = route
+        for name, value in values.items():
+            if name == "identity" and "incidents" in route:
+                value = incident
+            for converter in ("int:", "slug:", "str:", ""):
+                path = path.replace(f"<{converter}{name}>", str(value))
+        assert "<" not in path, path
+        query = {"start": "0", "end": "1", "q": "a", "limit": "1"}
+        answer = client.get(path, query)
+        if answer.status_code == 405:
+            answer = client.generic("PUT", path, json.dumps({"note": "mine"}), "application/json")
+        if answer.status_code == 405:
+            answer = client.generic("DELETE", path)
+        if path.endswith("/acknowledgements"):
+            body = {"incidents": [incident], "note": "mine"}
+            answer = client.post(path, json.dumps(body), "application/json")
+            assert answer.json() == {"acknowledged": 0}
+        elif not path.endswith("/restore"):
+            assert answer.status_code == 404, path
+    assert sample.pk not in [each["id"] for each in client.get("/api/sources").json()["sources"]]
+    assert b"sample" not in client.get("/go?name=vcjob-0").content
+    assert queries.live_health([sample.pk]) == {}
+
+
+def test_what_is_restored_is_as_it_was(client: Client, sample: Source) -> None:
+    path = f"/api/sources/{sample.pk}"
+    before = client.get(path).json(), stored.stored_of(sample)
+    assert client.delete(path).status_code == 204
+    assert client.get(path).status_code == 404
+    assert client.post(f"{path}/restore", content_type="application/octet-stream").json() == before[0]
+    assert (client.get(path).json(), stored.stored_of(sample)) == before
+    again = client.post(f"{path}/restore", content_type="application/octet-stream")
+    assert again.status_code == 404
+
+
+def test_after_the_minute_a_recording_is_removed_for_good_even_if_no_worker_ran(client: Client) -> None:
+    source = stored.opened("old")
+    kept = stored.opened("kept")
+    client.delete(f"/api/sources/{source.pk}")
+    tasks.remove_deleted()
+    assert Source.everything.filter(pk=source.pk).exists()  # its minute is not over
+    end_the_minute()
+    answer = client.post(f"/api/sources/{source.pk}/restore", content_type="application/octet-stream")
+    assert answer.status_code == 404  # too late, although nothing was removed yet
+    assert client.post("/deletions/undo", {"sort": "source", "id": source.pk}).status_code == 409
+    tasks.remove_deleted()
+    assert not Source.everything.filter(pk=source.pk).exists()
+    assert not stored.tables_of(source.pk)
+    assert stored.tables_of(kept.pk)
+
+
+def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Client, sample: Source) -> None:
+    source = sample.pk
+    identity = Finding.objects.filter(source=source)[0].identity
+    queries.acknowledge(source, identity, "me", "mine")
+    page = client.get(f"/sources/{source}/delete/").content.decode()
+    counted = queries.contents([source])
+    for words in (
+        "775 changes",
+        f"{counted.incidents} incidents",
+        f"{counted.findings} findings",
+        "1 acknowledgement",
+        "on the disk",
+        "You can undo this for a minute",
+    ):
+        assert words in page
+    assert counted.bytes > 10_000
+    assert Source.objects.filter(pk=source).exists()
+    assert client.post(f"/sources/{source}/delete/").status_code == 302
+    home = client.get("/").content.decode()
+    assert "sample</bdi></strong> was deleted, for good in" in home
+    assert client.post("/deletions/undo", {"sort": "source", "id": source}).status_code == 302
+    assert Source.objects.filter(pk=source).exists()
+    assert "was deleted, for good in" not in client.get("/").content.decode()
+
+
+def test_who_may_not_delete_a_recording_may_not_undo_it_and_is_not_told(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    owner, stranger, admin = (User.objects.create_user(name) for name in ("owner", "stranger", "admin"))
+    User.objects.filter(pk=admin.pk).update(is_staff=True)
+    source = stored.opened("mine")
+    Source.objects.filter(pk=source.pk).update(owner=owner)
+    deletion.delete_source(source.pk)
+    clients = {}
+    for user in (owner, stranger, admin):
+        clients[user.username] = Client()
+        clients[user.username].force_login(user)
+    listed = {name: b"was deleted, for good in" in each.get("/").content for name, each in clients.items()}
+    assert listed == {"owner": True, "stranger": False, "admin": True}
+    path = f"/api/sources/{source.pk}/restore"
+    assert clients["stranger"].post(path, content_type="application/octet-stream").status_code == 403
+    assert clients["stranger"].post("/deletions/undo", {"sort": "source", "id": source.pk}).status_code == 403
+    assert clients["stranger"].get(f"/sources/{source.pk}/delete/").status_code == 404
+    assert clients["owner"].post("/deletions/undo", {"sort": "source", "id": source.pk}).status_code == 302
+    assert clients["stranger"].get(f"/sources/{source.pk}/delete/").status_code == 403
+
+
+def test_disconnecting_is_confirmed_and_says_what_will_be_gone(client: Client) -> None:
+    cluster, source = connected()
+    Source.objects.filter(pk=source.pk).update(entries=1234)
+    Silence.objects.create(
+        cluster=cluster, rule="service-gap", reason="x", by="", expires=timezone.now() + timedelta(hours=1)
+    )
+    path = f"/clusters/{cluster.pk}/"
+    kept = client.post(path, {"act": "disconnect"}).content.decode()
+    assert "What was observed stays as a recording." in kept and "1,234 changes" not in kept
+    page = client.post(path, {"act": "disconnect", "delete": "on"}).content.decode()
+    assert "Disconnect <bdi>prod</bdi>?" in page and "1,234 changes" in page and "1 silence" in page
+    assert Cluster.objects.filter(pk=cluster.pk).exists()
+    assert client.post(path, {"act": "disconnect", "delete": "on", "confirmed": "yes"}).status_code == 302
+    assert not Cluster.objects.exists() and not Source.objects.filter(pk=source.pk).exists()
+    page = client.get("/clusters/").content.decode()
+    assert "prod</bdi></strong> was disconnected, for good in" in page
+    assert page.count("for good in") == 1  # its source is part of the same deletion
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_a_disconnected_cluster_is_watched_no_more_and_undo_connects_it_again(client: Client, delete: bool) -> None:
+    cluster, source = connected()
+    (held,) = leases.take("worker", 1)
+    connections.disconnect(cluster, delete=delete)
+    with pytest.raises(leases.Lost):
+        leases.hold(held)
+    assert leases.take("worker", 1) == [] and leases.overview() == []
+    assert queries.clusters() == []
+    assert Source.objects.filter(pk=source.pk).exists() == (not delete)
+    answer = client.post("/deletions/undo", {"sort": "cluster", "id": cluster.pk})
+    assert (answer.status_code, answer["Location"]) == (302, f"/clusters/{cluster.pk}/")
+    (again,) = queries.clusters()
+    assert (again["name"], again["source"]) == ("prod", source.pk)
+    assert Source.objects.get(pk=source.pk).ended == ""
+    assert [each.cluster for each in leases.take("worker", 1)] == [cluster.pk]
+    tasks.remove_deleted()
+    assert Source.objects.filter(pk=source.pk).exists()
+
+
+def test_after_the_minute_a_cluster_is_removed_with_its_credentials_and_silences() -> None:
+    cluster, source = connected()
+    Silence.objects.create(
+        cluster=cluster, rule="service-gap", reason="x", by="", expires=timezone.now() + timedelta(hours=1)
+    )
+    connections.disconnect(cluster)
+    assert queries.active_silences() == []
+    end_the_minute()
+    assert not connections.undo(cluster.pk)
+    tasks.remove_deleted()
+    assert not Cluster.everything.exists() and not Silence.objects.exists()
+    assert Source.objects.get(pk=source.pk).ended.startswith("The cluster was disconnected on")
+
+
+def test_the_name_of_a_disconnected_cluster_is_free_at_once(client: Client) -> None:
+    cluster, _ = connected()
+    connections.disconnect(cluster, delete=True)
+    other, _ = connected()
+    assert other.pk != cluster.pk
+    answer = client.post("/deletions/undo", {"sort": "cluster", "id": cluster.pk})
+    assert answer.status_code == 409
+    assert b"Another cluster named prod was connected meanwhile" in answer.content
+    with pytest.raises(Refused):
+        connections.undo(cluster.pk)
+    end_the_minute()
+    tasks.remove_deleted()
+    assert [each.pk for each in Cluster.everything.all()] == [other.pk]
+
+
+def test_what_was_imported_meanwhile_stays_a_recording_and_undo_begins_another_source() -> None:
+    cluster, source = connected()
+    connections.disconnect(cluster)
+    Source.objects.filter(pk=source.pk).update(inputs=["prod", "audit.log"])
+    assert connections.undo(cluster.pk)
+    assert Cluster.objects.get().source is None
+    assert Source.objects.get(pk=source.pk).ended
+
+
+def test_a_source_that_a_cluster_feeds_is_not_deleted(client: Client) -> None:
+    _, source = connected()
+    assert not deletion.delete_source(source.pk)
+    assert client.delete(f"/api/sources/{source.pk}").status_code == 409
+    answer = client.post(f"/sources/{source.pk}/delete/")
+    assert answer.status_code == 409 and b"Disconnect the cluster first" in answer.content
+
+
+class Terminal(io.StringIO):
+    """This is a terminal at which somebody types an answer."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def ran(*command: str) -> int:
+    try:
+        call_command(*command)
+    except SystemExit as error:
+        return int(error.code or 0)
+    return 0
+
+
+def test_the_command_line_asks_and_can_undo(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sample: Source,
+    tmp_path: Any,
+    settings: Settings,
+) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    assert ran("deletions", "delete", "sample") == 2
+    asked = " ".join(capsys.readouterr().err.split())
+    assert "775 changes" in asked and "sample is kept" in asked
+    assert Source.objects.filter(pk=sample.pk).exists()
+    assert ran("deletions", "delete", "--yes", "sample") == 0
+    assert not Source.objects.filter(pk=sample.pk).exists()
+    assert ran("deletions", "delete", "--yes", "sample") == 2
+    assert ran("deletions", "undo", "other") == 2
+    assert ran("deletions", "undo") == 0
+    assert Source.objects.filter(pk=sample.pk).exists()
+    cluster, _ = connected()
+    monkeypatch.setattr(sys, "stdin", Terminal("\n"))
+    assert ran("clusters", "disconnect", "prod", "--delete") == 2
+    assert Cluster.objects.exists()
+    monkeypatch.setattr(sys, "stdin", Terminal("yes\n"))
+    assert ran("clusters", "disconnect", "prod") == 0 and not Cluster.objects.exists()
+    assert ran("deletions", "undo", "prod") == 0
+    assert Cluster.objects.get().pk == cluster.pk
+    assert "prod is connected again" in capsys.readouterr().err
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM timeline_cluster WHERE delete_after IS NOT NULL")
+        assert cursor.fetchone() == (0,)

@@ -20,7 +20,8 @@ from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents import identity, title
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source, Track
-from timeline.payloads.incidents import incidents_of, parts_of
+from timeline.payloads.incidents import incident_of, incidents_of, parts_of
+from timeline.payloads.members import Members, Part
 from timeline.storage import incidents
 
 RING = Name("", "Service", "vol-restart", "ring")
@@ -35,16 +36,16 @@ FINDINGS = analysed().findings
 
 def test_every_rule_can_name_its_incidents() -> None:
     for rule in rulebook():
-        several = title(rule.incident, RING, [("Pod", "a"), ("Pod", "b")], 2, 3)
+        several = title(rule.incident, RING, ["Pod"], 2, "Pod a", 2, 3)
         assert "{" not in several
         assert several[0].isupper() or several[0].isdigit()
 
 
 def test_a_title_counts_subjects_of_one_kind_and_names_a_single_one() -> None:
     template = "{anchor} was away under {subjects}{times}"
-    assert title(template, RING, [("Pod", "a")], 1, 1) == "Service ring was away under Pod a"
-    assert title(template, RING, [("Pod", "a"), ("Pod", "b")], 2, 2) == "Service ring was away under 2 Pods, 2 times"
-    assert title(template, RING, [("Pod", "a"), ("Job", "b")], 2, 1) == "Service ring was away under 2 objects"
+    assert title(template, RING, ["Pod"], 1, "Pod a", 1, 1) == "Service ring was away under Pod a"
+    assert title(template, RING, ["Pod"], 2, "Pod a", 2, 2) == "Service ring was away under 2 Pods, 2 times"
+    assert title(template, RING, ["Pod", "Job"], 2, "Pod a", 2, 1) == "Service ring was away under 2 objects"
 
 
 def test_what_happened_to_several_pods_of_one_service_is_one_incident() -> None:
@@ -72,6 +73,21 @@ def test_an_incident_goes_on_if_an_occurrence_had_not_ended_when_the_recording_e
 @given(st.permutations(FINDINGS))
 def test_the_order_of_findings_leaves_no_trace(findings: list[Any]) -> None:
     assert incidents_of(parts_of(findings), rulebook()) == analysed_once()
+
+
+@given(st.permutations(list(parts_of(FINDINGS))), st.integers(0, len(FINDINGS)))
+def test_findings_that_come_and_go_leave_no_trace(parts: list[Part], gone: int) -> None:
+    """A live source adds findings to its incidents and removes them one by one; a recording gathers all at once."""
+    members: dict[tuple[str, Name], Members] = {}
+    templates = {rule.id: rule.incident for rule in rulebook()}
+    for each in [*parts, *(each._replace(severity="error", name="other") for each in parts[:gone]), *parts[:gone]]:
+        about = members.setdefault((each.rule, each.anchor), Members(each.rule, each.anchor, templates[each.rule]))
+        about.put([each])
+    assert sorted(map(incident_of, members.values())) == sorted(analysed_once())
+    for each in parts[:gone]:
+        members[each.rule, each.anchor].remove(each.id)
+    rest = incidents_of(parts[gone:], rulebook())
+    assert sorted(incident_of(each) for each in members.values() if each) == sorted(rest)
 
 
 def analysed_once() -> Any:
@@ -398,8 +414,8 @@ def other(sample: Source) -> Source:
     cluster.source = source
     cluster.save()
     for found in Finding.objects.filter(source=sample):
-        found.pk, found.source = None, source
-        found.save()
+        found.source = source
+        found.save(force_insert=True)
     incidents.write(source)
     return source
 
@@ -409,7 +425,8 @@ def test_the_list_of_all_sources_comes_newest_first_and_page_by_page(
     client: Client, sample: Source, other: Source
 ) -> None:
     Incident.objects.filter(source=other, rule="service-gap").update(last=timezone.now(), open=False)
-    rows, cursor = [], ""
+    rows: list[Any] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = client.get("/api/incidents", {"limit": 3, "cursor": cursor}).json()
         assert page["total"] == 8

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection, transaction
 from msgspec.structs import replace
 from pytest_django.fixtures import Settings
 
@@ -13,11 +14,14 @@ from collectors.uploads.recordings import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef
-from timeline.models import Cluster, Delta, Source, Track
+from timeline.judge import judged
+from timeline.models import Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import TwoClusters, follow
-from timeline.storage import chunks, live, store
+from timeline.storage import chunks, findings, incidents, live, store
 from timeline.storage.exports import document
+from timeline.storage.findings import incident_of
+from timeline.storage.live_findings import LiveFindings
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 FOLDERS = ["families-watch", "jobs-watch"]
@@ -51,12 +55,16 @@ def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool
 @pytest.mark.parametrize("name", FOLDERS)
 def test_the_findings_are_those_of_the_upload(name: str) -> None:
     """A live source is compared kind by kind, so its order may be more certain."""
-    found, expected = (document(each)["findings"] for each in (watched(ENGINE / name, 97), uploaded(ENGINE / name)))
+    source = watched(ENGINE / name, 97)
+    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
     unsure = {each["id"] for each in expected if each["verdict"] == "inconclusive"}
     assert {each["id"] for each in found} == {each["id"] for each in expected}
     assert verdicts(each for each in found if each["id"] not in unsure) == verdicts(
         each for each in expected if each["id"] not in unsure
     )
+    with transaction.atomic():  # rows that were kept up to date commit by commit are those that are derived anew
+        assert findings.write_occurrences(source) == ([], [])
+        assert incidents.write(source) == ([], [])
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -160,3 +168,44 @@ def test_what_compares_afterwards_is_judged_anew() -> None:
     }
     follow(held, compared)
     assert {each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"} == {"exact"}
+
+
+# Copies a finding of a source a number of times within its incident, with other subjects at other times.
+_COPY = """
+INSERT INTO timeline_finding
+SELECT (jsonb_populate_record(row, jsonb_build_object(
+    'identity', lpad(number::text, 16, 'z'),
+    'document', document || jsonb_build_object('id', lpad(number::text, 16, 'z'))
+        || jsonb_build_object('subject', document->'subject' || jsonb_build_object('uid', number::text)),
+    'occurrences', replace(occurrences::text, '"group": "', '"group": "' || number)::jsonb
+))).*
+FROM timeline_finding AS row, generate_series(1, %s) AS number
+WHERE source_id = %s AND identity = %s
+"""
+_READ = "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = %s"
+
+
+def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    follow(held, observations(ENGINE / "jobs-watch"))
+    track, found = next((track, of_it) for track, of_it in judged(held.world, held.world.tracks()).items() if of_it)
+    read = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off"
+        )  # a small table is not read as a whole, as a large one would be
+        written = LiveFindings(source, held.world)
+        written.write({track: found})
+        cursor.execute(_COPY, [others := 300, source.pk, found[0].id])
+        incidents.write(source)
+        for advice in ("one", "another"):
+            cursor.execute(_READ, ["timeline_finding"])
+            (before,) = cursor.fetchone()
+            assert written.write({track: [replace(each, advice=(advice,)) for each in found]})["incidents"]
+            cursor.execute(_READ, ["timeline_finding"])
+            read.append(cursor.fetchone()[0] - before)
+    row = Incident.objects.get(source=source, identity=incident_of(found[0]))
+    assert row.findings > others and row.advice == ["another"]
+    first, second = read
+    assert second < 20 < others < first  # the first one after another process has changed the incident reads all of it

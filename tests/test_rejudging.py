@@ -48,8 +48,8 @@ def aged(source: Source) -> Source:
         row.document["why"] = row.document["summary"] = "Pod x was 755 µs late"
         row.save()
     rows[0].delete()
-    rows[1].identity, rows[1].pk = "f" * 16, None
-    rows[1].save()
+    rows[1].identity = "f" * 16
+    rows[1].save(force_insert=True)
     Occurrence.objects.filter(source=source).update(words="755 µs late")
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE TEMPORARY TABLE life AS SELECT * FROM timeline_track_{source.pk} LIMIT 1")
@@ -200,8 +200,8 @@ def watched() -> Source:
         pipeline.follow(held, batch)
     pipeline.follow(held, [])
     more = Finding.objects.filter(source=source).earliest("identity")
-    more.identity, more.pk = "f" * 16, None
-    more.save()
+    more.identity = "f" * 16
+    more.save(force_insert=True)
     Finding.objects.filter(source=source).update(document=in_other_words("755 µs late"))
     Source.objects.filter(pk=source.pk).update(judged=0)
     with transaction.atomic():

@@ -25,18 +25,18 @@ def identity(rule: str, anchor: Name) -> str:
     return digest("incident", rule, *anchor)
 
 
-def title(template: str, anchor: Name, subjects: Collection[tuple[str, str]], count: int, times: int) -> str:
+def title(
+    template: str, anchor: Name, kinds: Collection[str], subjects: int, subject: str, count: int, times: int
+) -> str:
     """Return the title of an incident of several findings, from the template of its rule (`Rule.incident`).
 
-    `subjects` are (kind, name), `count` is the number of objects that were too many, and `times` says how often it
-    happened.
+    `kinds` are the kinds of its subjects, `subjects` is their number, and `subject` is kind and name of one of them.
+    `count` is the number of objects that were too many, and `times` says how often it happened.
     """
-    kinds = sorted({kind for kind, _ in subjects})
-    (one_kind, one_name), several = min(subjects), len(subjects) > 1
-    named = f"{len(subjects)} {kinds[0]}s" if several and len(kinds) == 1 else f"{len(subjects)} objects"
+    named = f"{subjects} {min(kinds)}s" if len(kinds) == 1 else f"{subjects} objects"
     return template.format(
         anchor=f"{anchor.kind} {anchor.name}",
-        subjects=named if several else f"{one_kind} {one_name}",
+        subjects=named if subjects > 1 else subject,
         count=count,
         times=f", {times} times" if times > 1 else "",
     )

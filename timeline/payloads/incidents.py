@@ -1,40 +1,17 @@
 """This pure module makes incidents of findings. It is used alike by the command line, the report and the database."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from timeline.history.lifelines import Name
-from timeline.judging import incidents
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingPayload, IncidentPayload, IncidentRowPayload, VerdictName
+from timeline.payloads.members import Members, Part
 from timeline.payloads.occurrences import occurrence, rank
 
-NAMES = 6  # names of subjects that an incident shows
 TIMES = 256  # of the latest occurrences that are kept to be drawn
-_EFFECTS = list(Effect)
-
-
-class Part(NamedTuple):
-    """This is what one finding contributes to its incident. Times are microseconds since 1970, UTC."""
-
-    id: str
-    rule: str
-    anchor: Name
-    severity: Severity
-    status: str
-    kind: str  # of the subject
-    name: str
-    uid: str
-    summary: str
-    effect: str
-    effect_text: str
-    excess: int  # occurrences, or objects that were too many
-    times: list[tuple[str, int, int, bool]]  # of each occurrence: its group, first, last, and whether it goes on
-    actors: list[str]  # who wrote what the proof shows
-    advice: list[str]
 
 
 class Incident(NamedTuple):
@@ -65,7 +42,7 @@ class Incident(NamedTuple):
         return max(last for _, last in self.times)
 
 
-def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str, Any]]) -> Part:
+def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str, Any]], root: int = 0) -> Part:
     """Return what a finding contributes; it is given as it is stored (see `payloads.occurrences.StoredFinding`)."""
     subject = document["subject"]
     return Part(
@@ -84,6 +61,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         [(each["group"], each["first"], each["last"], each.get("open", False)) for each in occurrences],
         [proof["actor"] for proof in document["proof"] if proof["actor"]],
         document["advice"],
+        root,
     )
 
 
@@ -101,45 +79,44 @@ def _unknown(_: object) -> None:
 
 def incidents_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Incident]:
     """Return the incidents of findings: the gravest first, then in order of time. Withdrawn findings have none."""
-    templates = {rule.id: rule.incident for rule in rules}
-    members: dict[tuple[str, Name], list[Part]] = {}
-    for each in parts:
-        if each.status != Status.WITHDRAWN:
-            members.setdefault((each.rule, each.anchor), []).append(each)
-    found = [_incident(rule, anchor, of_it, templates[rule]) for (rule, anchor), of_it in members.items()]
+    found = [incident_of(each) for each in members_of(parts, rules)]
     return sorted(found, key=lambda each: (rank(each.severity), each.first, each.id))
 
 
-def _incident(rule: str, anchor: Name, parts: list[Part], template: str) -> Incident:
-    parts.sort(key=_gravity)
-    worst = parts[0]
-    subjects = {(each.kind, each.name, each.uid): (each.kind, each.name) for each in parts}
-    times = {group: (first, last) for each in parts for group, first, last, _ in each.times}
-    in_time = sorted(parts, key=lambda each: (each.times[0][1], each.name, each.id))
-    actors = Counter(actor for each in parts for actor in each.actors)
-    title = incidents.title(template, anchor, list(subjects.values()), sum(each.excess for each in parts), len(times))
+def members_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Members]:
+    """Return the findings of each incident. Withdrawn findings belong to none."""
+    templates = {rule.id: rule.incident for rule in rules}
+    found: dict[tuple[str, Name], list[Part]] = {}
+    for each in parts:
+        if each.status != Status.WITHDRAWN:
+            found.setdefault((each.rule, each.anchor), []).append(each)
+    members = []
+    for (rule, anchor), of_it in found.items():
+        members.append(Members(rule, anchor, templates[rule]))
+        members[-1].put(of_it)
+    return members
+
+
+def incident_of(each: Members) -> Incident:
+    """Return an incident as it is now."""
+    gravest = each.gravest
     return Incident(
-        incidents.identity(rule, anchor),
-        rule,
-        anchor,
-        worst.summary if len(parts) == 1 else title,
-        worst.severity,
-        min(each.status for each in parts),
-        len(subjects),
-        list(dict.fromkeys(each.name for each in in_time))[:NAMES],
-        [each.id for each in parts],
-        sorted(times.values()),
-        any(goes_on for each in parts for *_, goes_on in each.times),
-        worst.effect,
-        worst.effect_text,
-        sorted(actors, key=lambda actor: (-actors[actor], actor)),
-        worst.advice,
+        each.id,
+        each.rule,
+        each.anchor,
+        each.title,
+        gravest.severity,
+        each.status,
+        each.subjects,
+        each.names,
+        each.findings,
+        each.times,
+        each.open,
+        gravest.effect,
+        gravest.effect_text,
+        each.actors,
+        gravest.advice,
     )
-
-
-def _gravity(each: Part) -> tuple[Any, ...]:
-    """Return a sort key: the gravest finding first, then the first one."""
-    return rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status, each.times[0][1], each.id
 
 
 def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:

@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db import connection
 from psycopg import sql
 
 from timeline import models
@@ -74,19 +75,40 @@ def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:
     return [number for track in world.incarnations(name_of(ref)) if (number := world.id_of(track.ref))]
 
 
-def write_occurrences(
-    source: models.Source, rules: Iterable[str] | None = None, changed: Collection[str] = ()
-) -> tuple[list[str], list[str]]:
-    """Write the rows of the list of findings anew from the stored findings, for these rules or for all.
+class Stored(NamedTuple):
+    """This is where a stored finding is shown: its incident, and the rows of the list of findings that name it."""
 
-    Return the keys of the rows that changed, and the keys of those that were deleted. Rows of findings whose identity
-    is in `changed` also count as changed.
+    incident: str
+    rows: set[str]
+
+
+def where_shown(source: models.Source, identities: Collection[str]) -> dict[str, Stored]:
+    """Return where these findings are shown, as far as they are stored."""
+    query = """
+        SELECT identity, incident, ARRAY(SELECT each->>'group' FROM jsonb_array_elements(occurrences) AS each)
+        FROM timeline_finding WHERE source_id = %s AND identity = ANY(%s)"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [source.pk, list(identities)])
+        return {identity: Stored(incident, set(rows)) for identity, incident, rows in cursor}
+
+
+def write_occurrences(
+    source: models.Source, keys: Collection[str] | None = None, changed: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Write the rows of the list of findings anew from the stored findings: those with these keys, or all.
+
+    `changed` are the identities of findings that changed, whose rows count as changed; with keys, also of all findings
+    that a row may name newly. Return the keys of the rows that changed, and the keys of those that were deleted.
     """
-    of_rules = {} if rules is None else {"rule__in": list(rules)}
-    findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_rules)
+    before = models.Occurrence.objects.filter(source=source)
+    findings = models.Finding.objects.filter(source=source, withdrawn=False)
+    if keys is not None:
+        before = before.filter(key__in=keys)
+        named = {identity for members in before.values_list("findings", flat=True) for identity in members}
+        findings = findings.filter(identity__in=named.union(changed))
     stored = findings.values_list("subject", "root", "document", "occurrences", "incident")
-    rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), f"/sources/{source.pk}/findings/")
-    before = models.Occurrence.objects.filter(source=source, **of_rules)
+    page = f"/sources/{source.pk}/findings/"
+    rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), page, keys)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
     written = upsert(

@@ -1,18 +1,27 @@
 """This module writes the findings of a live source: it stores those that are new or changed, and withdraws those that
 no longer hold."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from psycopg import sql
 
 from timeline import models
 from timeline.core.entries import moment
 from timeline.history.lifelines import Key, name_of
-from timeline.history.world import World
 from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
-from timeline.payloads.findings import FindingPayload
+from timeline.payloads.incidents import parts_of
 from timeline.storage import findings, incidents
 from timeline.storage.copying import upsert
+from timeline.storage.live_incidents import LiveIncidents
+
+if TYPE_CHECKING:
+    from timeline.history.world import World
+    from timeline.payloads.findings import FindingPayload
+    from timeline.payloads.members import Part
 
 
 class LiveFindings:
@@ -22,6 +31,8 @@ class LiveFindings:
         self._source = source
         self._world = world
         self._known: dict[Key, dict[str, Finding]] = {}  # by the subject that was judged, and by identity
+        self._incidents = LiveIncidents(source)
+        self._taken_over = False  # whether everything that was stored has been compared with what was judged
 
     def forget(self, subject: Key) -> None:
         """Forget the findings of a subject. Their rows in the database stay."""
@@ -34,20 +45,43 @@ class LiveFindings:
         of the incidents that changed, or are gone, as "incidents".
         """
         changed, lost = self._compare(judged)
-        if not changed and not lost:
+        if not changed and not lost and self._taken_over:
             return {"findings": [], "gone": [], "incidents": []}
+        before = findings.where_shown(self._source, [*changed, *lost])
         rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
         written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
         for each in lost.values():
-            before = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
+            earlier = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
             until = f"{moment(self._world.last):%H:%M:%S} UTC"
-            reason = f"Withdrawn{before}: what arrived up to {until} explains it."
+            reason = f"Withdrawn{earlier}: what arrived up to {until} explains it."
             self._withdraw(each.id, documents.finding(each), reason)
-        rules = {each.rule for each in (*changed.values(), *lost.values())}
-        keys, gone = findings.write_occurrences(self._source, rules, set(written))
-        touched = {findings.incident_of(each) for each in (*changed.values(), *lost.values())}
-        about, over = incidents.write(self._source, touched)
+        if self._taken_over:
+            now = findings.where_shown(self._source, [*changed, *lost])
+            touched = {key for stored in (*before.values(), *now.values()) for key in stored.rows}
+            keys, gone = findings.write_occurrences(self._source, touched, set(written))
+            about, over = self._write_incidents(changed, lost, before, {row[1]: row[6] for row in rows})
+        else:
+            self._taken_over = True
+            keys, gone = findings.write_occurrences(self._source, changed=set(written))
+            about, over = incidents.write(self._source)
         return {"findings": keys, "gone": gone, "incidents": [*about, *over]}
+
+    def _write_incidents(
+        self,
+        changed: dict[str, Finding],
+        lost: dict[str, Finding],
+        before: dict[str, findings.Stored],
+        roots: dict[str, int],
+    ) -> tuple[list[str], list[str]]:
+        """Write the incidents of findings that changed or that no longer hold, and those that they belonged to."""
+        put: dict[str, list[Part]] = {}
+        for part in parts_of(changed.values()):
+            put.setdefault(findings.incident_of(changed[part.id]), []).append(part._replace(root=roots[part.id]))
+        left: dict[str, list[str]] = {}
+        for identity, stored in before.items():
+            if stored.incident and (identity in lost or stored.incident != findings.incident_of(changed[identity])):
+                left.setdefault(stored.incident, []).append(identity)
+        return self._incidents.write(put, left)
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
         """Withdraw the stored findings of an older version of the rules that this version does not report.
@@ -63,8 +97,6 @@ class LiveFindings:
         reason = "Withdrawn: a newer version of Causeline judged it again and does not find it."
         for row in lost:
             self._withdraw(row.identity, row.document, reason)
-        findings.write_occurrences(self._source, {row.rule for row in lost})
-        incidents.write(self._source)
 
     def _compare(self, judged: dict[Key, list[Finding]]) -> tuple[dict[str, Finding], dict[str, Finding]]:
         """Return the findings that are new or changed, and those that no longer hold for any subject, by identity."""

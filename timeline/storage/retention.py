@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline.models import Cluster, Finding, Gap, Occurrence, Source
-from timeline.storage import notify, store, tables
+from timeline.storage import incidents, notify, store, tables
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
 
@@ -65,6 +65,7 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
 
 def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
     """Delete lanes and findings that ended before a time; return the numbers of deleted tracks and findings."""
+    Source.objects.select_for_update().get(pk=source.pk)  # a worker that commits meanwhile writes incidents, too
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {0} WHERE (lane, root) IN (SELECT lane, root FROM {0} WHERE upper(span) < %s)").format(
@@ -73,7 +74,10 @@ def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
             [before],
         )
         tracks = cursor.rowcount
-    findings, _ = Finding.objects.filter(source=source, last__lt=before).delete()
+    old = Finding.objects.filter(source=source, last__lt=before)
+    touched = set(old.values_list("incident", flat=True))
+    findings, _ = old.delete()
+    incidents.write(source, touched)
     Occurrence.objects.filter(source=source, last__lt=before).delete()
     Gap.objects.filter(source=source, until__lt=before).delete()
     Source.objects.filter(pk=source.pk, first__lt=before).update(first=before)

@@ -426,7 +426,7 @@ def test_the_list_of_all_sources_comes_newest_first_and_page_by_page(
 ) -> None:
     Incident.objects.filter(source=other, rule="service-gap").update(last=timezone.now(), open=False)
     rows: list[Any] = []
-    cursor: str | None = ""
+    cursor: Any = ""
     while cursor is not None:
         page = client.get("/api/incidents", {"limit": 3, "cursor": cursor}).json()
         assert page["total"] == 8

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 from msgspec.structs import replace
 from pytest_django.fixtures import Settings
 
@@ -13,9 +14,10 @@ from collectors.formats import Limits, own
 from collectors.uploads.recordings import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
-from timeline.core.entries import Entry, Mark, MarkType, ObjectRef
+from timeline import queries
+from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, moment
 from timeline.judge import judged
-from timeline.models import Cluster, Delta, Incident, Source, Track
+from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import TwoClusters, follow
 from timeline.storage import chunks, findings, incidents, live, store
@@ -168,6 +170,52 @@ def test_what_compares_afterwards_is_judged_anew() -> None:
     }
     follow(held, compared)
     assert {each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"} == {"exact"}
+
+
+def test_what_people_know_of_incidents_holds_after_etcd_was_restored() -> None:
+    cluster = Cluster.objects.create(name="prod")
+    first = watched_by(cluster)
+    noted, silenced, known, *_ = [row["id"] for row in queries.incidents(first.pk)["incidents"]]
+    hours = timezone.now() + timedelta(hours=2)
+    queries.acknowledge_incidents(first.pk, [noted], "ada", "ticket 7")
+    queries.set_baseline(first.pk, "bob")
+    BaselineIncident.objects.exclude(identity=known).delete()
+    matchers = {"namespace": "", "actor": "", "owner": Incident.objects.get(identity=silenced).name}
+    rule = Incident.objects.get(identity=silenced).rule
+    queries.create_silence(source=first, rule=rule, **matchers, reason="maintenance", by="cid", expires=hours)
+    before = quiet(first)
+    assert (before[noted][0], before[silenced][1], before[known][1]) == ("ticket 7", "cid", "bob")
+    second = watched_by(cluster)
+    assert second.pk != first.pk
+    assert quiet(second) == before
+    third = live.begin(cluster, "etcd was restored again")
+    again = next(each for each in observations(ENGINE / "jobs-watch") if isinstance(each, Entry))
+    Incident.objects.filter(source=second, identity=noted).update(
+        last=moment(again.received) - timedelta(days=1), open=False
+    )
+    held = live.open_again(third)
+    follow(held, observations(ENGINE / "jobs-watch"))
+    assert quiet(third)[noted][0] is None
+    assert "after it had been over for an hour" in Acknowledgement.objects.get(source=third, identity=noted).ended
+
+
+def watched_by(cluster: Cluster) -> Source:
+    """Return the next source of a cluster, in which everything happens as it did before."""
+    source = live.begin(cluster, "etcd was restored")
+    held = live.open_again(source)
+    for batch in batches(observations(ENGINE / "jobs-watch"), 97):
+        follow(held, batch)
+    return source
+
+
+def quiet(source: Source) -> dict[str, tuple[str | None, str | None]]:
+    """Return the note of each incident, and who has silenced it."""
+    wanted = queries.IncidentFilter(silenced=True)
+    rows = queries.incidents(source.pk, wanted)["incidents"]
+    return {
+        row["id"]: (row["acknowledged"] and row["acknowledged"]["note"], row["silenced"] and row["silenced"]["by"])
+        for row in rows
+    }
 
 
 # Copies a finding of a source a number of times within its incident, with other subjects at other times.

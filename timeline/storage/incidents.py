@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from psycopg import sql
 
 from timeline import models
@@ -71,7 +72,7 @@ def _end_acknowledgements(source: models.Source, found: Iterable[Members], rows:
     of_these = models.Acknowledgement.objects.filter(source=source, identity__in=by_id, rank__isnull=False, ended="")
     for noted in of_these:
         now = by_id[noted.identity]
-        before = rows.get(noted.identity)
+        before = rows.get(noted.identity) or _before(source, noted.identity)
         severity = now.gravest.severity
         if noted.rank is not None and rank(severity) < noted.rank:
             noted.ended = f"Its severity rose from {_SEVERITIES[noted.rank]} to {severity}."
@@ -80,6 +81,26 @@ def _end_acknowledgements(source: models.Source, found: Iterable[Members], rows:
         else:
             continue
         noted.save(update_fields=["ended"])
+
+
+def _before(source: models.Source, identity: str) -> models.Incident | None:
+    """Return what an incident was in the sources of this cluster that have ended; None if it was not in any."""
+    ended = models.Incident.objects.filter(source__cluster=source.cluster_id, source__lt=source.pk, identity=identity)
+    return ended.order_by("-source").first() if source.cluster_id else None
+
+
+def carry_over(before: models.Source, source: models.Source) -> None:
+    """Give the next source of a cluster the acknowledgements and the baseline that hold when the one before ends."""
+    for model in (models.Acknowledgement, models.BaselineIncident):
+        names = [field.column for field in model._meta.concrete_fields if field.name not in ("pk", "source")]
+        columns = sql.SQL(", ").join(map(sql.Identifier, names))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                sql.SQL(
+                    "INSERT INTO {0} (source_id, {1}) SELECT %s, {1} FROM {0} WHERE source_id = %s AND ended = ''"
+                ).format(sql.Identifier(model._meta.db_table), columns),
+                [source.pk, before.pk],
+            )
 
 
 def _end_baseline(source: models.Source, found: Iterable[Members]) -> None:

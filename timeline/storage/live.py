@@ -31,7 +31,7 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import chunks, notify, retention, store, tables
+from timeline.storage import chunks, incidents, notify, retention, store, tables
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
 
@@ -243,7 +243,8 @@ class Live:
 def begin(cluster: Cluster, ended: str = "") -> Source:
     """Create a new source for a cluster, and return it.
 
-    The cluster's previous source, if there is one, is renamed, and gets `ended` as the reason why it ended.
+    The cluster's previous source, if there is one, is renamed, and gets `ended` as the reason why it ended. What people
+    know of its incidents holds in the new source, too.
     """
     with transaction.atomic():
         number = cluster.sources.count() + 1
@@ -256,6 +257,8 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
         source.cluster = cluster
         source.inputs = [cluster.name if number == 1 else f"{cluster.name}, part {number}"]
         source.save(update_fields=["cluster", "inputs"])
+        if before:
+            incidents.carry_over(before, source)
         store.show_source(source)
         cluster.source = source
         cluster.save(update_fields=["source"])

@@ -12,8 +12,8 @@ from django.test import Client
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from dashboard.report import page
+from dashboard.report.contents import of_analysis
 from tests.recordings import SAMPLE
-from timeline.judge import judge
 from timeline.models import Source, Track
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +81,7 @@ def test_moments_in_the_wrong_order_are_refused(client: Client, sample: Source) 
 def test_reports_hold_the_same_as_the_server(client: Client, sample: Source) -> None:
     of_page = held_by(client.get(f"/sources/{sample.pk}/report").content.decode())["steps"]
     analysis = analyse([(Path(SAMPLE), SAMPLE.name)], Limits())
-    of_file = held_by(page.page(analysis, judge(analysis.world, analysis.world.tracks())))["steps"]
+    of_file = held_by(page.rendered(of_analysis(analysis)))["steps"]
     commits = drawn(sample)
     assert of_page["time"] == sorted(of_page["time"])
     for steps in (of_page, of_file):

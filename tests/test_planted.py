@@ -19,7 +19,9 @@ from collectors.formats import Limits, NotARecording, Skipped, own, read
 from collectors.uploads.recordings import Count, import_into
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_findings, show_incidents, show_input
-from dashboard.report.page import page
+from dashboard.report import markdown
+from dashboard.report.contents import of_analysis
+from dashboard.report.page import rendered
 from tests import stored
 from tests.events import event, pod
 from tests.objects import made
@@ -140,7 +142,8 @@ def everything_of(path: Path) -> str:
         show_incidents(analysis, Terminal(out))
         show_findings(analysis, Terminal(out))
         show_input(analysis, Terminal(out), with_coverage=True)
-        print(page(analysis, analysis.findings, title="t", rules=[], namespaces=[]), file=out)
+        contents = of_analysis(analysis, title="t")
+        print(rendered(contents), markdown.document(contents), file=out)
     except NotARecording as refused:
         print(refused, file=out)
     return out.getvalue()

@@ -4,13 +4,15 @@ recording."""
 import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, Skipped
+from dashboard.report import contents
 from dashboard.report import page as report
-from dashboard.report.page import page
+from dashboard.report.contents import of_analysis
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline, process
 
@@ -21,10 +23,14 @@ def analysis_of(path: Path) -> Analysis:
     return analyse([(path, path.name)], Limits())
 
 
+def page(analysis: Analysis, **more: Any) -> str:
+    return report.rendered(of_analysis(analysis, **more))
+
+
 @pytest.fixture(scope="module")
 def written() -> str:
     analysis = analysis_of(SAMPLE)
-    return page(analysis, analysis.findings)
+    return page(analysis)
 
 
 def words(html: str) -> str:
@@ -61,7 +67,7 @@ def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
         path.parent.mkdir()
         path.write_bytes(b"".join(order))
         analysis = analysis_of(path)
-        html = page(analysis, analysis.findings)
+        html = page(analysis)
         text.append(re.sub(r"log\.jsonl:\d+|\"line\": \d+|<td>:\d+|\d+ changes", "", html))
     assert text[0] == text[1]
 
@@ -71,7 +77,7 @@ def test_it_tells_all_of_a_finding(written: str) -> None:
     assert "Service ring was away for ≈ 50 ms under 3 running Pods" in text
     assert "07:52:00.841" in text and "582" in text and "committed within 07:52:00.841106 – .849006" in text
     effect = "no container failure seen until the recording ends 58 s later; Job ring failed after 12.7 s"
-    assert f"ring-steady-0, -1, -2 ran meanwhile; {effect}" in text
+    assert f"Effect possible: ring-steady-0, -1, -2 ran meanwhile; {effect}" in text
     assert "revisions count commits. The delay is 45–56 ms." in text
     assert "restart the whole job, or none of its Pods" in text
     assert "3 objects ring-steady-0, ring-steady-1, ring-steady-2" in text
@@ -102,7 +108,7 @@ def test_what_was_skipped_is_listed_and_the_rest_counted(monkeypatch: pytest.Mon
     skipped = [Skipped("log.jsonl", line, "not <JSON>") for line in range(1, 1301)]
     skipped += [Skipped("a.tar", 0, "cut off"), Skipped("log.jsonl", 7777, "too long"), Skipped("z", 1, "empty")]
     analysis = analysis_of(QUIET)._replace(skipped=skipped, skips=2000)
-    text = words(page(analysis, analysis.findings))
+    text = words(page(analysis))
     assert "a.tar – cut off log.jsonl 1, 2, 3, 4, 5, 6, 7, 8 and 1,292 more not &lt;JSON&gt;" in text
     assert "And 699 more" in text
     assert "2,000 skipped" in text
@@ -117,7 +123,7 @@ def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> 
         '"stageTimestamp":"2026-11-21T08:00:00.001000Z","user":{"username":"admin"}}\n'
     )
     analysis = analysis_of(log)
-    html = page(analysis, analysis.findings)
+    html = page(analysis)
     text = words(html)
     assert "Nothing to judge" in text and "nothing in it changes an object" in text
     assert "No ordering violation" not in text and "1970" not in text
@@ -125,12 +131,56 @@ def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> 
     assert 'id="workbench"' not in html and 'id="held"' not in html
 
 
-def test_of_very_many_findings_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "FINDINGS", 2)
+def test_of_very_many_incidents_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "INCIDENTS", 2)
+    monkeypatch.setattr(contents, "ROWS", 1)
     analysis = analysis_of(SAMPLE)
-    text = words(page(analysis, analysis.findings))
-    assert "The 2 most severe findings are shown" in text and "4 more are not" in text
-    assert "4 warnings" in text and "2 info" in text
+    text = words(page(analysis))
+    assert "4 incidents · 7 findings" in text
+    assert "The 2 most severe incidents are listed; 2 more are not." in text
+    assert "And 1 more occurrences, which this report leaves out." in text
+
+
+def test_it_begins_with_a_sentence_for_each_incident(written: str) -> None:
+    text = words(written)
+    summary = text[text.index("7 findings Summary") : text.index("Incidents Deployment")]
+    assert (
+        "warning: Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 UTC, "
+        "written by admin with vc-cm-head/v0.0.0: harm is possible (ring-steady-0, -1, -2 ran meanwhile; "
+    ) in summary
+    assert "ongoing when the recording ends. Details" in summary
+    headings = re.findall(
+        r"<h2 id=\"[^\"]*-title\">([^<]+)</h2>", re.sub(r"<dialog.*?</dialog>", "", written, flags=re.DOTALL)
+    )
+    assert headings == ["Summary", "Incidents", "What was seen", "About this report"]
+
+
+def test_it_counts_as_the_document_does(written: str) -> None:
+    document = analysis_of(SAMPLE).document()
+    incidents, findings = len(document["incidents"]), len(document["findings"])
+    assert f"<strong>{incidents} incidents · {findings} findings</strong>" in written
+
+
+def test_a_note_of_the_author_is_its_first_part_and_no_markup() -> None:
+    note = "Pods restarted by hand.\n<script>alert(1)</script>"
+    status, html, _ = causeline("report", SAMPLE, "-o", "-", "--note", note)
+    assert status == 0
+    assert "Pods restarted by hand.<br>&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert html.index("Pods restarted") < html.index('id="summary"')
+    status, _, errors = causeline("report", SAMPLE, "-o", "-", "--note", "x" * 4001)
+    assert status == 2 and "The note has 4001 characters; 4000 are the most." in errors
+
+
+def test_a_part_of_time_has_its_own_occurrences_lanes_and_counts() -> None:
+    status, html, _ = causeline(
+        "report", SAMPLE, "-o", "-", "--since", "2026-11-21T07:52:06Z", "--until", "2026-11-21T07:52:08Z"
+    )
+    text = words(html)
+    assert status == 0 and "2 of 4 incidents · 4 of 7 findings" in text
+    assert "2 incidents outside of that are left out." in text
+    assert "1 of 2 occurrences · 3 findings" in text
+    assert "was away for 43–58 ms" in text and "was away for ≈ 50 ms" not in text
+    assert "part 2026-11-21 07:52:06 – 07:52:08 UTC, of 2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in text
 
 
 def test_standard_input_has_a_title() -> None:
@@ -141,7 +191,7 @@ def test_standard_input_has_a_title() -> None:
 def test_a_recording_without_findings_is_a_report_too() -> None:
     analysis = analysis_of(QUIET)
     assert analysis.findings == []
-    text = words(page(analysis, []))
+    text = words(page(analysis))
     assert "No ordering violation found" in text
     assert "What each rule can say of this recording" in text
 
@@ -151,6 +201,9 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
     text = words(html)
     assert status == 0
     assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text
+    assert "1 of 4 incidents · 3 of 7 findings" in text
+    assert "This report is narrowed to: rules only service-gap; namespaces only vol-restart." in text
+    assert "3 incidents outside of that are left out." in text
     assert "service-gap" in text and "was created ≈ 30 ms before its Service" not in text
     assert "volcano-system" not in html
 

@@ -3,12 +3,16 @@ filters."""
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from timeline.models import Finding, Source
+from dashboard.web.views import report
+from timeline import queries
+from timeline.models import Finding, Incident, Silence, Source, Track
 
 pytestmark = pytest.mark.django_db
 START, END = 1795247520740000, 1795247521200000
@@ -54,18 +58,120 @@ def test_of_a_choice_it_says_what_was_chosen(client: Client, sample: Source) -> 
         assert said in html
 
 
-def test_the_selected_finding_is_in_it_wherever_it_lies(client: Client, sample: Source) -> None:
+def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sample: Source) -> None:
     _, held = report_of(client, sample, f"start={START}&end={END}")
     key = held["findings"][0]["key"]
-    _, other = report_of(client, sample, f"start={END + 2_000_000}&end={END + 3_000_000}&finding={key}")
-    assert key in {group["key"] for group in other["findings"]}
+    assert f'data-search="finding={key}"' in report_of(client, sample, f"start={START}&end={END}&finding={key}")[0]
+    html, other = report_of(client, sample, f"start={END + 2_000_000}&end={END + 3_000_000}&finding={key}")
+    assert other["findings"] == [] and 'data-search=""' in html
+    assert "0 of 4 incidents · 0 of 7 findings" in html and "Nothing in this part of the recording" in html
+
+
+def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Source) -> None:
+    lease = Track.objects.get(source=sample, kind="Lease", name="volcano")
+    html, held = report_of(client, sample, f"focus={lease.root}")
+    assert {group["rule"] for group in held["findings"]} == {"lease-shared-config", "lease-contention"}
+    shown = {(lane["kind"], lane["name"]) for lane in held["window"]["lanes"]}
+    assert ("Lease", "volcano") in shown and ("Service", "ring") not in shown
+    assert "2 of 4 incidents · 2 of 7 findings" in html
+    assert "object only Lease volcano in volcano-system and what belongs to it" in html
+    job = Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart")
+    html, held = report_of(client, sample, f"focus={job.root}")
+    assert {group["rule"] for group in held["findings"]} == {"service-gap", "pod-before-service"}
+    assert {lane["name"].partition("-")[0] for lane in held["window"]["lanes"]} == {"ring"}
+    html, held = report_of(client, sample, "focus=99999")
+    assert held["findings"] == [] and held["window"]["lanes"] == []
+    assert "one that this recording does not have" in html
+
+
+def test_a_report_counts_as_the_list_of_incidents_does(client: Client, sample: Source) -> None:
+    listed = client.get(f"/api/sources/{sample.pk}/incidents").json()
+    html, _ = report_of(client, sample)
+    assert f"<strong>{listed['total']} incidents · {listed['findings']} findings</strong>" in html
+    for incident in listed["incidents"]:
+        assert f'id="incident-{incident["id"]}"' in html
+
+
+def test_a_form_adds_a_note_of_its_author_that_is_not_stored(client: Client, sample: Source) -> None:
+    place, note = f"/sources/{sample.pk}/report?rule=service-gap", "Restarted by hand.\n<b>OPS-7</b>"
+    answer = client.post(place, {"note": note})
+    html = answer.content.decode()
+    assert answer.status_code == 200 and "Restarted by hand.<br>&lt;b&gt;OPS-7&lt;/b&gt;" in html
+    assert re.search(r"OPS-7&lt;/b&gt;</p><p class=\"soft\">20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC</p>", html)
+    assert "Restarted by hand" not in client.get(place).content.decode()
+    assert client.post(place, {"note": "x" * 4001}).status_code == 400
+
+
+def test_a_form_of_another_site_cannot_make_a_report(sample: Source) -> None:
+    client = Client(enforce_csrf_checks=True)
+    assert client.post(f"/sources/{sample.pk}/report", {"note": "x"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("query", "form", "accept"),
+    [("?format=md", None, "text/html"), ("", {"format": "md"}, "text/html"), ("", None, "text/markdown")],
+)
+def test_markdown_is_a_second_format(
+    client: Client, sample: Source, query: str, form: dict[str, str] | None, accept: str
+) -> None:
+    place = f"/sources/{sample.pk}/report{query}"
+    answer = (
+        client.post(place, form, headers={"accept": accept}) if form else client.get(place, headers={"accept": accept})
+    )
+    assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.md"'
+    written = answer.content.decode()
+    assert written.startswith("# Report of sample\n") and "**4 incidents · 7 findings**" in written
+    assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 |" in written
+
+
+def test_browsers_get_html_and_unknown_formats_are_refused(client: Client, sample: Source) -> None:
+    everything = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    for accept in (everything, "*/*"):
+        answer = client.get(f"/sources/{sample.pk}/report", headers={"accept": accept})
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert client.get(f"/sources/{sample.pk}/report?format=pdf").status_code == 400
+
+
+def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Source) -> None:
+    written = client.get(f"/sources/{sample.pk}/report?format=md&rule=service-gap").content.decode()
+    assert "**1 of 4 incidents · 3 of 7 findings**" in written
+    assert "This report is narrowed to: rule only service-gap." in written
+    assert "3 incidents outside of that are left out." in written
+
+
+def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    queries.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
+    Silence.objects.create(
+        source=sample,
+        rule="lease-contention",
+        reason="moved on Monday",
+        by="bob",
+        expires=timezone.now() + timedelta(hours=2),
+    )
+    html, _ = report_of(client, sample)
+    assert re.search(r"<dt>Acknowledged</dt><dd>by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: &lt;known&gt;</dd>", html)
+    assert re.search(r"over; acknowledged by ann at 20[\d-]+ [\d:]+ UTC\.", html)
+    assert re.search(r"<dt>Silenced</dt><dd>Silenced by bob until 20[\d-]+ [\d:]+ UTC, with the reason: moved", html)
+    written = client.get(f"/sources/{sample.pk}/report?format=md").content.decode()
+    assert re.search(r"\*\*Acknowledged\*\* by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: `<known>`", written)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
+    client: Client, sample: Source, rows: int, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr(report, "ROWS", rows)
+    with django_assert_max_num_queries(32):
+        report_of(client, sample)
 
 
 def test_acknowledged_findings_are_told_so(client: Client, sample: Source) -> None:
     for row in Finding.objects.filter(source=sample, rule="service-gap"):
         client.post(f"/sources/{sample.pk}/findings/{row.identity}/", {"act": "acknowledge", "note": "OPS-7"})
     html, _ = report_of(client, sample)
-    assert "<dt>Acknowledged</dt><dd>OPS-7 · 20" in html
+    assert re.search(r"<dt>Finding acknowledged</dt><dd>by somebody at 20[\d-]+ [\d:]+ UTC: OPS-7</dd>", html)
 
 
 @pytest.mark.parametrize("query", ["start=x&end=9", "start=9&end=1", "start=5", "unknown=1"])

@@ -184,12 +184,18 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "report",
         parents=[judge],
-        help="write the findings and their timeline as one HTML file",
+        help="write incidents, proof and timeline as one HTML file, or without the timeline as Markdown",
         epilog="Exit status: 0 written, 2 input or command not understood, the file not writable, or most of an input "
         "skipped: the file is written then, too.",
     )
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
     command.add_argument("--title", default="", help="the title of the report (the names of the files)")
+    command.add_argument("--note", default="", metavar="TEXT", help="a note of yours, which the report begins with")
+    command.add_argument(
+        "--format",
+        choices=["html", "markdown"],
+        help="an HTML file, or Markdown to paste into a document (markdown if FILE ends in .md, else html)",
+    )
     command.set_defaults(run=analyze.report)
     command = commands.add_parser(
         "replay",

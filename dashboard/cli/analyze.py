@@ -65,22 +65,23 @@ def report(options: argparse.Namespace) -> int:
     Return the exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or
     the file cannot be written.
     """
-    from collectors.analysis import choose
     from dashboard.cli.output import NotWritable, writable, write
-    from dashboard.report.page import page
+    from dashboard.report.contents import NOTE
 
+    if len(options.note) > NOTE:
+        say(f"The note has {len(options.note)} characters; {NOTE} are the most.")
+        return 2
     try:
         if options.output != "-":
             writable(Path(options.output), [Path(name) for name in options.files if name != "-"])
         analysis = _analysis(options)
         if isinstance(analysis, int):
             return analysis
-        findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
-        html = page(analysis, findings, title=options.title, rules=options.rule, namespaces=options.namespace)
-        content = html.encode("utf-8", "replace")  # a file's name may hold bytes that are no text
+        content = _report(analysis, options).encode("utf-8", "replace")  # a file's name may hold bytes that are no text
         if options.output != "-":
             write(Path(options.output), [content])
-            say(f"{options.output} is written, {len(content) / 1e6:.1f} MB; open it in a browser")
+            size = f"{len(content) / 1e6:.1f} MB" if len(content) >= 100_000 else f"{len(content) / 1e3:.0f} kB"
+            say(f"{options.output} is written, {size}")
             return 2 if _mostly_skipped(analysis, options) else 0
     except NotWritable as error:
         say(str(error))
@@ -88,6 +89,24 @@ def report(options: argparse.Namespace) -> int:
     with _writing_standard_output():
         sys.stdout.buffer.write(content)
     return 2 if _mostly_skipped(analysis, options) else 0
+
+
+def _report(analysis: Analysis, options: argparse.Namespace) -> str:
+    """Return the report as HTML, or as Markdown if that is asked for or the name of the file ends in .md."""
+    from dashboard.report import markdown, page
+    from dashboard.report.contents import of_analysis
+
+    contents = of_analysis(
+        analysis,
+        title=options.title,
+        note=options.note,
+        rules=options.rule,
+        namespaces=options.namespace,
+        since=options.since,
+        until=options.until,
+    )
+    wanted = options.format or ("markdown" if options.output.endswith(".md") else "html")
+    return markdown.document(contents) if wanted == "markdown" else page.rendered(contents)
 
 
 def _mostly_skipped(analysis: Analysis, options: argparse.Namespace) -> bool:

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
-from dashboard.report.page import page as report
+from dashboard.report.contents import of_analysis
+from dashboard.report.page import rendered
 from tests.browser.conftest import PATIENCE, SAMPLE, fits, lent
 from tests.browser.test_timeline import AWAY, EARLY
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, WIDE, Themes, complaints_of_axe
@@ -31,7 +32,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
         if recording not in known:
             analysis = analyse([(recording, recording.name)], Limits())
             known[recording] = folder / f"{len(known)}.html"
-            known[recording].write_text(report(analysis, analysis.findings, title=recording.name), encoding="utf-8")
+            known[recording].write_text(rendered(of_analysis(analysis, title=recording.name)), encoding="utf-8")
         return known[recording]
 
     return write
@@ -95,7 +96,8 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     expect(page.locator(".finding.selected h3")).to_have_text(EARLY)
     expect(page.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
     before = page.locator("#range").inner_text()
-    other = page.locator(".full").filter(has_text="was away for 43–58 ms")
+    other = page.locator(".occurrence").filter(has_text="was away for 43–58 ms")
+    other.locator("summary").click()
     other.get_by_role("button", name="Show on the timeline").click()
     expect(page.locator(".finding.selected h3")).to_contain_text("was away for 43–58 ms")
     expect(page.locator("#range")).not_to_have_text(before)
@@ -112,10 +114,12 @@ def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:
         expect(page.locator(".group-name").nth(place)).to_have_text(name)
 
 
-def test_on_a_phone_findings_come_first(opened: Open) -> None:
+def test_on_a_phone_the_summary_comes_first(opened: Open) -> None:
     page = opened(size=PHONE)
-    expect(page.locator("#finding-list h3").first).to_be_in_viewport()
-    page.locator(".full").filter(has_text=AWAY).get_by_role("button", name="Show on the timeline").click()
+    expect(page.locator(".sentences li").first).to_be_in_viewport()
+    page.get_by_role("link", name="Details").nth(1).click()
+    expect(page.locator(".full").filter(has_text=AWAY).locator("h3")).to_be_in_viewport()
+    page.locator(".occurrence").filter(has_text=AWAY).get_by_role("button", name="Show on the timeline").click()
     expect(page.locator(".pill-label")).to_be_in_viewport()
 
 
@@ -138,10 +142,11 @@ def test_kinds_keys_and_the_wheel_work_without_a_server(opened: Open) -> None:
 def test_an_anchor_opens_what_it_leads_to(opened: Open) -> None:
     page = opened()
     info = page.locator(".full.info").first
-    expect(info.locator(".events")).to_be_hidden()
+    expect(info.locator(".events").first).to_be_hidden()
     anchor = info.get_attribute("id")
     page = opened(anchor=f"#{anchor}")
-    expect(page.locator(f"#{anchor} .events")).to_be_in_viewport()
+    expect(page.locator(f"#{anchor} .reasons").first).to_be_in_viewport()
+    expect(page.locator(f"#{anchor} .events").first).to_be_visible()
     page.locator(f"#{anchor}").get_by_role("link", name=re.compile("^lease-|^pod-")).click()
     expect(page.locator(".rule[open]")).to_have_count(1)
     expect(page.locator(".rule[open]")).to_contain_text("Looks alike but is benign")
@@ -153,6 +158,7 @@ def test_no_name_becomes_markup(opened: Open, tmp_path: Path) -> None:
     page = opened(recording)
     expect(page.locator(".lane-name", has_text=EVIL)).to_be_visible()
     expect(page.locator("#finding-list")).to_contain_text(EVIL)
+    expect(page.locator(".sentences")).to_contain_text("written by <b>x")
     expect(page.locator(".full").first).to_contain_text(EVIL)
     expect(page.locator(".full .events").first).to_contain_text("<b>x")
     expect(page.locator("h1")).to_contain_text("<script><img")
@@ -171,13 +177,13 @@ def test_paper_is_light_and_holds_everything(opened: Open) -> None:
     expect(page.locator(".pill-label")).to_be_visible()
     page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator(".full:not([open])")).to_have_count(0)
+    expect(page.locator("details:not([open])")).to_have_count(0)
     expect(page.locator("#findings")).to_be_hidden()
     expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
     page.wait_for_function("() => document.querySelector('#figure').clientWidth < 1030")
     expect(page.locator(".pill-label")).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    expect(page.locator(".full:not([open])")).not_to_have_count(0)
+    expect(page.locator("details:not([open])")).not_to_have_count(0)
     assert len(page.pdf(prefer_css_page_size=True)) > 10_000
 
 
@@ -186,7 +192,7 @@ def test_without_scripts_the_findings_can_be_read(browser: Browser, written: Cal
     page = context.new_page()
     page.goto(written(SAMPLE).as_uri())
     expect(page.locator(".no-script")).to_be_visible()
-    expect(page.locator(".full").filter(has_text=AWAY).locator(".events")).to_be_visible()
+    expect(page.locator(".occurrence").filter(has_text=AWAY).locator(".events")).to_be_visible()
     context.close()
 
 

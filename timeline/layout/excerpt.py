@@ -7,7 +7,7 @@ The module is pure. Times are microseconds since 1970, UTC.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name, Track, name_of
@@ -40,18 +40,26 @@ class Excerpt(NamedTuple):
     lanes: int  # how many lanes there are, drawn or not; without Events and other noise that no finding concerns
 
 
-def excerpt(world: World, findings: Iterable[Finding], namespaces: Collection[str] = ()) -> Excerpt:
-    """Return all findings, and as many lanes as there is room for.
+def excerpt(
+    world: World,
+    findings: Iterable[Finding],
+    namespaces: Collection[str] = (),
+    span: tuple[int, int] | None = None,
+) -> Excerpt:
+    """Return all findings between two times, and as many lanes as there is room for; without a span, of all times.
 
     The lanes that findings concern come first, then their owners and relatives, then the others. If `namespaces` are
     given, the others are only lanes of these.
     """
-    return _Excerpt(world, findings, namespaces).draw()
+    return _Excerpt(world, findings, namespaces, span or (world.first, world.last)).draw()
 
 
 class _Excerpt:
-    def __init__(self, world: World, findings: Iterable[Finding], namespaces: Collection[str]) -> None:
+    def __init__(
+        self, world: World, findings: Iterable[Finding], namespaces: Collection[str], span: tuple[int, int]
+    ) -> None:
         self._world = world
+        self._span = span[0], max(span[1], span[0] + 1)
         self._findings = sorted(
             findings, key=lambda found: (_SEVERITIES.index(found.severity), found.occurrences[0].first, found.id)
         )
@@ -68,23 +76,34 @@ class _Excerpt:
         others = [
             at
             for at, lane in self._lanes.items()
-            if lane.tracks[0].family not in NOISE and (not namespaces or lane.tracks[0].ref.namespace in namespaces)
+            if lane.tracks[0].family not in NOISE
+            and (not namespaces or lane.tracks[0].ref.namespace in namespaces)
+            and any(self._exists(track) for track in lane.tracks)
         ]
         self._order = list(dict.fromkeys([*concerned, *self._relatives(concerned, others), *others]))
 
     def draw(self) -> Excerpt:
-        world = self._world
-        span = world.first, max(world.last, world.first + 1)
+        span = self._span
         chosen = self._chosen(span)
         lanes = [self._lanes[at] for at in sorted(chosen)]
         drawing = self._drawing(lanes, span, chosen)
         stored = [self._finding(found) for found in self._findings]
+        stored = [each._replace(occurrences=list(filter(self._within, each.occurrences))) for each in stored]
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
         findings = [row.payload for row in occurrences.rows(stored)]
         counts = Counter(str(self._rank(self._lanes[at])) for at in self._order)
         page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), len(findings))
         return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))
+
+    def _exists(self, track: Track) -> bool:
+        """Return whether an object existed at some time of the span."""
+        start, end = self._span
+        return track.first.time <= end and (track.until is None or track.until >= start)
+
+    def _within(self, occurrence: dict[str, Any]) -> bool:
+        start, end = self._span
+        return bool(occurrence["first"] <= end and occurrence["last"] >= start)
 
     def _gaps(self) -> Gaps:
         streams = self._world.streams.items()
@@ -175,7 +194,7 @@ class _Excerpt:
         return {
             "first": span[0],
             "last": span[1],
-            "counts": outline.histogram(self._world),
+            "counts": outline.histogram(self._world, span),
             "ticks": [group["start"] for group in groups],
             "severities": [group["severity"] for group in groups],
             "families": Counter(first.family for first in firsts).most_common(),

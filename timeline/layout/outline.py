@@ -99,13 +99,17 @@ def steps(commits: Iterable[tuple[int, int]]) -> StepsPayload:
     return {"time": times, "resource_version": revisions}
 
 
-def histogram(world: World) -> list[int]:
-    """Return the number of changes in each of the `SLICES` slices of time of a world, without noise such as Events."""
-    width = max(1, (world.last - world.first) / SLICES)
+def histogram(world: World, between: tuple[int, int] | None = None) -> list[int]:
+    """Return the number of changes in each of `SLICES` slices of time, of all of a world or between two times.
+
+    Noise such as Events does not count.
+    """
+    first, last = between or (world.first, world.last)
+    width = max(1, (last - first) / SLICES)
     counts = [0] * SLICES
     for track in world.tracks():
         if track.family not in NOISE:
             for each in track.moments:
-                if each.time >= world.first:  # earlier changes are known only from a list
-                    counts[min(SLICES - 1, int((each.time - world.first) / width))] += 1
+                if first <= each.time <= last:  # changes before the world begins are known only from a list
+                    counts[min(SLICES - 1, int((each.time - first) / width))] += 1
     return counts

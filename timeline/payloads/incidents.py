@@ -7,11 +7,26 @@ from timeline.history.lifelines import Name
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
-from timeline.payloads.findings import FindingPayload, IncidentPayload, IncidentRowPayload, VerdictName
+from timeline.payloads.findings import (
+    FindingGroupPayload,
+    FindingPayload,
+    IncidentPayload,
+    IncidentRowPayload,
+    VerdictName,
+)
 from timeline.payloads.members import Members, Part
 from timeline.payloads.occurrences import occurrence, rank
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
+
+
+class InView(NamedTuple):
+    """This is an incident as a view shows it, which may leave out some of its findings."""
+
+    incident: IncidentRowPayload  # all of it
+    findings: int  # of these, in the view
+    occurrences: int  # in the view
+    rows: list[FindingGroupPayload]  # the gravest of these occurrences
 
 
 class Incident(NamedTuple):

@@ -50,6 +50,7 @@ from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, Revision, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
+from timeline.queries.scoping import IncidentsInView, incidents_in_view
 from timeline.queries.silences import active as active_silences
 from timeline.queries.silences import create as create_silence
 from timeline.queries.silences import ended as ended_silences
@@ -77,6 +78,7 @@ __all__ = [
     "Deltas",
     "Grouping",
     "IncidentFilter",
+    "IncidentsInView",
     "LinkQuery",
     "Match",
     "Missed",
@@ -117,6 +119,7 @@ __all__ = [
     "incident",
     "incident_choices",
     "incidents",
+    "incidents_in_view",
     "is_live",
     "landing_address",
     "life",

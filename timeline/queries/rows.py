@@ -64,6 +64,9 @@ class Rows:
             self._lanes += " AND name ILIKE %(name)s"
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
+        elif view.alone:
+            self._lanes += " AND (root = %(focus)s OR lane = ANY(%(concerned)s))"
+        if view.rule or view.severity or view.alone:
             self._values["concerned"] = self._concerned(source)
         self._values["reach"], living = _tide(source, start, end)
         self._sparse = living < SPARSE
@@ -115,6 +118,8 @@ class Rows:
         lanes = f"SELECT {_LANE} FROM timeline_track WHERE {self._lanes}{self._lived}"
         strips = f"SELECT {_STRIP} FROM timeline_strip WHERE {self._matching}{self._lived}"
         strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
+        if view.alone:
+            strips += " AND root = %(focus)s"
         others = " AND root <> %(focus)s" if view.focus is not None else ""
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"

@@ -31,6 +31,7 @@ class View:
     active: bool = False  # whether to show only objects that change in the range
     grouping: Grouping = "owner"
     focus: int | None = None  # the track number of the root owner whose group comes first
+    alone: bool = False  # whether to show only the group in focus and the lanes that its findings name
     finding: str = ""  # the key of the selected row of the list of findings, whose arrows are always drawn
     opened: tuple[str, ...] = ()  # the keys of opened strips
     closed: tuple[str, ...] = ()  # the keys of closed groups

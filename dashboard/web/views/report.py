@@ -1,30 +1,35 @@
-"""This view sends what a timeline shows as one HTML file, to attach to a post-mortem."""
+"""This view sends what a timeline shows as one HTML file, to attach to a post-mortem, or as Markdown, to paste."""
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpResponse
+from django.utils import timezone
 from django.utils.text import slugify
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from dashboard.presentation import wording
-from dashboard.report import page
+from dashboard.report import markdown, page
+from dashboard.report.contents import INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
 from dashboard.web.api.windows import Arrangement
+from dashboard.web.views.findings import person
 from timeline import queries
 from timeline.layout.excerpt import LANES
 from timeline.layout.outline import SLICES
+from timeline.models import Track
 from timeline.payloads import documents
+from timeline.queries.sources import SEVERITIES
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from timeline.payloads.findings import FindingGroupPayload
-    from timeline.payloads.objects import SourceCoveragePayload
     from timeline.payloads.windows import OverviewPayload, WindowPayload
+    from timeline.queries import SourceRow
 
 _SHOWN = (
     "axis",
@@ -37,11 +42,15 @@ _SHOWN = (
     "closed",
     "table",
 )  # as the page's store says it
+_MARKDOWN = "text/markdown"
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
-    """Send the report for the query of a timeline. Raises Http404, and BadRequest for a query that is not valid."""
+    """Send the report for the query of a timeline. A form may add a note, which is not stored.
+
+    Raises Http404, and BadRequest for a query or a note that is not valid.
+    """
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
@@ -52,12 +61,34 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
         )
     except ValidationError as error:
         raise BadRequest(str(error)) from None
-    coverage = queries.coverage(source_id)
-    html = page.rendered(_contents(coverage, arrangement, _times(asked), asked))
-    name = slugify(source.name)[:80] or "recording"
-    answer = HttpResponse(html.encode("utf-8", "replace"), content_type="text/html; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="causeline-{name}.html"'
+    as_markdown = _as_markdown(request)
+    contents = _contents(source, arrangement, asked, drawn=not as_markdown)._replace(note=_note(request))
+    text = markdown.document(contents) if as_markdown else page.rendered(contents)
+    name = f"causeline-{slugify(source.name)[:80] or 'recording'}.{'md' if as_markdown else 'html'}"
+    kind = _MARKDOWN if as_markdown else "text/html"
+    answer = HttpResponse(text.encode("utf-8", "replace"), content_type=f"{kind}; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
+
+
+def _as_markdown(request: "HttpRequest") -> bool:
+    """Return whether Markdown is asked for: by `format` in the query or the form, or else by the header Accept."""
+    wanted = request.POST.get("format") or request.GET.get("format")
+    if wanted not in ("html", "md", None):
+        raise BadRequest("The format of a report is html or md.")
+    return wanted == "md" if wanted else request.get_preferred_type(["text/html", _MARKDOWN]) == _MARKDOWN
+
+
+def _note(request: "HttpRequest") -> Note | None:
+    """Return what the author of the report has written into the form."""
+    text = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+    if len(text) > NOTE:
+        raise BadRequest(f"The note has {len(text)} characters; {NOTE} are the most.")
+    return Note(text, person(request), _now()) if text else None
+
+
+def _now() -> str:
+    return f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _times(asked: dict[str, str]) -> tuple[int, int] | None:
@@ -69,52 +100,65 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def _contents(
-    coverage: "SourceCoveragePayload", arrangement: Arrangement, times: tuple[int, int] | None, asked: dict[str, str]
-) -> page.Contents:
-    view, source_id = replace(arrangement.view(), grouping="owner", closed=(), pins=()), coverage["source"]
-    overview = queries.overview(source_id)
+def _contents(source: "SourceRow", arrangement: Arrangement, asked: dict[str, str], *, drawn: bool) -> Contents:
+    """Return the report of a view; `drawn` says whether its timeline is part of it."""
+    coverage, overview = queries.coverage(source.id), queries.overview(source.id)
     whole = overview["first"], overview["last"]
-    start, end = times or whole
+    start, end = _times(asked) or whole
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
-    window = queries.window(source_id, start, end, limit=LANES, view=view)
-    found = queries.findings(source_id, view, start=start, end=end, limit=page.FINDINGS, order="gravest")
-    groups = found["findings"]
-    if arrangement.finding and all(group["key"] != arrangement.finding for group in groups):
-        groups = [*queries.findings(source_id, key=arrangement.finding)["findings"], *groups]
-    words = _chosen(arrangement)
-    if (start, end) != whole or words:
-        counts = queries.severities(source_id, view, start, end)
-        overview = _part(overview, window, groups, counts, (start, end))
-    window["first"], window["last"] = start, end
+    view = replace(arrangement.view(), grouping="owner", closed=(), pins=())
+    if view.focus is not None:
+        view = replace(view, scope=view.focus, alone=True)
+    found = queries.incidents_in_view(
+        source.id, view, start, end, limit=INCIDENTS, rows=ROWS, selected=arrangement.finding
+    )
+    scope = _scope(source.id, arrangement)
     if (start, end) != whole:
-        words.insert(0, ("Part", f"of {wording.span(*whole)} UTC"))
-    return page.Contents(
+        scope.insert(0, ("Part", f"{wording.span(start, end)} UTC, of {wording.span(*whole)} UTC"))
+    contents = Contents(
         name=coverage["name"],
         title=coverage["name"],
         nothing="" if coverage["coverage"] else f"{coverage['name']}: nothing in it changes an object.",
         first=start,
         last=end,
-        entries=f"{wording.count(coverage['entries'])} changes{' in the whole recording' if words else ''}",
-        overview=overview,
-        window=window,
-        lanes=window["lanes_total"],
-        findings=groups,
-        findings_total=found["total"],
+        entries=f"{wording.count(coverage['entries'])} changes{' in the whole recording' if scope else ''}",
+        scope=scope,
+        **found._asdict(),
         coverage=coverage,
         skipped=[(each["file"], each["line"], each["reason"]) for each in coverage["skipped"]],
         skips=coverage["skipped_total"],
         mostly_skipped=documents.mostly_skipped(coverage["mostly_skipped"]),
-        chosen=words,
-        steps=queries.steps(source_id, end),
-        search=urlencode({name: asked[name] for name in _SHOWN if asked.get(name)}),
+        made=_now() if source.is_live else "",
+    )
+    return contents._replace(drawn=_drawn(source.id, overview, view, contents, asked)) if drawn else contents
+
+
+def _drawn(
+    source_id: int, overview: "OverviewPayload", view: queries.View, contents: Contents, asked: dict[str, str]
+) -> Drawn:
+    """Return the timeline of a report. A selected finding that is not in the report is not selected in it."""
+    span, rows = (contents.first, contents.last), contents.rows
+    shown = {row["key"] for row in rows}
+    selected = asked.get("finding", "") if asked.get("finding") in shown else ""
+    window = queries.window(source_id, *span, limit=LANES, view=replace(view, finding=selected))
+    if contents.scope:
+        overview = _part(overview, window, rows, span)
+    window["first"], window["last"] = span
+    search = {name: asked[name] for name in _SHOWN if asked.get(name)} | {"finding": selected}
+    return Drawn(
+        overview,
+        window,
+        window["lanes_total"],
+        queries.steps(source_id, contents.last),
+        urlencode({name: value for name, value in search.items() if value}),
     )
 
 
-def _chosen(arrangement: Arrangement) -> list[tuple[str, str]]:
-    """Return the active filters as pairs of heading and words."""
+def _scope(source_id: int, arrangement: Arrangement) -> list[tuple[str, str]]:
+    """Return what narrows the report besides the time, as pairs of heading and words."""
     filters = [
+        ("Object", _object(source_id, arrangement.focus)),
         ("Kinds", arrangement.kinds.replace(",", ", ")),
         ("Namespace", arrangement.namespace),
         ("Names", arrangement.name and f"with {arrangement.name} in them"),
@@ -125,17 +169,28 @@ def _chosen(arrangement: Arrangement) -> list[tuple[str, str]]:
     return [(heading, f"only {words}") for heading, words in filters if words]
 
 
+def _object(source_id: int, focus: int | None) -> str:
+    """Return the name of the object in focus with what belongs to it; "" without one."""
+    if focus is None:
+        return ""
+    found = Track.objects.filter(source=source_id, id=focus).values_list("kind", "namespace", "name").first()
+    if found is None:
+        return "one that this recording does not have"
+    kind, namespace, name = found
+    return f"{kind} {name}{f' in {namespace}' if namespace else ''} and what belongs to it"
+
+
 def _part(
     overview: "OverviewPayload",
     window: "WindowPayload",
     groups: "list[FindingGroupPayload]",
-    counts: Any,
     span: tuple[int, int],
 ) -> "OverviewPayload":
     """Return an overview of only what the report contains."""
     lanes = window["lanes"]
     namespaces = Counter(lane["namespace"] for lane in lanes if lane["namespace"])
     ordered = sorted(groups, key=lambda group: group["start"])
+    severities = Counter(group["severity"] for group in groups)
     return {
         "first": span[0],
         "last": span[1],
@@ -145,7 +200,7 @@ def _part(
         "families": Counter(lane["family"] for lane in lanes).most_common(),
         "namespaces": sorted(namespaces.items()),
         "rules": sorted(Counter(group["rule"] for group in groups).items()),
-        "severity_counts": counts,
+        "severity_counts": [(severity, severities[severity]) for severity in SEVERITIES if severities[severity]],
         "noise": overview["noise"],
     }
 

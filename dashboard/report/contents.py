@@ -1,0 +1,152 @@
+"""This module says what a report contains, from a database or from an analysis. It writes nothing."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from collectors.analysis import Analysis, choose
+from dashboard.presentation import wording
+from timeline.judge import rulebook
+from timeline.layout import outline
+from timeline.layout.excerpt import excerpt
+from timeline.payloads import documents, incidents
+from timeline.payloads.findings import FindingGroupPayload, SourceDocumentPayload
+from timeline.payloads.incidents import InView
+from timeline.payloads.measuring import StepsPayload
+from timeline.payloads.windows import OverviewPayload, WindowPayload
+
+INCIDENTS = 100  # the most incidents that are listed; a file with more would be too large to send
+ROWS = 10  # the most occurrences of an incident that are listed
+NOTE = 4000  # characters of the author's note
+_NAMES = 12  # files named in the title
+
+
+class Note(NamedTuple):
+    """This is what the author of a report writes at its beginning."""
+
+    text: str
+    by: str = ""  # "" if nobody has to sign in
+    at: str = ""  # "2026-11-21 08:15:00 UTC"; "" if the time is not part of the report
+
+
+class Drawn(NamedTuple):
+    """This is what the timeline of a report draws."""
+
+    overview: OverviewPayload
+    window: WindowPayload  # of all lanes that are drawn
+    lanes: int  # the number of lanes, drawn or not
+    steps: StepsPayload | None  # for measuring; None where there are too many changes
+    search: str = ""  # of the timeline that the report opens with
+
+
+class Contents(NamedTuple):
+    """These are the contents of a report."""
+
+    name: str  # of the recording
+    title: str
+    nothing: str  # why there is nothing to judge; "" where there is
+    first: int  # the start of what the report covers, in microseconds since 1970
+    last: int
+    entries: str  # how many changes there were, in words
+    scope: list[tuple[str, str]]  # what narrows the report: a heading, and words
+    incidents: list[InView]  # the gravest first
+    incidents_total: int  # in the report's scope, listed or not
+    findings_total: int
+    incidents_of_source: int
+    findings_of_source: int
+    coverage: SourceDocumentPayload
+    skipped: list[tuple[str, int, str]]  # file, line, reason
+    skips: int  # all that was skipped
+    mostly_skipped: Sequence[str]  # a sentence for each file of which most was skipped
+    note: Note | None = None
+    made: str = ""  # when a report of a watched cluster was made, which shows what was known then; "" for a recording
+    drawn: Drawn | None = None  # None for a report without a picture
+
+    @property
+    def rows(self) -> list[FindingGroupPayload]:
+        """Return all occurrences that are listed, each once."""
+        return list({row["key"]: row for each in self.incidents for row in each.rows}.values())
+
+
+def of_analysis(
+    analysis: Analysis,
+    *,
+    title: str = "",
+    note: str = "",
+    rules: Collection[str] = (),
+    namespaces: Collection[str] = (),
+    since: int | None = None,
+    until: int | None = None,
+) -> Contents:
+    """Return the report of an analysis: of these rules and namespaces between two times (µs since 1970), or of all."""
+    findings = choose(analysis.findings, list(rules), list(namespaces), since, until)
+    world = analysis.world
+    span = (
+        max(world.first, world.first if since is None else since),
+        min(world.last, world.last if until is None else until),
+    )
+    span = min(span[0], world.last), max(span)
+    drawn = excerpt(world, findings, namespaces, span)
+    every = analysis.incidents()
+    found = _in_view(every, drawn.findings)
+    scope = [("Rules", ", ".join(rules)), ("Namespaces", ", ".join(namespaces))]
+    scope = [(heading, f"only {words}") for heading, words in scope if words]
+    if since is not None or until is not None:
+        scope.insert(0, ("Part", f"{wording.span(*span)} UTC, of {wording.span(world.first, world.last)} UTC"))
+    return Contents(
+        name=analysis.name,
+        title=title or _title(analysis.name),
+        nothing=analysis.nothing,
+        first=span[0],
+        last=span[1],
+        entries=f"{wording.count(analysis.entries)} {wording.plural('change', analysis.entries)}"
+        + (" in the whole recording" if scope else ""),
+        scope=scope,
+        incidents=found[:INCIDENTS],
+        incidents_total=len(found),
+        findings_total=sum(each.findings for each in found),
+        incidents_of_source=len(every),
+        findings_of_source=sum(len(each.findings) for each in every),
+        coverage=documents.as_read(documents.source_document(world, rulebook()), analysis.skipped),
+        skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
+        skips=analysis.skips,
+        mostly_skipped=analysis.mostly_skipped,
+        note=Note(note) if note else None,
+        drawn=Drawn(
+            drawn.overview,
+            drawn.window,
+            drawn.lanes,
+            outline.steps(world.commits()) if analysis.entries <= outline.STEPS else None,
+        ),
+    )
+
+
+def _in_view(every: Sequence[incidents.Incident], rows: Sequence[FindingGroupPayload]) -> list[InView]:
+    """Return the incidents that these rows belong to. The rows are in order, the gravest first."""
+    incident_of = {finding: each.id for each in every for finding in each.findings}
+    verdict_of = {finding["id"]: finding["verdict"] for row in rows for finding in row["findings"]}
+    rows_of: dict[str, list[FindingGroupPayload]] = {}
+    findings_of: dict[str, set[str]] = {}
+    for row in rows:
+        for finding in row["findings"]:
+            identity = incident_of[finding["id"]]
+            of_it = rows_of.setdefault(identity, [])
+            if not of_it or of_it[-1] is not row:
+                of_it.append(row)
+            findings_of.setdefault(identity, set()).add(finding["id"])
+    return [
+        InView(
+            incidents.row(each, next(verdict_of[finding] for finding in each.findings if finding in verdict_of)),
+            len(findings_of[each.id]),
+            len(rows_of[each.id]),
+            rows_of[each.id][:ROWS],
+        )
+        for each in every
+        if each.id in rows_of
+    ]
+
+
+def _title(name: str) -> str:
+    names = ["standard input" if part == "-" else Path(part).name or part for part in name.split(", ")]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more

@@ -1,0 +1,213 @@
+"""This module writes a report as Markdown, to paste into the document of an incident.
+
+Names, messages and notes come from outside. They get into the document through `text` and `code` alone, and so none of
+them becomes a link, an image, HTML, a mention or other markup: a word with a character that has a meaning anywhere is
+written as a code span, in which neither Markdown nor what GitHub, GitLab and chats add to it means anything.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from dashboard import __version__
+from dashboard.presentation import wording
+from dashboard.presentation.catalogue import words
+from dashboard.report import summary
+from dashboard.report.contents import Contents
+from timeline.core.durations import duration
+from timeline.judging.advice import steps
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents import InView
+
+DETAILED = 20  # the most incidents that are described with their proof; the others are in the summary only
+_EVENTS = 6  # rows of a table of proof
+_OTHERS = 5  # further occurrences of an incident that are named
+_SKIPPED = 5
+_LONGEST = 2000  # characters of one text from outside
+_WORD = re.compile(r"([(\"“≈≤]*)(.*?)([.,;:)\"”%?]*)", flags=re.DOTALL)
+_HARMLESS = re.compile(r"-?[A-Za-z0-9](?:[-A-Za-z0-9,;:()'’/–…]|(?<=\d)\.(?=\d))*|[-–—·×&→/]?")
+# Words that are made of harmless characters, and which something still changes: actors, emoji, references to commits.
+_CHANGED = re.compile(r":[A-Za-z+-]|:\d{3}|GH-\d|[0-9a-f]{7}", flags=re.IGNORECASE)
+_BEGINS_BLOCK = re.compile(r"-|\d+[.)]")  # as the first word of a line
+
+
+def text(outside: str) -> str:
+    """Return text from outside as Markdown that shows the same words, in one line."""
+    return _joined([_word(word, first=not at) for at, word in enumerate(_line(outside).split(" "))], " ")
+
+
+def code(outside: str) -> str:
+    """Return text from outside, such as a command to copy, as a code span in one line; "" for no text."""
+    line = _line(outside)
+    if not line:
+        return ""
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    pad = " " if "`" in (line[0], line[-1]) else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _line(outside: str) -> str:
+    """Return the text in one line, without characters that are not seen."""
+    seen = "".join(
+        "\ufffd" if unicodedata.category(char)[0] == "C" and not char.isspace() else char for char in outside
+    )
+    line = " ".join(seen.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rstrip()} …"
+
+
+def _word(word: str, *, first: bool) -> str:
+    found = _WORD.fullmatch(word)
+    before, middle, after = found.groups() if found else ("", word, "")
+    if first and _BEGINS_BLOCK.match(word):
+        return code(word)
+    if _HARMLESS.fullmatch(middle) and not _CHANGED.search(middle):
+        return word
+    return f"{before}{code(middle)}{after}"
+
+
+def _joined(parts: Iterable[str], between: str = "") -> str:
+    """Join pieces of Markdown, and keep two code spans apart, which would become one."""
+    whole = ""
+    for part in parts:
+        if whole:
+            whole += between or (" " if whole.endswith("`") and part.startswith("`") else "")
+        whole += part
+    return whole
+
+
+def _sentence(line: str) -> str:
+    """Return a text in which `backticks` mark code, such as a line of advice."""
+    parts = []
+    for piece in words(line):
+        if piece.code:
+            parts.append(code(piece.text))
+        else:
+            before, after = (" " if piece.text[at : at + 1 or None].isspace() else "" for at in (0, -1))
+            parts.append(f"{before}{text(piece.text)}{after}" if piece.text.strip() else " ")
+    return _joined(parts)
+
+
+def _cell(markdown: str) -> str:
+    """Return a cell of a table. A bar would end it even in a code span, so a similar character replaces it."""
+    return markdown.replace("|", "│")
+
+
+def document(contents: Contents) -> str:
+    """Return the whole document. The same contents give the same text."""
+    return "\n".join(_lines(contents)).rstrip() + "\n"
+
+
+def _lines(contents: Contents) -> Iterator[str]:
+    yield f"# Report of {text(contents.title)}"
+    yield ""
+    covers = "" if contents.nothing else f"{wording.span(contents.first, contents.last)} UTC · "
+    length = "" if contents.nothing else f" · {duration(contents.last - contents.first)}"
+    yield f"{covers}**{summary.counts(contents)}**{length}" + (f" · as of {contents.made}" if contents.made else "")
+    yield ""
+    for sentence in summary.scope(contents):
+        yield text(sentence)
+        yield ""
+    if contents.note:
+        yield from _note(contents)
+    yield "## Summary"
+    yield ""
+    for each in contents.incidents:
+        yield f"- **{each.incident['severity'].capitalize()}** · {text(summary.sentence(each, contents))}"
+    if not contents.incidents:
+        yield text(summary.nothing(contents))
+    yield ""
+    if contents.incidents:
+        yield "## Incidents"
+        yield ""
+    for number, each in enumerate(contents.incidents[:DETAILED], 1):
+        yield from _incident(number, each, contents)
+    if (more := len(contents.incidents) - DETAILED) > 0:
+        yield f"{wording.count(more)} more are in the summary only."
+        yield ""
+    yield from _coverage(contents)
+    yield f"Written by Causeline {text(__version__)}. All times are in UTC."
+
+
+def _note(contents: Contents) -> Iterator[str]:
+    note = contents.note
+    assert note
+    yield "## Note of the author"
+    yield ""
+    for line in note.text.splitlines():
+        yield f"> {text(line)}".rstrip() if line.strip() else ">"
+    if written := summary.author(note):
+        yield ">"
+        yield f"> — {text(written)}"
+    yield ""
+
+
+def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
+    incident = each.incident
+    yield f"### {number}. {text(incident['title'])}"
+    yield ""
+    facts = [incident["severity"], incident["status"], summary.state(each, contents), summary.numbers(each)]
+    yield f"{' · '.join(facts)} · {code(incident['rule'])} · {text(summary.where(each))}"
+    yield ""
+    for row in each.rows[:1]:
+        yield from _proof(row, alone=each.occurrences == 1)
+    if each.occurrences > 1:
+        yield from _others(each)
+    if incident["advice"]:
+        yield "**What to do**"
+        yield ""
+        for step in steps(incident["advice"]):
+            yield f"- {step.name}: {' '.join(map(_sentence, step.lines))}"
+        yield ""
+    for noted in summary.notes(each):
+        yield f"**{noted.heading}** {text(noted.words)}"
+        yield ""
+
+
+def _proof(row: FindingGroupPayload, *, alone: bool) -> Iterator[str]:
+    heading = "Proof" if alone else "Proof of the gravest occurrence"
+    yield f"**{heading}** {text(row['summary'])}. {_sentence(row['why'])}"
+    yield ""
+    yield "| Event | Time (UTC) | Revision | Who |"
+    yield "|---|---|---|---|"
+    events = row["proof"]
+    for event in [*events[: _EVENTS - 1], *events[_EVENTS - 1 :][-1:]]:
+        proof = wording.proof(event, "")
+        program = proof["agent"].split(" ")[0]
+        who = proof["actor"] and proof["actor"] + (f" with {program}" if program else "")
+        time = f"{proof['iso'][:10]} {proof['time']}"
+        cells = [proof["role"], time, proof["revision"] or "not recorded", who or "not recorded"]
+        yield f"| {' | '.join(_cell(text(cell)) for cell in cells)} |"
+    yield ""
+    if (more := len(events) - _EVENTS) > 0:
+        verb = "is" if more == 1 else "are"
+        yield f"{wording.count(more)} more {wording.plural('event', more)} of the proof {verb} left out."
+        yield ""
+    harm = row["effect_text"]
+    yield f"**Effect** {row['effect']}{': ' + text(harm) if harm else ''}."
+    yield ""
+
+
+def _others(each: InView) -> Iterator[str]:
+    others = each.rows[1 : 1 + _OTHERS]
+    yield f"**Other occurrences** ({wording.count(each.occurrences - 1)})"
+    yield ""
+    for row in others:
+        yield f"- {summary.begun(row)} UTC: {text(row['summary'])}"
+    if (more := each.occurrences - 1 - len(others)) > 0:
+        yield f"- and {wording.count(more)} more"
+    yield ""
+
+
+def _coverage(contents: Contents) -> Iterator[str]:
+    yield "## What was seen"
+    yield ""
+    lack = wording.lack([(rule["verdict"], rule["remedy"]) for rule in contents.coverage["rules"]])
+    holes = sum(kind["holes"] for kind in contents.coverage["coverage"])
+    yield f"- {text(contents.entries)} of {len(contents.coverage['coverage'])} kinds in {text(contents.name)}"
+    yield f"- {lack}" if lack else "- Every rule can judge it in full"
+    yield f"- {wording.count(holes) if holes else 'No'} {wording.plural('write', holes or 1)} known to be missing"
+    for skipped in wording.skipped(contents.skipped)[:_SKIPPED]:
+        yield f"- Skipped in {text(skipped.file)}: {text(skipped.reason)}"
+    if contents.skips:
+        yield f"- {wording.count(contents.skips)} {wording.plural('piece', contents.skips)} skipped in all"
+    yield ""

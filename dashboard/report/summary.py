@@ -1,0 +1,175 @@
+"""This module words the beginning of a report: what it covers, and one sentence for each incident."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from dashboard.presentation import wording
+from dashboard.report.contents import Contents, Note
+from timeline.payloads.documents import timestamp
+from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload
+from timeline.payloads.incidents import InView
+
+_AGENTS = 2  # programs that are named for each actor
+_ACTORS = 2
+_EFFECTS = {"observed": "harm was observed", "possible": "harm is possible", "none": "no harm is expected"}
+
+
+def counts(contents: Contents) -> str:
+    """Return what the report shows: "3 incidents · 12 findings", or "2 of 7 incidents · 5 of 19 findings"."""
+    return " · ".join(
+        _of(part, whole, word)
+        for part, whole, word in (
+            (contents.incidents_total, contents.incidents_of_source, "incident"),
+            (contents.findings_total, contents.findings_of_source, "finding"),
+        )
+    )
+
+
+def _of(part: int, whole: int, word: str) -> str:
+    if part == whole:
+        return f"{wording.count(part)} {wording.plural(word, part)}"
+    return f"{wording.count(part)} of {wording.count(whole)} {wording.plural(word, whole)}"
+
+
+def scope(contents: Contents) -> list[str]:
+    """Return sentences that say to what the report is narrowed, and how much is left out by that or by its limits."""
+    found = []
+    if contents.scope:
+        words = "; ".join(f"{heading.lower()} {words}" for heading, words in contents.scope)
+        found.append(f"This report is narrowed to: {words}.")
+        if left := contents.incidents_of_source - contents.incidents_total:
+            verb = "is" if left == 1 else "are"
+            found.append(f"{wording.count(left)} {wording.plural('incident', left)} outside of that {verb} left out.")
+    if left := contents.incidents_total - len(contents.incidents):
+        listed = wording.count(len(contents.incidents))
+        found.append(f"The {listed} most severe incidents are listed; {wording.count(left)} more are not.")
+    return found
+
+
+def sentence(each: InView, contents: Contents) -> str:
+    """Return an incident in one sentence: what happened, when, by whom, with what effect, and whether it goes on."""
+    incident = each.incident
+    seen = effect_text(each)
+    harm = _EFFECTS[incident["effect"]] + (f" ({seen})" if seen else "")
+    known = [harm, state(each, contents), acknowledged(each), silenced(each)]
+    return f"{incident['title']}, {when(each)}, {who(each)}: {'; '.join(filter(None, known))}."
+
+
+def effect_text(each: InView) -> str:
+    """Return what is known of the effect: of all subjects of the gravest occurrence, if the report shows that."""
+    effect = each.incident["effect"]
+    return next((row["effect_text"] for row in each.rows if row["effect"] == effect), each.incident["effect_text"])
+
+
+def when(each: InView) -> str:
+    """Return when an incident happened, no more exactly than its proof tells: "at 2026-11-21 07:52:00.841 UTC"."""
+    first, last = each.incident["start"], each.incident["end"]
+    start, end = _instant(first, each.rows), _instant(last, each.rows)
+    if start == end:
+        return f"at {start} UTC"
+    return f"from {start} to {end[11:] if start[:10] == end[:10] else end} UTC"
+
+
+def _instant(moment: int, rows: Iterable[FindingGroupPayload]) -> str:
+    """Return day and time of a moment, to the second if no proof that the report shows has it."""
+    time = timestamp(moment)
+    proof = [each for row in rows for each in row["proof"]]
+    exact = any(each["time"] == time for each in proof)
+    return f"{time[:10]} {wording.proved(time, proof, 3) if exact else time[11:19]}"
+
+
+def who(each: InView) -> str:
+    """Return who wrote what the proof shows, with the names of their programs."""
+    agents: dict[str, Counter[str]] = {}
+    for proof in chain.from_iterable(row["proof"] for row in each.rows):
+        if proof["actor"] and proof["user_agent"]:
+            agents.setdefault(proof["actor"], Counter())[proof["user_agent"].split(" ")[0]] += 1
+    actors = each.incident["actors"]
+    named = []
+    for actor in actors[:_ACTORS]:
+        programs = [program for program, _ in agents.get(actor, Counter()).most_common(_AGENTS)]
+        named.append(f"{actor} with {' and '.join(programs)}" if programs else actor)
+    more = f" and {wording.count(len(actors) - _ACTORS)} more" if len(actors) > _ACTORS else ""
+    return f"written by {', '.join(named)}{more}" if named else "written by somebody whom no observation names"
+
+
+def state(each: InView, contents: Contents) -> str:
+    if each.incident["state"] == "ongoing":
+        return f"ongoing at {contents.made}" if contents.made else "ongoing when the recording ends"
+    return "over"
+
+
+def acknowledged(each: InView) -> str:
+    noted = each.incident["acknowledged"]
+    return f"acknowledged by {noted['by'] or 'somebody'} at {clock(noted['at'])}" if noted else ""
+
+
+def silenced(each: InView) -> str:
+    known = each.incident["silenced"]
+    if not known:
+        return ""
+    if known["until"] is None:
+        return f"in the baseline that {known['by'] or 'somebody'} set, so it was known"
+    return f"silenced by {known['by'] or 'somebody'} until {clock(known['until'])}, with the reason: {known['reason']}"
+
+
+def clock(iso: str) -> str:
+    """Return a time of day with its day, to the second: "2026-11-21 07:52:00 UTC"."""
+    return f"{iso[:19].replace('T', ' ')} UTC"
+
+
+def numbers(each: InView) -> str:
+    """Return the counts of an incident: "3 occurrences · 5 findings", and of how many if the report has only a part."""
+    incident = each.incident
+    occurrences = _of(each.occurrences, incident["occurrences"], "occurrence")
+    return f"{occurrences} · {_of(each.findings, incident['findings'], 'finding')}"
+
+
+def where(each: InView) -> str:
+    anchor = each.incident["anchor"]
+    return " / ".join(filter(None, [anchor["namespace"], f"{anchor['kind']} {anchor['name']}"]))
+
+
+class Noted(NamedTuple):
+    """This is what somebody has noted of an incident: an acknowledgement, or a silence."""
+
+    heading: str
+    words: str
+
+
+def notes(each: InView) -> list[Noted]:
+    """Return who has acknowledged an incident or its findings, when and with which note, and what silences it."""
+    found = []
+    if noted := each.incident["acknowledged"]:
+        found.append(Noted("Acknowledged", _noted(noted)))
+    of_findings = {_noted(row["acknowledged"]): None for row in each.rows if row["acknowledged"]}
+    found += [Noted("Finding acknowledged", words) for words in of_findings]
+    if words := silenced(each):
+        found.append(Noted("Silenced", words[0].upper() + words[1:]))
+    return found
+
+
+def _noted(noted: AcknowledgementPayload) -> str:
+    note = f": {noted['note']}" if noted["note"] else ""
+    return f"by {noted['by'] or 'somebody'} at {clock(noted['at'])}{note}"
+
+
+def author(note: Note) -> str:
+    """Return who wrote the note of a report, and when, as far as it is known."""
+    return ", ".join(filter(None, [note.by, note.at]))
+
+
+def begun(row: FindingGroupPayload) -> str:
+    """Return when an occurrence began: "2026-11-21 07:52:00.841"."""
+    return _instant(row["start"], [row])
+
+
+def nothing(contents: Contents) -> str:
+    """Return why a report has no incident."""
+    if contents.nothing:
+        return contents.nothing
+    if contents.incidents_of_source:
+        return "Nothing in this part of the recording is an incident."
+    return "No rule that can judge this recording found a violation."

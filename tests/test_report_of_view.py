@@ -84,6 +84,17 @@ def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Sour
     assert "one that this recording does not have" in html
 
 
+def test_of_one_incident_it_holds_only_that(client: Client, sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    html, held = report_of(client, sample, f"incident={gap.identity}")
+    assert {group["rule"] for group in held["findings"]} == {"service-gap"}
+    assert "1 of 4 incidents · 3 of 7 findings" in html
+    assert "incident only Service ring was away under 3 Pods, 2 times" in html
+    html, held = report_of(client, sample, "incident=0123456789abcdef")
+    assert held["findings"] == [] and "one that this recording does not have" in html
+    assert client.get(f"/sources/{sample.pk}/report?incident=x").status_code == 400
+
+
 def test_a_report_counts_as_the_list_of_incidents_does(client: Client, sample: Source) -> None:
     listed = client.get(f"/api/sources/{sample.pk}/incidents").json()
     html, _ = report_of(client, sample)

@@ -57,12 +57,8 @@ def incidents_in_view(
         cursor.execute(query, [*values, source_id, rows, selected, limit])
         found = cursor.fetchall()
     whole = Incident.objects.filter(source=source).aggregate(count=Count("identity"), of=Sum("findings", default=0))
-    stored = {
-        row.identity: row for row in Incident.objects.filter(source=source, identity__in=[row[0] for row in found])
-    }
-    known = [row for row in found if row[0] in stored]
-    details = payloads_of(source, [stored[row[0]] for row in known], silencing.active(source))
-    keys = {key for *_, of_it in known for key in of_it}
+    details = {each["id"]: each for each in incidents_with(source_id, [row[0] for row in found])}
+    keys = {key for *_, of_it in found for key in of_it}
     by_key = {
         group["key"]: group
         for group in payloads(source_id, list(Occurrence.objects.filter(source=source, key__in=keys)))

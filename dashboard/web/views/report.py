@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_http_methods
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from dashboard.presentation import wording
 from dashboard.report import markdown, page
@@ -20,7 +20,7 @@ from dashboard.web.views.findings import person
 from timeline import queries
 from timeline.layout.excerpt import LANES
 from timeline.layout.outline import SLICES
-from timeline.models import Track
+from timeline.models import Incident, Track
 from timeline.payloads import documents
 from timeline.queries.sources import SEVERITIES
 
@@ -45,6 +45,15 @@ _SHOWN = (
 _MARKDOWN = "text/markdown"
 
 
+class Asked(Arrangement):
+    """These parameters of the address select what is in the report."""
+
+    incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
+
+    def view(self) -> queries.View:
+        return replace(super().view(), incident=self.incident)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
     """Send the report for the query of a timeline. A form may add a note, which is not stored.
@@ -56,9 +65,7 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
         raise Http404("No such recording.")
     asked = request.GET.dict()
     try:
-        arrangement = Arrangement.model_validate(
-            {name: asked[name] for name in Arrangement.model_fields if name in asked}
-        )
+        arrangement = Asked.model_validate({name: asked[name] for name in Asked.model_fields if name in asked})
     except ValidationError as error:
         raise BadRequest(str(error)) from None
     as_markdown = _as_markdown(request)
@@ -100,7 +107,7 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def _contents(source: "SourceRow", arrangement: Arrangement, asked: dict[str, str], *, drawn: bool) -> Contents:
+def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:
     """Return the report of a view; `drawn` says whether its timeline is part of it."""
     coverage, overview = queries.coverage(source.id), queries.overview(source.id)
     whole = overview["first"], overview["last"]
@@ -155,9 +162,10 @@ def _drawn(
     )
 
 
-def _scope(source_id: int, arrangement: Arrangement) -> list[tuple[str, str]]:
+def _scope(source_id: int, arrangement: Asked) -> list[tuple[str, str]]:
     """Return what narrows the report besides the time, as pairs of heading and words."""
     filters = [
+        ("Incident", _incident(source_id, arrangement.incident)),
         ("Object", _object(source_id, arrangement.focus)),
         ("Kinds", arrangement.kinds.replace(",", ", ")),
         ("Namespace", arrangement.namespace),
@@ -167,6 +175,14 @@ def _scope(source_id: int, arrangement: Arrangement) -> list[tuple[str, str]]:
         ("Lanes", "those that change in this part" if arrangement.active else ""),
     ]
     return [(heading, f"only {words}") for heading, words in filters if words]
+
+
+def _incident(source_id: int, identity: str) -> str:
+    """Return the title of the one incident of the report; "" for a report of more."""
+    if not identity:
+        return ""
+    found = Incident.objects.filter(source=source_id, identity=identity).only("title").first()
+    return found.title if found else "one that this recording does not have"
 
 
 def _object(source_id: int, focus: int | None) -> str:

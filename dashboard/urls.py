@@ -4,6 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.web.api import api
+from dashboard.web.views.baselines import show_baseline
 from dashboard.web.views.clusters import show_cluster, show_clusters
 from dashboard.web.views.coverage import show_coverage
 from dashboard.web.views.deletions import confirm_deletion, undo
@@ -11,12 +12,14 @@ from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
 from dashboard.web.views.health import health
 from dashboard.web.views.home import home
+from dashboard.web.views.incident_lists import show_incidents
 from dashboard.web.views.incidents import show_incident
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
 from dashboard.web.views.rules import rule, rules
 from dashboard.web.views.signing_in import sign_in
+from dashboard.web.views.silences import new_silence, show_silences
 from dashboard.web.views.timeline import timeline
 
 endpoints = api.urls
@@ -31,7 +34,12 @@ urlpatterns = [
     path("sources/<int:source_id>/objects/<int:track_id>/", show_object, name="object"),
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
+    path("incidents/", show_incidents, name="incidents"),
+    path("sources/<int:source_id>/incidents/", show_incidents, name="source_incidents"),
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
+    path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
+    path("silences/", show_silences, name="silences"),
+    path("silences/new", new_silence, name="new_silence"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/delete/", confirm_deletion, name="delete"),
     path("deletions/undo", undo, name="undo-deletion"),

@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BEGAN = datetime.fromisoformat("2026-11-21T07:51:33+00:00")  # roughly the beginning of the sample
-_TIME = re.compile(rb'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"')
+TIME = re.compile(rb'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"')
+
+
+def moved(found: re.Match[bytes], by: timedelta) -> bytes:
+    """Return a time that `TIME` has found, as much later."""
+    at = datetime.fromisoformat(found[1].decode() + "+00:00") + by
+    digits = len(found[1].partition(b".")[2])
+    return f'"{at:%Y-%m-%dT%H:%M:%S}{f".{at:%f}"[: digits + 1] if digits else ""}Z"'.encode()
 
 
 def shifted(by: timedelta) -> bytes:
     """Return the sample with all times shifted."""
-
-    def moved(found: re.Match[bytes]) -> bytes:
-        at = datetime.fromisoformat(found[1].decode() + "+00:00") + by
-        digits = len(found[1].partition(b".")[2])
-        return f'"{at:%Y-%m-%dT%H:%M:%S}{f".{at:%f}"[: digits + 1] if digits else ""}Z"'.encode()
-
-    return b"\n".join(_TIME.sub(moved, line) for line in lines_of(SAMPLE)) + b"\n"
+    return b"\n".join(TIME.sub(lambda found: moved(found, by), line) for line in lines_of(SAMPLE)) + b"\n"
 
 
 class Worker:

@@ -1,15 +1,18 @@
 """This module words what lists, pages and reports say of an incident. It makes no queries and no HTML."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from dashboard.presentation.wording import clock_of, count, plural
+from dashboard.presentation.wording import count, plural
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
-from timeline.payloads.findings import IncidentRowPayload
+from timeline.payloads.documents import timestamp
+from timeline.payloads.findings import IncidentRowPayload, IncidentsPayload
+from timeline.queries import Origin
 
 BARS = 24  # of a sparkline
-_MINUTE = 60_000_000
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000_000, 60_000_000, 3_600_000_000, 86_400_000_000
+LIVE_SPAN = 6 * _HOUR  # that the sparkline of a row of a connected cluster covers
 
 
 class Bar(NamedTuple):
@@ -24,10 +27,123 @@ class Card(NamedTuple):
 
     where: str  # "batch / Job train"
     state: str  # the words of the pill: "ongoing", "over", "ongoing when the recording ends"
-    course: str  # "3 times since 05:02:11 · last 40 s ago"
+    course: str  # "3 times since 2026-11-22 05:02:11 UTC · last 40 s ago"
     numbers: str  # "3 occurrences · 5 findings"
     by: str  # who wrote what the proofs show; "" if no observation names one
-    bars: list[Bar]
+    effect: str  # "Harm is possible: ring-0 ran meanwhile."
+    notes: list[str]  # as of a row
+
+
+class Row(NamedTuple):
+    """This is an incident as a row of a list."""
+
+    incident: IncidentRowPayload
+    key: str  # "3.5f315b1c837e9f81": its source and identity
+    source: str  # the name of its recording or cluster
+    where: str  # "batch / Job train"
+    by: str
+    when: str  # "40 s ago" of a connected cluster, else "2026-11-21 07:52:00"
+    moment: str  # the same as ISO 8601
+    beside: str  # "ongoing · since 2026-11-22 05:02:11"
+    pills: list[str]  # only where they say something unusual
+    notes: list[str]  # "acknowledged by ada at 2026-11-22 05:02: ticket 7"
+    course: str  # of the sparkline: "26 occurrences, drawn from 05:00:00 to 11:00:00"
+    bars: str  # the sparkline as an SVG path
+
+
+def row(incident: IncidentRowPayload, origin: Origin, now: int) -> Row:
+    """Return a row of a list. The sparkline covers the last six hours of a connected cluster, or a whole recording."""
+    last = incident["end"]
+    start, end = (now - LIVE_SPAN, now) if origin.live else (origin.first, origin.last)
+    ongoing = incident["state"] == "ongoing"
+    since = f"since {_since(incident['start'], last)}" if incident["occurrences"] > 1 else ""
+    if origin.live:
+        when, beside = _ago(now - last), ["ongoing" if ongoing else "over", since]
+    elif ongoing:
+        when, beside = _second(last), ["ongoing when the recording ends", since]
+    else:
+        when, beside = _second(last), [f"{_ago(origin.last - last)[:-4]} before the end", since]
+    shown = len(incident["times"])
+    drawn = f", the last {shown} of which are drawn," if shown < incident["occurrences"] else ""
+    often = f"{count(incident['occurrences'])} {plural('occurrence', incident['occurrences'])}{drawn}"
+    unusual = [incident["status"] if incident["status"] == "suspected" else "", incident["verdict"]]
+    return Row(
+        incident,
+        f"{incident['source']}.{incident['id']}",
+        origin.name,
+        where(incident),
+        _listed(incident["actors"]),
+        when,
+        timestamp(last),
+        " · ".join(filter(None, beside)),
+        [each for each in unusual if each not in ("", "exact")],
+        notes(incident),
+        f"{often} between {_second(start)} and {_second(end)} UTC",
+        _path(sparkline(incident["times"], start, end)),
+    )
+
+
+def notes(incident: IncidentRowPayload) -> list[str]:
+    """Return who knows of an incident, and what takes it out of the lists."""
+    noted, silenced = incident["acknowledged"], incident["silenced"]
+    lines = []
+    if noted:
+        note = f": {noted['note']}" if noted["note"] else ""
+        lines.append(f"acknowledged{_by(noted['by'])} at {written(noted['at'])}{note}")
+    if silenced and silenced["until"]:
+        lines.append(f"silenced{_by(silenced['by'])} until {written(silenced['until'])}: {silenced['reason']}")
+    elif silenced:
+        lines.append(f"in the baseline: {silenced['reason']}")
+    return lines
+
+
+def where(incident: IncidentRowPayload) -> str:
+    """Return what an incident is about: "batch / Job train"."""
+    anchor = incident["anchor"]
+    return " / ".join(filter(None, [anchor["namespace"], f"{anchor['kind']} {anchor['name']}"]))
+
+
+def summary(listed: IncidentsPayload) -> str:
+    """Return the counts in the words that every list uses: "3 incidents · 12 findings"."""
+    total, findings = listed["total"], listed["findings"]
+    return f"{count(total)} {plural('incident', total)} · {count(findings)} {plural('finding', findings)}"
+
+
+def _by(name: str) -> str:
+    return f" by {name}" if name else ""
+
+
+def written(iso: str) -> str:
+    """Return a time for people: "2026-11-22 05:02 UTC"."""
+    return f"{iso[:16].replace('T', ' ')} UTC"
+
+
+def length(left: timedelta) -> str:
+    """Return a length of time in whole minutes: "1 h 59 min"."""
+    return duration(max(_MINUTE, left // timedelta(microseconds=1) // _MINUTE * _MINUTE))
+
+
+def _second(time: int) -> str:
+    return timestamp(time)[:19].replace("T", " ")
+
+
+def _since(first: int, last: int) -> str:
+    """Return when something began; only the clock if it was on the day of its end."""
+    return _second(first)[11:] if _second(first)[:10] == _second(last)[:10] else _second(first)
+
+
+def _ago(length: int) -> str:
+    """Return an age with its largest unit only: "40 s ago", "2 min ago", "3 h ago", "5 d ago"."""
+    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if length >= size:
+            return f"{length // size} {unit} ago"
+    return f"{max(0, length) // _SECOND} s ago"
+
+
+def _path(bars: list[Bar]) -> str:
+    """Return a sparkline as an SVG path, four wide for each bar and 16 high."""
+    heights = [max(3, 16 * bar.height // 100) if bar.occurrences else 0 for bar in bars]
+    return "".join(f"M{4 * at} 16v-{height}h3v{height}z" for at, height in enumerate(heights) if height)
 
 
 def card(incident: IncidentRowPayload, ended: datetime | None, now: int, *, live: bool) -> Card:
@@ -36,19 +152,21 @@ def card(incident: IncidentRowPayload, ended: datetime | None, now: int, *, live
     `ended` is the end of the source, `now` the current time in microseconds since 1970, and `live` whether a cluster
     feeds the source.
     """
-    anchor = incident["anchor"]
-    where = " / ".join(filter(None, [anchor["namespace"], f"{anchor['kind']} {anchor['name']}"]))
     until = now if live or ended is None else microseconds(ended)
     ongoing = incident["state"] == "ongoing"
     state = "ongoing" if live or not ongoing else "ongoing when the recording ends"
     return Card(
-        where,
+        where(incident),
         state if ongoing else "over",
         _course(incident, until, live=live),
         numbers(incident["occurrences"], incident["findings"]),
         _listed(incident["actors"]),
-        sparkline(incident["times"], incident["start"], max(until, incident["end"])),
+        f"{_EFFECTS[incident['effect']]}{': ' if incident['effect_text'] else ''}{incident['effect_text']}.",
+        notes(incident),
     )
+
+
+_EFFECTS = {"none": "No harm is expected", "possible": "Harm is possible", "observed": "Harm was observed"}
 
 
 def _listed(actors: list[str]) -> str:
@@ -65,12 +183,11 @@ def _course(incident: IncidentRowPayload, until: int, *, live: bool) -> str:
     """Return when an incident happened, and how long that is ago: before now, or before the recording ends."""
     first, last = incident["start"], incident["end"]
     often = incident["occurrences"]
-    since = f"{often} times since {clock_of(first)}" if often > 1 else f"at {clock_of(first)}"
+    since = f"{count(often)} times since {_second(first)} UTC" if often > 1 else f"at {_second(first)} UTC"
     if incident["state"] == "ongoing" and not live:
         return since
-    ago = max(0, until - last)
-    rounded = duration(ago if ago < _MINUTE else ago // _MINUTE * _MINUTE)
-    return f"{since} · last {rounded} ago" if live else f"{since} · last {rounded} before the recording ends"
+    ago = _ago(until - last)
+    return f"{since} · last {ago}" if live else f"{since} · last {ago.removesuffix(' ago')} before the recording ends"
 
 
 def sparkline(times: list[int], start: int, end: int) -> list[Bar]:

@@ -11,7 +11,9 @@ from timeline.queries.acknowledgements import (
     undo,
     withdraw,
 )
+from timeline.queries.acknowledgements import ended as acknowledgement_ended
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
+from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
@@ -35,10 +37,13 @@ from timeline.queries.incident_filter import choices as incident_choices
 from timeline.queries.incidents import (
     AT_ONCE,
     FINDINGS_SHOWN,
+    Origin,
     findings_of_incident,
     incident,
     incidents,
+    judged_before,
     listed_identities,
+    origins,
 )
 from timeline.queries.incidents import PAGE as INCIDENTS
 from timeline.queries.landing import address as landing_address
@@ -83,6 +88,7 @@ __all__ = [
     "Match",
     "Missed",
     "NewFinding",
+    "Origin",
     "RecordingCard",
     "Relation",
     "Revision",
@@ -95,8 +101,10 @@ __all__ = [
     "acknowledge_incidents",
     "acknowledge_new",
     "acknowledged_at",
+    "acknowledgement_ended",
     "active_silences",
     "baseline",
+    "came_out_of_baseline",
     "clear_baseline",
     "cluster",
     "clusters",
@@ -121,6 +129,7 @@ __all__ = [
     "incidents",
     "incidents_in_view",
     "is_live",
+    "judged_before",
     "landing_address",
     "life",
     "life_columns",
@@ -135,6 +144,7 @@ __all__ = [
     "newest_findings",
     "newest_recordings",
     "open_uploads",
+    "origins",
     "overview",
     "place",
     "receiving_payload",

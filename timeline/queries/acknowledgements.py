@@ -97,6 +97,12 @@ def _at_once(at: datetime, by: str) -> QuerySet[Acknowledgement]:
     return Acknowledgement.objects.filter(at=at, by=by, rank__isnull=False, ended="")
 
 
+def ended(source_id: int, identity: str) -> str:
+    """Return why the acknowledgement of an incident holds no more; "" if it does, or if there was none."""
+    row = Acknowledgement.objects.filter(source=source_id, identity=identity).exclude(ended="").first()
+    return f"{row.by or 'Somebody'} acknowledged it at {row.at:%Y-%m-%d %H:%M} UTC. {row.ended}" if row else ""
+
+
 def has_acknowledged(by: str) -> bool:
     """Return whether this user has ever acknowledged an incident."""
     return Acknowledgement.objects.filter(by=by, rank__isnull=False).exists()

@@ -37,6 +37,12 @@ def baseline(source_id: int) -> Baseline | None:
     return Baseline(first.at, first.by, rows.filter(ended="").count(), listed)
 
 
+def worse(source_id: int, identity: str) -> str:
+    """Return why an incident came out of the baseline of its source; "" if it did not."""
+    row = BaselineIncident.objects.filter(source=source_id, identity=identity).exclude(ended="").first()
+    return f"It was in the baseline of {row.at:%Y-%m-%d %H:%M} UTC. {row.ended}" if row else ""
+
+
 def baselines(sources: Collection[int], identities: Collection[str]) -> dict[tuple[int, str], BaselineIncident]:
     """Return those of these incidents that are in the baseline of their source, and have not got worse."""
     rows = BaselineIncident.objects.filter(source__in=sources, identity__in=identities, ended="")

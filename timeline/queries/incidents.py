@@ -1,12 +1,13 @@
 """This module reads the list of incidents page by page."""
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db.models import Case, Count, QuerySet, Sum, Value, When
 from django.utils import timezone
 
 from timeline.core.entries import microseconds, moment
+from timeline.judging.rulebook import VERSION
 from timeline.models import Finding, Incident, Silence, Source
 from timeline.payloads.findings import (
     AcknowledgementPayload,
@@ -22,7 +23,7 @@ from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.baselines import baselines
 from timeline.queries.incident_filter import RECENT, IncidentFilter, known, matching
 from timeline.queries.pages import after, cursor_of, ordering
-from timeline.queries.sources import SEVERITIES
+from timeline.queries.sources import SEVERITIES, extent
 
 PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
@@ -191,3 +192,25 @@ def _payload(
         "silenced": silenced,
         "url": f"/sources/{row.source_id}/incidents/{row.identity}/",
     }
+
+
+@dataclass(frozen=True)
+class Origin:
+    """This is what a list of incidents shows of a source."""
+
+    name: str
+    live: bool
+    first: int  # microseconds since 1970, as the next
+    last: int
+
+
+def origins(sources: Collection[int]) -> dict[int, Origin]:
+    """Return these sources by id."""
+    fields = ("name", "first", "last", "cluster__source")
+    rows = Source.objects.filter(pk__in=sources).select_related("cluster").only(*fields)
+    return {row.pk: Origin(row.name, watched(row), *extent(row)) for row in rows}
+
+
+def judged_before() -> int:
+    """Return how many sources an older version of the rules has judged, whose incidents may be missing."""
+    return Source.objects.filter(ready=True, judged__lt=VERSION).count()

@@ -11,6 +11,7 @@ from timeline.core.entries import microseconds
 from timeline.models import BaselineIncident, Incident, Silence, Source
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
+from timeline.queries.incident_filter import of
 from timeline.storage import notify
 
 LONGEST = timedelta(days=366)
@@ -125,7 +126,7 @@ def create(
 
 def would_silence(*, source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> tuple[int, list[str]]:
     """Return how many incidents a silence with these matchers would match now, and the titles of the newest."""
-    found = Incident.objects.filter(matchers(_draft(source, rule, namespace, owner, actor)), source__ready=True)
+    found = of(None).filter(matchers(_draft(source, rule, namespace, owner, actor)))
     return found.count(), list(found.order_by("-last").values_list("title", flat=True)[:_NAMED])
 
 

@@ -66,7 +66,14 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "shown": shown,
         "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
         "proofs": [proof_row(each, source.id) for each in shown["proof"]],
-        "effect_text": shown["effect_text"].replace("{names}", worst["subject"]["name"]),
+        "ended": [
+            why
+            for why in (
+                queries.acknowledgement_ended(source.id, incident["id"]),
+                queries.came_out_of_baseline(source.id, incident["id"]),
+            )
+            if why
+        ],
         "why": words(shown["why"]),
         "steps": wording.advice(incident["advice"]),
         "findings": queries.findings_of_incident(source.id, incident["id"]),

@@ -2,9 +2,9 @@
 
 import { byId } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
+import { listen } from "../state/updates.js";
 import { chosen, dropped } from "./files.js";
 import { Recordings } from "./recordings.js";
-import { listen } from "./updates.js";
 import { Uploads } from "./uploads.js";
 
 const CLOCK = 5_000; // ms between two updates of the ages of live clusters
@@ -33,7 +33,7 @@ const uploads = new Uploads({
     },
   },
 });
-listen({ upload: (upload) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
+listen("uploads", { upload: ({ upload }) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
 
 // The age of the last event grows while no message comes, and the time to undo a deletion runs out.
 setInterval(() => document.querySelector("[data-live], [data-deleted]") && recordings.renewSoon(), CLOCK);

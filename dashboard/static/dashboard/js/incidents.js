@@ -1,0 +1,101 @@
+// This module keeps a list of incidents up to date with the server's HTML, and helps to select rows and to filter.
+
+import { byId } from "./draw/dom.js";
+import { plural } from "./state/amounts.js";
+import { listen } from "./state/updates.js";
+
+const OFTEN = 500; // the least ms between two updates
+const CLOCK = 5_000; // ms between two updates of the ages on a list with a connected cluster
+const TYPED = 400; // ms without a key after which the filter is applied
+
+const own = document.body.dataset.incidents; // the id of the source, or "all"
+const filter = byId("narrow");
+let renewed = -OFTEN, soon = 0, renewing = false, again = false, typing = 0;
+
+const rows = () => new Set([...document.querySelectorAll(".incidents tbody tr")].map((row) => row.id));
+const boxes = () => [...document.querySelectorAll('.incidents tbody [type="checkbox"]:not(:disabled)')];
+
+/** Returns what the user has entered in the list: checked rows, the note, and what has the focus. */
+function entered(list) {
+  const fields = [...list.querySelectorAll("input[name]:not([type=hidden])")];
+  const name = (field) => `[name="${field.name}"]${field.name === "incident" ? `[value="${field.value}"]` : ""}`;
+  const active = list.contains(document.activeElement) ? document.activeElement : null;
+  return {
+    checked: fields.filter((field) => field.checked).map(name),
+    typed: fields.filter((field) => field.type === "text" && field.value).map((field) => [name(field), field.value, field.selectionStart]),
+    focus: active && (active.name === "incident" || active.name === "note" ? name(active) : active.getAttribute("href") && `a[href="${CSS.escape(active.getAttribute("href"))}"]`),
+  };
+}
+
+function restore(list, { checked, typed, focus }) {
+  for (const each of checked) if (list.querySelector(each)) list.querySelector(each).checked = true;
+  for (const [field, value, caret] of typed) {
+    const input = list.querySelector(field);
+    if (input) Object.assign(input, { value, selectionStart: caret, selectionEnd: caret });
+  }
+  if (focus) list.querySelector(focus)?.focus({ preventScroll: true });
+  count();
+}
+
+async function renew() {
+  if (renewing) return (again = true);
+  renewing = true;
+  renewed = performance.now();
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const old = byId("incidents"), fresh = page.getElementById("incidents");
+    if (answer.ok && fresh) {
+      const before = rows(), kept = entered(old);
+      old.replaceWith(document.adoptNode(fresh));
+      restore(fresh, kept);
+      const added = [...rows()].filter((row) => !before.has(row)).length;
+      if (added) byId("announce").textContent = plural(added, "new incident");
+    }
+  } catch {
+    // The server may be restarting. The next message or the next update of the clock tries again.
+  }
+  renewing = false;
+  if (again) renewSoon();
+  again = false;
+}
+
+/** Updates at once after a change, but not continuously while a cluster changes all the time. */
+function renewSoon() {
+  soon ||= setTimeout(() => {
+    soon = 0;
+    if (!getSelection().isCollapsed) setTimeout(renewSoon, OFTEN); // the user is copying text
+    else if (!document.hidden) renew();
+  }, Math.max(0, renewed + OFTEN - performance.now()));
+}
+
+function count() {
+  const all = document.querySelector("[data-pick-all]"), every = boxes();
+  const checked = every.filter((box) => box.checked).length;
+  if (!all) return;
+  all.checked = checked > 0 && checked === every.length;
+  all.indeterminate = checked > 0 && checked < every.length;
+  const button = document.querySelector('.bar [value="acknowledge"]');
+  button.textContent = document.querySelector(".bar [name=all]").checked ? "Acknowledge all" : `Acknowledge ${checked}`;
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (target.matches("[data-pick-all]")) for (const box of boxes()) box.checked = target.checked;
+  if (target.closest("#incidents")) count();
+  if (target.closest("#narrow")) filter.requestSubmit();
+});
+filter.addEventListener("input", ({ target }) => {
+  clearTimeout(typing);
+  if (target.name === "q") typing = setTimeout(() => filter.requestSubmit(), TYPED);
+});
+filter.addEventListener("formdata", ({ formData }) => { // an address without empty parameters is easier to read
+  for (const [name, value] of [...formData]) if (!value) formData.delete(name);
+});
+
+listen("incidents", {
+  incidents: ({ source }) => (own === "all" || source === null || String(source) === own) && renewSoon(),
+  sources: renewSoon,
+  refetch: renewSoon,
+});
+setInterval(() => document.body.matches("[data-live]") && renewSoon(), CLOCK);
+document.addEventListener("visibilitychange", () => document.hidden || renewSoon());

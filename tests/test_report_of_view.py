@@ -201,3 +201,9 @@ def test_beside_the_recording_there_is_nothing_and_that_is_said(client: Client, 
     _, held = report_of(client, sample, "start=1&end=2")
     assert held["findings"] == []
     assert client.get("/sources/999999/report").status_code == 404
+
+
+def test_the_page_of_an_incident_leads_to_its_report(client: Client, sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    page = client.get(f"/sources/{sample.pk}/incidents/{gap.identity}/").content.decode()
+    assert f'href="/sources/{sample.pk}/report?incident={gap.identity}"' in page

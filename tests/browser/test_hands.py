@@ -514,8 +514,12 @@ def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context:
     press_and_read(timeline.get_by_role("button", name="Share view"), "Link copied")
     shared = copied(timeline, f"finding={AWAY}")
     assert shared.startswith("http") and str(START) not in shared
-    report = timeline.get_by_role("link", name="Report")
-    assert (report.get_attribute("href") or "").partition("?")[2] == shared.partition("?")[2]
+    timeline.get_by_role("button", name="Report").click()
+    expect(timeline.get_by_label("What the timeline shows now")).to_be_checked()
+    expect(timeline.locator("#report-view")).to_contain_text("UTC")
+    with timeline.expect_request(lambda request: request.method == "POST") as asked:
+        timeline.get_by_role("button", name="Copy as Markdown").click()
+    assert asked.value.url.partition("?")[2] == shared.partition("?")[2]
 
 
 # -- states -----------------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from tests.browser.conftest import Complaints, copied, fits, imported, press_and_read
-from tests.browser.test_with_axe import PHONE, SIZES, complaints_of_axe
+from tests.browser.test_with_axe import PHONE, SIZES, WIDE, complaints_of_axe
 from tests.running import WITH_TOKEN
 
 FIXTURE = Path(__file__).parents[1] / "rules/service-gap/fires-plain-pods.jsonl"
@@ -141,13 +141,38 @@ def test_names_are_never_markup(page: Page, hostile: dict[str, str], name: str) 
     assert complaints_of_axe(page) == []
 
 
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_the_report_is_copied_as_markdown(
+    page: Page, context: BrowserContext, recording: str, size: ViewportSize
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.set_viewport_size(size)
+    page.goto(f"{recording}?namespace=vol-restart")
+    expect(page.locator(".finding.selected")).to_be_attached()
+    if size == PHONE:
+        page.locator("#sheet-open").click()
+    page.get_by_role("button", name="Report").click()
+    expect(page.locator("#report-view")).to_contain_text("namespace vol-restart")
+    fits(page)
+    page.get_by_role("radio", name="The whole recording").check()
+    page.get_by_label("Your note").fill("See OPS-7 @everyone")
+    press_and_read(page.locator("#report-copy"), "Copied")
+    text = copied(page, "# Report of ")
+    assert "> See OPS-7 `@everyone`" in text and "**4 incidents · 7 findings**" in text
+    page.keyboard.press("Escape")
+    expect(page.locator("#report-dialog")).to_be_hidden()
+
+
 def test_the_report_of_the_view_is_a_file_that_needs_no_server(
     page: Page, browser: Browser, recording: str, tmp_path: Path
 ) -> None:
     page.goto(recording)
     expect(page.locator(".finding.selected")).to_be_visible()
+    page.get_by_role("button", name="Report").click()
+    assert complaints_of_axe(page) == []
+    page.get_by_label("Your note").fill("Restarted by hand.\n<b>OPS-7</b>")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Report").click()
+        page.get_by_role("button", name="HTML file").click()
     file = tmp_path / "report.html"
     download.value.save_as(file)
     told: list[str] = []
@@ -157,6 +182,8 @@ def test_the_report_of_the_view_is_a_file_that_needs_no_server(
     reader.on("pageerror", lambda error: told.append(str(error)))
     reader.goto(file.as_uri())
     expect(reader.locator("#labels")).to_contain_text("ring-steady-0")
+    expect(reader.locator(".note")).to_contain_text("<b>OPS-7</b>")
+    expect(reader.locator(".scope").first).to_contain_text("This report is narrowed to: part 2026-11-21 07:52:0")
     expect(reader.locator(".finding.selected")).to_contain_text("Service ring was away")
     alone.close()
     assert told == []

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining
+from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
 from dashboard.web.views.objects import number
 from timeline import queries
@@ -39,6 +40,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "skeletons": figures.skeletons(),
+        "note_length": NOTE,
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
     }
     return render(request, "timeline.html", context)

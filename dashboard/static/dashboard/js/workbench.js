@@ -2,12 +2,12 @@
 
 import { byId } from "./draw/dom.js";
 import { announce, showFinding, showObject, store } from "./timeline.js";
+import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
 new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, announce });
 
-const share = byId("share"), report = byId("report");
-const place = report.getAttribute("href");
+const share = byId("share");
 
 /** Copies the address. It is built from the store, because the browser's address is updated a little later. */
 share.addEventListener("click", async () => {
@@ -23,6 +23,4 @@ share.addEventListener("click", async () => {
   setTimeout(() => (share.textContent = label), 1800);
 });
 
-const follow = () => (report.href = place + store.search());
-store.subscribe(follow);
-follow();
+reportDialog({ store, announce });

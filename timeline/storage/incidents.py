@@ -92,8 +92,8 @@ def _before(source: models.Source, identity: str) -> models.Incident | None:
 def carry_over(before: models.Source, source: models.Source) -> None:
     """Give the next source of a cluster the acknowledgements and the baseline that hold when the one before ends."""
     for model in (models.Acknowledgement, models.BaselineIncident):
-        names = [field.column for field in model._meta.concrete_fields if field.name not in ("pk", "source")]
-        columns = sql.SQL(", ").join(map(sql.Identifier, names))
+        names = [field.name for field in model._meta.concrete_fields if field.name not in ("pk", "source")]
+        columns = sql.SQL(", ").join(sql.Identifier(name) for name in names)
         with connection.cursor() as cursor:
             cursor.execute(
                 sql.SQL(

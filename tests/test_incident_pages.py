@@ -295,3 +295,28 @@ def test_what_is_deleted_is_not_in_the_list_of_all_sources(client: Client, sampl
     assert titles(client, "/incidents/") == []
     assert client.get(of(sample)).status_code == 404
     assert "begin at one of its incidents" in page(client, f"/silences/new?source={sample.pk}")
+
+
+def test_a_finding_names_its_incident(client: Client, sample: Source, gap: Incident) -> None:
+    shown = page(client, f"/sources/{sample.pk}/findings/{gap.worst}/")
+    assert f'Part of the incident <a href="{of(sample)}{gap.identity}/">{GAP}</a>' in shown
+
+
+def landed(client: Client, question: str) -> str:
+    """Return what a reader sees above the timeline to which the link of an alert leads."""
+    found = re.search(r'id="landed">(.*?)</p>', client.get(f"/go?{question}", follow=True).content.decode())
+    assert found is not None
+    return found[1]
+
+
+def test_the_link_of_an_alert_leads_on_to_the_only_incident_or_to_all(client: Client, sample: Source) -> None:
+    shown = landed(client, "lease=volcano&at=2026-11-21T07:52:33Z")
+    several = re.search(r'<a href="([^"]+)">2 incidents</a>', shown)
+    assert several is not None
+    address = several[1].replace("&amp;", "&")
+    assert len(titles(client, address)) == 2
+    assert "of one object and what belongs to its root owner" in page(client, address)
+    Incident.objects.filter(source=sample, rule="pod-before-service").delete()
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    shown = landed(client, "pod=ring-steady-0&at=2026-11-21T07:52:33Z")
+    assert f'<a href="{of(sample)}{gap.identity}/">{GAP}</a>' in shown

@@ -44,6 +44,7 @@ class Row(NamedTuple):
     by: str
     when: str  # "40 s ago" of a connected cluster, else "2026-11-21 07:52:00"
     moment: str  # the same as ISO 8601
+    now: bool  # it goes on in a connected cluster
     beside: str  # "ongoing · since 2026-11-22 05:02:11"
     pills: list[str]  # only where they say something unusual
     notes: list[str]  # "acknowledged by ada at 2026-11-22 05:02: ticket 7"
@@ -75,6 +76,7 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> Row:
         _listed(incident["actors"]),
         when,
         timestamp(last),
+        ongoing and origin.live,
         " · ".join(filter(None, beside)),
         [each for each in unusual if each not in ("", "exact")],
         notes(incident),

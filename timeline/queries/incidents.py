@@ -124,6 +124,12 @@ def incidents_with(source_id: int, identities: Collection[str]) -> list[Incident
     return _payloads(list(rows), silencing.active(_source(source_id)))
 
 
+def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
+    """Return identity and title of the incident that a finding belongs to; None if it belongs to none."""
+    named = Finding.objects.filter(source=source_id, identity=finding, withdrawn=False).values("incident")
+    return Incident.objects.filter(source=source_id, identity__in=named).values_list("identity", "title").first()
+
+
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     """Return the first findings of an incident, the gravest first."""
     rank = Case(*(When(severity=severity, then=Value(at)) for at, severity in enumerate(SEVERITIES)))

@@ -83,6 +83,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     objects = [{**each, "when": when(each["start"], each["end"])} for each in finding["objects"]]
     return {
         "source": source,
+        "incident": queries.incident_of(source.id, finding["id"]),
         "finding": finding,
         "number": number,
         "shown": shown,

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from dashboard.presentation import incidents as words
 from dashboard.presentation import wording
 from dashboard.web.api.answers import Time
-from dashboard.web.api.incidents import Cursor, Filter
+from dashboard.web.api.incidents import Cursor, Filter, FilterOfSource
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
 from timeline.core.entries import microseconds, moment
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
+_SELECTING = FilterOfSource.model_fields.keys() - {"silenced", "acknowledged"}
+_HIDDEN = ("silenced", "acknowledged", "root", "kinds", "name")  # parameters without a field in the form
 _ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
 
 
@@ -61,21 +63,21 @@ def show_incidents(request: "HttpRequest", source_id: int | None = None) -> "Htt
     source = None if source_id is None else queries.source(source_id)
     if source_id is not None and source is None:
         raise Http404("No such recording.")
-    asked = _asked(request)
+    asked = _asked(request, Filter if source is None else FilterOfSource)
     if request.method == "POST":
         return _change(request, asked, source_id)
     return render(request, "incidents.html", _context(request, source, asked))
 
 
-def _asked(request: "HttpRequest") -> Asked:
+def _asked(request: "HttpRequest", fields: type[Filter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
     hides = queries.has_acknowledged(person(request))
     try:
-        wanted = Filter.model_validate({"acknowledged": not hides, **given}).wanted()
+        wanted = fields.model_validate({"acknowledged": not hides, **given}).wanted()
         return Asked(wanted, _Place.model_validate(given), given)
     except ValidationError as error:
-        fields = ", ".join(str(each["loc"][0]) for each in error.errors())
-        raise BadRequest(f"The address has a parameter that is not valid: {fields}.") from None
+        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
+        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
 
 
 def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "HttpResponse":
@@ -127,12 +129,13 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "states": get_args(IncidentState),
         "choices": queries.incident_choices(number),
         "orders": {name: _ORDERS[name] for name in get_args(FindingOrder)},
-        "asked": {**dict.fromkeys((*Filter.model_fields, "order"), ""), **asked.given},
+        "asked": {**dict.fromkeys((*FilterOfSource.model_fields, "order"), ""), **asked.given},
         "wanted": wanted,
-        "filtered": bool({"severity", "rule", "namespace", "state", "actor", "q", "root"} & asked.given.keys()),
-        "kept": {name: asked.given[name] for name in ("silenced", "acknowledged", "root") if name in asked.given},
+        "filtered": bool(_SELECTING & asked.given.keys()),
+        "kept": {name: asked.given[name] for name in _HIDDEN if name in asked.given},
         "links": {
             "all": request.path,
+            "everything": asked.link(root="", kinds="", name=""),
             "here": asked.link(),
             "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
             "first": asked.link() if place.cursor else "",

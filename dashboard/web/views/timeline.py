@@ -51,7 +51,22 @@ def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | No
     about, at = (number(request, name) for name in ("about", "at"))
     if about is None or (found := queries.shown_life(source_id, about)) is None:
         return None
-    return {"words": alert_links.banner(*found, at, microseconds(timezone.now())), "others": _others(found[1], at)}
+    return {
+        "words": alert_links.banner(*found, at, microseconds(timezone.now())),
+        "others": _others(found[1], at),
+        **_incidents(source_id, found[1]),
+    }
+
+
+def _incidents(source_id: int, row: Track) -> dict[str, str]:
+    """Return the words and the address of a link to what happened to an object and what belongs to its root owner."""
+    wanted = queries.IncidentFilter(root=row.root, silenced=True)
+    found = queries.incidents(source_id, wanted, limit=1)
+    if found["total"] == 1:
+        return {"incident": found["incidents"][0]["title"], "url": found["incidents"][0]["url"]}
+    query = urlencode({"root": row.root, "silenced": "true", "acknowledged": "true"})
+    number = f"{found['total']} incidents" if found["total"] else ""
+    return {"incident": number, "url": f"/sources/{source_id}/incidents/?{query}"}
 
 
 def _others(row: Track, at: int | None) -> str:

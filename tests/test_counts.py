@@ -1,0 +1,93 @@
+"""The numbers of incidents, findings, occurrences and severities are the same wherever they are shown."""
+
+import io
+import re
+from collections import Counter
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.test import Client
+
+from collectors.analysis import Analysis, analyse
+from collectors.formats import Limits
+from collectors.uploads.recordings import Count, import_into
+from dashboard.cli import text
+from dashboard.cli.terminal import Terminal
+from dashboard.report import markdown
+from dashboard.report.contents import of_analysis
+from tests.recordings import ROOT, SAMPLE
+from timeline.payloads.findings import IncidentPayload
+from timeline.storage import store
+from timeline.storage.exports import document
+
+_DATA = ROOT / "tests" / "data"
+_RECORDINGS = [SAMPLE, *(path for path in _DATA.iterdir() if path.is_file())] + [
+    path for folder in ("engine", "objects", "wrappers") for path in (_DATA / folder).iterdir()
+]
+_COUNTS = re.compile(r"([\d,]+) incidents? · ([\d,]+) findings?")
+_SEVERITIES = ("error", "warning", "info")
+
+
+class Told(NamedTuple):
+    """This is what one place tells of a recording."""
+
+    incidents: int
+    findings: int
+    occurrences: int
+    severities: dict[str, int]  # how many incidents have each
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", sorted(_RECORDINGS), ids=lambda path: path.name)
+def test_page_api_command_line_and_report_count_the_same(path: Path, client: Client) -> None:
+    analysis = analyse([(path, path.name)], Limits())
+    source = store.open_source(path.name)
+    import_into(source, [(path, path.name)], Limits(), Count())
+    pages, stored = f"/sources/{source.pk}/", document(source)
+    command, brief = on_the_command_line(analysis)
+    told = of_document(stored["incidents"], len(stored["findings"]))
+    assert of_document([*analysis.document()["incidents"]], len(analysis.findings)) == told
+    assert (
+        Counter({severity: brief.count(severity) for severity in _SEVERITIES if severity in brief}) == told.severities
+    )
+    assert by_api(client, source.pk) == told
+    places = {
+        "the command line": command,
+        "a report without a database": markdown.document(of_analysis(analysis)),
+        "the report": client.get(f"{pages}report?format=md").content.decode(),
+        "the list": unescape(client.get(f"{pages}incidents/").content.decode()),
+    }
+    for place, words in places.items():
+        assert counted(words) == (told.incidents, told.findings), place
+
+
+def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:
+    """Return the summary that `causeline analyze` prints, and the severities in its table."""
+    summary, table = io.StringIO(), io.StringIO()
+    text.show_input(analysis, Terminal(summary), with_coverage=False)
+    text.show_incidents(analysis, Terminal(table), brief=True)
+    return summary.getvalue(), [line.split()[0] for line in table.getvalue().splitlines() if line]
+
+
+def of_document(incidents: list[IncidentPayload], findings: int) -> Told:
+    severities = Counter(each["severity"] for each in incidents)
+    assert sum(len(each["findings"]) for each in incidents) == findings
+    return Told(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
+
+
+def by_api(client: Client, source: int) -> Told:
+    address = f"/api/sources/{source}/incidents"
+    listed = client.get(address, {"limit": 200}).json()
+    rows: list[dict[str, Any]] = listed["incidents"]
+    assert sum(row["findings"] for row in rows) == listed["findings"]
+    severities = {each: client.get(address, {"severity": each}).json()["total"] for each in _SEVERITIES}
+    occurrences = sum(row["occurrences"] for row in rows)
+    return Told(listed["total"], listed["findings"], occurrences, {each: n for each, n in severities.items() if n})
+
+
+def counted(words: str) -> tuple[int, int]:
+    """Return the numbers in the first "3 incidents · 12 findings" of a text; (0, 0) if nothing is counted."""
+    found = _COUNTS.search(re.sub(r"<[^>]+>|\*", "", words))
+    return (int(found[1].replace(",", "")), int(found[2].replace(",", ""))) if found else (0, 0)

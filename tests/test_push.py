@@ -208,6 +208,22 @@ def test_the_home_page_hears_of_a_cluster_that_changed_but_not_of_each_commit() 
     run(scenario)
 
 
+def test_lists_of_incidents_hear_of_which_source_they_changed() -> None:
+    async def scenario() -> None:
+        page = await opened(path="/ws/incidents/")
+        assert await page.news() == {"type": "refetch"}
+        await notify(source=1, sequence=7)
+        await notify(source=1, incidents=2)
+        assert await page.news() == {"type": "incidents", "source": 1}
+        await notify(incidents=1)
+        assert await page.news() == {"type": "incidents", "source": None}
+        await notify(source=5)
+        assert await page.news() == {"type": "sources"}
+        await page.leave()
+
+    run(scenario)
+
+
 def test_a_message_that_is_not_ours_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     @sync_to_async
     def send(text: str) -> None:

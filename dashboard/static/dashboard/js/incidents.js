@@ -5,12 +5,13 @@ import { plural } from "./state/amounts.js";
 import { listen } from "./state/updates.js";
 
 const OFTEN = 500; // the least ms between two updates
+const SHARE = 3; // from one update to the next pass so many times as long as it took, so that a busy server is left alone
 const CLOCK = 5_000; // ms between two updates of the ages on a list with a connected cluster
 const TYPED = 400; // ms without a key after which the filter is applied
 
 const own = document.body.dataset.incidents; // the id of the source, or "all"
 const filter = byId("narrow");
-let renewed = -OFTEN, soon = 0, renewing = false, again = false, typing = 0;
+let renewed = -OFTEN, pause = OFTEN, soon = 0, renewing = false, again = false, typing = 0;
 
 const rows = () => new Set([...document.querySelectorAll(".incidents tbody tr")].map((row) => row.id));
 const boxes = () => [...document.querySelectorAll('.incidents tbody [type="checkbox"]:not(:disabled)')];
@@ -56,6 +57,7 @@ async function renew() {
     // The server may be restarting. The next message or the next update of the clock tries again.
   }
   renewing = false;
+  pause = Math.max(OFTEN, SHARE * (performance.now() - renewed));
   if (again) renewSoon();
   again = false;
 }
@@ -66,7 +68,7 @@ function renewSoon() {
     soon = 0;
     if (!getSelection().isCollapsed) setTimeout(renewSoon, OFTEN); // the user is copying text
     else if (!document.hidden) renew();
-  }, Math.max(0, renewed + OFTEN - performance.now()));
+  }, Math.max(0, renewed + pause - performance.now()));
 }
 
 function count() {

@@ -139,10 +139,10 @@ def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Clie
     assert Source.objects.filter(pk=source).exists()
     assert client.post(f"/sources/{source}/delete/").status_code == 302
     home = client.get("/").content.decode()
-    assert "sample</bdi></strong> was deleted, for good in" in home
+    assert "sample</bdi></strong> was deleted. You can undo this for" in home
     assert client.post("/deletions/undo", {"sort": "source", "id": source}).status_code == 302
     assert Source.objects.filter(pk=source).exists()
-    assert "was deleted, for good in" not in client.get("/").content.decode()
+    assert "was deleted. You can undo this for" not in client.get("/").content.decode()
 
 
 def test_who_may_not_delete_a_recording_may_not_undo_it_and_is_not_told(settings: Settings) -> None:
@@ -156,7 +156,7 @@ def test_who_may_not_delete_a_recording_may_not_undo_it_and_is_not_told(settings
     for user in (owner, stranger, admin):
         clients[user.username] = Client()
         clients[user.username].force_login(user)
-    listed = {name: b"was deleted, for good in" in each.get("/").content for name, each in clients.items()}
+    listed = {name: b"was deleted. You can undo this for" in each.get("/").content for name, each in clients.items()}
     assert listed == {"owner": True, "stranger": False, "admin": True}
     path = f"/api/sources/{source.pk}/restore"
     assert clients["stranger"].post(path, content_type="application/octet-stream").status_code == 403
@@ -181,8 +181,8 @@ def test_disconnecting_is_confirmed_and_says_what_will_be_gone(client: Client) -
     assert client.post(path, {"act": "disconnect", "delete": "on", "confirmed": "yes"}).status_code == 302
     assert not Cluster.objects.exists() and not Source.objects.filter(pk=source.pk).exists()
     page = client.get("/clusters/").content.decode()
-    assert "prod</bdi></strong> was disconnected, for good in" in page
-    assert page.count("for good in") == 1  # its source is part of the same deletion
+    assert "prod</bdi></strong> was disconnected. You can undo this for" in page
+    assert page.count("You can undo this for") == 1  # its source is part of the same deletion
 
 
 @pytest.mark.parametrize("delete", [False, True])

@@ -114,7 +114,7 @@ def card(cluster: ClusterPayload) -> Card:
         how=_HOWS[cluster["how"]],
         source=cluster["source"],
         lag=lag(health) if health else "",
-        last_event=last_event(health) if health else "",
+        last_event=last_event(health["silent"]) if health else "",
         rate=rate(health) if health else "",
         entries=wording.count(health["entries"]) if health else "",
         gaps=health["outages"] if health else 0,
@@ -144,9 +144,8 @@ def lag(health: SourceHealthPayload) -> str:
     return duration(max(1000, int(health["lag"] * 1e6)))
 
 
-def last_event(health: SourceHealthPayload) -> str:
+def last_event(seconds: float | None) -> str:
     """Return how long ago the last event arrived; "" if none ever did."""
-    seconds = health["silent"]
     if seconds is None:
         return ""
     return f"{seconds:.0f} s ago" if seconds < 120 else f"{duration(int(seconds) * 1_000_000)} ago"

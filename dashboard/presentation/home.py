@@ -1,26 +1,20 @@
-"""This module prepares recordings and their newest findings for the home page."""
+"""This module prepares recordings for the home page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
+from dashboard.presentation.fleet import Counted
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import mostly_skipped
-from timeline.queries import NewFinding, RecordingCard, SourceRow
+from timeline.queries import RecordingCard
 
 _BARS = 80  # bars of the histogram
 _WIDTH, _HEIGHT = 240, 30
 _FILES = 3  # files that are named because most of them was skipped
 _CAP = 9  # room above the bars for ticks, in pixels
-
-
-@dataclass(frozen=True)
-class Count:
-    severity: str
-    number: int
-    word: str  # "errors"
 
 
 @dataclass(frozen=True)
@@ -32,27 +26,14 @@ class Recording:
     entries: str  # "3,958"
     skipped: int
     mostly_skipped: list[str]  # a sentence for each file of which most was skipped; the first ones
-    counts: list[Count]
+    counted: Counted
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path
     ended: str  # why the cluster that fed it sends no more; "" for an uploaded recording
     may_change: bool  # whether the signed-in user may rename and delete it
 
 
-@dataclass(frozen=True)
-class Newest:
-    source: int
-    recording: str
-    key: str
-    summary: str
-    severity: str
-    verdict: str
-    when: str  # "21 Nov 07:55:31"
-    iso: str
-    acknowledged: bool
-
-
-def recording(shown: RecordingCard, *, may_change: bool = False) -> Recording:
+def recording(shown: RecordingCard, counted: Counted, *, may_change: bool = False) -> Recording:
     row = shown.source
     span, length = "nothing drawn yet", ""
     if row.first and row.last:
@@ -66,7 +47,7 @@ def recording(shown: RecordingCard, *, may_change: bool = False) -> Recording:
         entries=f"{row.entries:,}",
         skipped=row.skipped,
         mostly_skipped=mostly_skipped(row.mostly_skipped)[:_FILES],
-        counts=_counts(row),
+        counted=counted,
         bars=_bars(shown.histogram) if length else "",
         ticks=[
             (severity, _ticks([part for _, part in at])) for severity, at in groupby(shown.ticks, lambda tick: tick[0])
@@ -76,31 +57,12 @@ def recording(shown: RecordingCard, *, may_change: bool = False) -> Recording:
     )
 
 
-def newest(finding: NewFinding) -> Newest:
-    return Newest(
-        source=finding.source,
-        recording=finding.recording,
-        key=finding.key,
-        summary=finding.summary,
-        severity=finding.severity,
-        verdict=finding.verdict,
-        when=f"{_day(finding.first)} {finding.first.astimezone(UTC):%H:%M:%S}",
-        iso=finding.first.astimezone(UTC).isoformat(),
-        acknowledged=finding.acknowledged,
-    )
-
-
 def size(count: int) -> str:
     """Return a number of bytes for people: 4.3 GB."""
     for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
         if count >= 1000**power:
             return f"{count / 1000**power:.1f} {unit}".replace(".0 ", " ")
     return f"{count} bytes"
-
-
-def _counts(row: SourceRow) -> list[Count]:
-    words = (("error", row.errors, "errors"), ("warning", row.warnings, "warnings"), ("info", row.infos, "info"))
-    return [Count(severity, number, severity if number == 1 else word) for severity, number, word in words if number]
 
 
 def _day(moment: datetime) -> str:

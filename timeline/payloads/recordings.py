@@ -21,6 +21,7 @@ class UploadPayload(TypedDict):
     entries: int
     skipped: int
     skipped_examples: list[str]  # "audit.jsonl.zst line 17: not JSON (…)"
+    incidents: int
     findings: int
     error: str
     url: str  # the address of the timeline; "" before there is one

@@ -23,15 +23,15 @@ from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, search, severities
+from timeline.queries.fleet import SORTS, Fleet, FleetRow, FleetSort, fleet, fleet_size, newest_sources, trouble
 from timeline.queries.home import (
-    NewFinding,
     RecordingCard,
-    newest_findings,
     newest_recordings,
     recording,
     recording_cards,
     recordings,
 )
+from timeline.queries.incident_counts import IncidentCounts, incident_counts, newest_incidents, worst_incidents
 from timeline.queries.incident_filter import IncidentFilter
 from timeline.queries.incident_filter import choices as incident_choices
 from timeline.queries.incidents import (
@@ -76,19 +76,23 @@ __all__ = [
     "LANES",
     "LATE",
     "PAGE",
+    "SORTS",
     "Answer",
     "Baseline",
     "Candidate",
     "Contents",
     "Deletion",
     "Deltas",
+    "Fleet",
+    "FleetRow",
+    "FleetSort",
     "Grouping",
+    "IncidentCounts",
     "IncidentFilter",
     "IncidentsInView",
     "LinkQuery",
     "Match",
     "Missed",
-    "NewFinding",
     "Origin",
     "RecordingCard",
     "Relation",
@@ -121,12 +125,15 @@ __all__ = [
     "findings",
     "findings_of",
     "findings_of_incident",
+    "fleet",
+    "fleet_size",
     "gap_count",
     "gaps",
     "has_acknowledged",
     "health",
     "incident",
     "incident_choices",
+    "incident_counts",
     "incident_of",
     "incidents",
     "incidents_in_view",
@@ -143,8 +150,9 @@ __all__ = [
     "look_up",
     "measure",
     "missed",
-    "newest_findings",
+    "newest_incidents",
     "newest_recordings",
+    "newest_sources",
     "open_uploads",
     "origins",
     "overview",
@@ -166,11 +174,13 @@ __all__ = [
     "sources_of",
     "steps",
     "track",
+    "trouble",
     "undo",
     "undoable",
     "upload_payload",
     "window",
     "withdraw",
     "withheld",
+    "worst_incidents",
     "would_silence",
 ]

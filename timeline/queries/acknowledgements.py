@@ -20,6 +20,14 @@ def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, Ackno
     return {row.identity: _payload(row) for row in rows}
 
 
+def acknowledged_in(
+    sources: Collection[int], identities: Collection[str]
+) -> dict[tuple[int, str], AcknowledgementPayload]:
+    """Return the acknowledgements of these findings or incidents of several sources that still hold."""
+    rows = Acknowledgement.objects.filter(source__in=sources, identity__in=identities, ended="")
+    return {(row.source_id, row.identity): _payload(row) for row in rows}
+
+
 def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[str, str]:
     """Return the names of the subjects of all other findings in these rows of the list of findings, by identity."""
     rows = Occurrence.objects.filter(source=source_id, key__in=keys).values_list("findings", flat=True)

@@ -21,20 +21,22 @@ from timeline.payloads.clusters import (
 )
 
 _GAPS = 100  # the most gaps in one answer
-_RATE_OVER = timedelta(seconds=30)  # the time over which rate and lag are computed
+RATE_OVER = timedelta(seconds=30)  # the time over which rate and lag are computed
 
 
 def clusters(*, places: bool = True) -> list[ClusterPayload]:
     """Return all connected clusters, sorted by name. Without `places`, their addresses and the paths of their
     kubeconfigs are left empty."""
-    now = _now()
+    now = now_of_database()
     found = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
     return [each if places else _without_places(each, reference) for reference, each in found]
 
 
-def cluster(cluster_id: int) -> ClusterPayload:
-    """Return one connected cluster. Raises Cluster.DoesNotExist."""
-    return _cluster(_rows().get(pk=cluster_id), _now())
+def cluster(cluster_id: int, *, places: bool = True) -> ClusterPayload:
+    """Return one connected cluster, as `clusters` does. Raises Cluster.DoesNotExist."""
+    row = _rows().get(pk=cluster_id)
+    found = _cluster(row, now_of_database())
+    return found if places else _without_places(found, row.reference)
 
 
 def health(source_id: int) -> SourceHealthPayload | None:
@@ -42,7 +44,7 @@ def health(source_id: int) -> SourceHealthPayload | None:
     source = Source.objects.select_related("cluster").defer(*_HEAVY).get(pk=source_id, ready=True)
     if source.cluster is None and not source.ended:
         return None
-    return _health(source, source.cluster, _now())
+    return _health(source, source.cluster, now_of_database())
 
 
 def epochs(source_id: int) -> tuple[EpochPayload | None, EpochPayload | None]:
@@ -84,7 +86,7 @@ def _rows() -> QuerySet[Cluster]:
 _HEAVY = ("told", "skips", "histogram", "census", "tide")  # the large columns of a source
 
 
-def _now() -> datetime:
+def now_of_database() -> datetime:
     """Return the time by the database's clock, which leases use too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
@@ -93,7 +95,7 @@ def _now() -> datetime:
     return cast("datetime", row[0])
 
 
-def _state(cluster: Cluster, now: datetime) -> ClusterState:
+def state_of(cluster: Cluster, now: datetime) -> ClusterState:
     """Return the state of a cluster. The state in its row counts only while the worker that wrote it holds the
     cluster."""
     if cluster.paused:
@@ -104,7 +106,7 @@ def _state(cluster: Cluster, now: datetime) -> ClusterState:
 
 
 def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
-    state = _state(row, now)
+    state = state_of(row, now)
     return {
         "id": row.pk,
         "name": row.name,
@@ -133,7 +135,7 @@ def _holder(row: Cluster, now: datetime) -> str:
 
 def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealthPayload:
     feeds = feeds if feeds is not None and feeds.source_id == source.pk else None
-    state: SourceState = "ended" if feeds is None else _state(feeds, now)
+    state: SourceState = "ended" if feeds is None else state_of(feeds, now)
     gaps = Gap.objects.filter(source=source)
     counts = {
         (group, kind): count
@@ -208,7 +210,7 @@ def _flow(source: Source, now: datetime) -> _Flow:
     last = rows.values_list("at", "changed__lag").first()
     if last is None:
         return _Flow(0.0, None, None)
-    since = now - _RATE_OVER
+    since = now - RATE_OVER
     recent = list(rows.filter(at__gte=since).values_list("at", "changed__entries", "changed__lag"))
     begin = recent[-1][0] if len(recent) >= _DELTAS else since  # older deltas may be deleted already
     entries = sum(count or 0 for _, count, _ in recent)

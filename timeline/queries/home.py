@@ -1,16 +1,13 @@
-"""This module reads the recordings and the newest findings of the home page."""
+"""This module reads the recordings of the home page."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection
 
 from timeline.core.entries import microseconds
 from timeline.judging.findings import Severity
-from timeline.models import Occurrence, Source
-from timeline.payloads.findings import FindingGroupPayload
+from timeline.models import Source
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
-from timeline.queries.occurrences import payloads
 from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 
 _PLACES = 120  # the number of different positions of ticks above a histogram
@@ -24,18 +21,6 @@ class RecordingCard:
     histogram: list[int]
     ended: str  # why a source that a cluster fed has ended; else ""
     ticks: list[tuple[Severity, float]]  # where findings are, as a fraction of the time covered; errors come last
-
-
-@dataclass(frozen=True)
-class NewFinding:
-    source: int
-    recording: str
-    key: str
-    summary: str
-    severity: Severity
-    verdict: str
-    first: datetime
-    acknowledged: bool
 
 
 def newest_recordings(limit: int) -> list[RecordingCard]:
@@ -70,44 +55,6 @@ def _ticks(sources: list[int]) -> dict[int, list[tuple[Severity, float]]]:
         for source_id, rank, place in cursor:
             ticks.setdefault(source_id, []).append((SEVERITIES[rank], place / _PLACES))
     return ticks
-
-
-def newest_findings(limit: int, sources: int) -> list[NewFinding]:
-    """Return the latest errors and warnings of the newest sources, by the time at which they happened."""
-    query = """
-        SELECT found.source_id, found.key
-        FROM (SELECT id FROM timeline_source WHERE ready AND delete_after IS NULL
-              ORDER BY created DESC LIMIT %(sources)s) AS source
-        CROSS JOIN (VALUES (0), (1)) AS wanted (rank)
-        CROSS JOIN LATERAL (
-            SELECT source_id, key, first FROM timeline_occurrence
-            WHERE source_id = source.id AND rank = wanted.rank
-            ORDER BY first DESC LIMIT %(limit)s
-        ) AS found
-        ORDER BY found.first DESC LIMIT %(limit)s"""
-    with connection.cursor() as cursor:
-        cursor.execute(query, {"sources": sources, "limit": limit})
-        found = cursor.fetchall()
-    rows = Occurrence.objects.filter(pk__in=found).select_related("source").defer("source__histogram")
-    ordered = list(rows.order_by("-first", "rank", "key"))
-    groups: dict[tuple[int, str], FindingGroupPayload] = {}
-    for source_id in {row.source_id for row in ordered}:
-        of_it = [row for row in ordered if row.source_id == source_id]
-        groups |= {(source_id, group["key"]): group for group in payloads(source_id, of_it)}
-    return [_new_finding(row, groups[row.source_id, row.key]) for row in ordered]
-
-
-def _new_finding(row: Occurrence, group: FindingGroupPayload) -> NewFinding:
-    return NewFinding(
-        source=row.source_id,
-        recording=row.source.name,
-        key=row.key,
-        summary=group["summary"],
-        severity=group["severity"],
-        verdict=group["verdict"],
-        first=row.first,
-        acknowledged=bool(group["acknowledged"]),
-    )
 
 
 def recording(source_id: int) -> RecordingPayload:

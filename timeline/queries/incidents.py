@@ -19,7 +19,7 @@ from timeline.payloads.findings import (
     VerdictName,
 )
 from timeline.queries import silences as silencing
-from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.acknowledgements import acknowledged_in
 from timeline.queries.baselines import baselines
 from timeline.queries.incident_filter import RECENT, IncidentFilter, known, matching
 from timeline.queries.pages import after, cursor_of, ordering
@@ -65,7 +65,7 @@ def incidents(
     last = rows[limit - 1] if more else None
     totals = listed.aggregate(incidents=Count("identity"), findings=Sum("findings", default=0))
     return {
-        "incidents": _payloads(rows[:limit], silences),
+        "incidents": payloads(rows[:limit], silences),
         "order": order,
         "next": cursor_of(last, order, last.identity, last.source_id) if last else None,
         "total": totals["incidents"],
@@ -113,7 +113,7 @@ def incident(source_id: int, identity: str) -> IncidentRowPayload:
     """Return one incident. Raises Source.DoesNotExist and Incident.DoesNotExist."""
     source = _source(source_id)
     row = Incident.objects.get(source=source, identity=identity)
-    return _payloads([row], silencing.active(source))[0]
+    return payloads([row], silencing.active(source))[0]
 
 
 def incidents_with(source_id: int, identities: Collection[str]) -> list[IncidentRowPayload]:
@@ -121,7 +121,7 @@ def incidents_with(source_id: int, identities: Collection[str]) -> list[Incident
     if not identities:
         return []
     rows = Incident.objects.filter(source=source_id, identity__in=identities).order_by("first", "identity")
-    return _payloads(list(rows), silencing.active(_source(source_id)))
+    return payloads(list(rows), silencing.active(_source(source_id)))
 
 
 def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
@@ -137,11 +137,11 @@ def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     return list(found.order_by(rank, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
-def _payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
+def payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
     numbers = {row.source_id for row in rows}
     identities = {row.identity for row in rows}
     sources = Source.everything.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
-    noted = {number: acknowledged(number, identities) for number in numbers}
+    noted = acknowledged_in(numbers, identities)
     in_baseline = baselines(numbers, identities)
     worst = Finding.objects.filter(source__in=numbers, identity__in={row.worst for row in rows})
     verdicts = {
@@ -153,7 +153,7 @@ def _payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRow
             row,
             live=watched(sources[row.source_id]),
             verdict=verdicts.get((row.source_id, row.worst), "inconclusive"),
-            noted=noted[row.source_id].get(row.identity),
+            noted=noted.get((row.source_id, row.identity)),
             silenced=silencing.why(
                 row, sources[row.source_id], silences, in_baseline.get((row.source_id, row.identity))
             ),

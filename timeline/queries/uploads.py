@@ -2,16 +2,19 @@
 
 from typing import cast
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 
 from timeline.core.entries import microseconds
-from timeline.models import Upload
+from timeline.models import Incident, Upload
 from timeline.payloads.recordings import ReceivingPayload, UploadFilePayload, UploadPayload, UploadState
 from timeline.queries.sources import source
 
 
 def upload_payload(upload: Upload) -> UploadPayload:
     row = source(upload.source_id) if upload.source_id else None
+    found = Incident.objects.filter(source=row.id if row else 0).aggregate(
+        incidents=Count("identity"), findings=Sum("findings", default=0)
+    )
     files = upload.files.aggregate(all=Count("pk"), inside=Count("pk", filter=Q(name__contains="/")))
     return {
         "id": upload.pk,
@@ -27,7 +30,8 @@ def upload_payload(upload: Upload) -> UploadPayload:
         "entries": upload.entries,
         "skipped": upload.skipped,
         "skipped_examples": upload.skipped_examples,
-        "findings": row.errors + row.warnings + row.infos if row else 0,
+        "incidents": found["incidents"],
+        "findings": found["findings"],
         "error": upload.error,
         "url": f"/sources/{upload.source_id}/" if upload.state == Upload.State.DONE and row else "",
     }

@@ -1,4 +1,4 @@
-"""On these pages administrators connect, test, change, pause, resume and disconnect clusters."""
+"""These pages show connected clusters, which administrators connect, test, change, pause, resume and disconnect."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from collectors.watch.access import check
 from collectors.watch.connections import Connection, Refused
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
-from dashboard.presentation import access_checks, clusters, deletions, home
+from dashboard.presentation import access_checks, clusters, deletions, fleet, home
 from dashboard.web import forms
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponse
 
+    from timeline.payloads.clusters import ClusterPayload
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_clusters(request: "HttpRequest") -> "HttpResponse":
-    """Show the list of clusters and the form that connects one after a check of its access."""
-    _only_staff(request)
+    """Show the list of clusters, and to administrators the form that connects one after a check of its access."""
+    _only_staff_changes(request)
+    admin = is_admin(request.user)
     asked = forms.ClusterForm.of(request)
     problem, answer = "", {}
     if request.method == "POST":
@@ -49,7 +52,8 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         request,
         "clusters.html",
         {
-            "cards": [clusters.card(each) for each in queries.clusters()],
+            "cards": _with_incidents(queries.clusters(places=admin)),
+            "may_connect": admin,
             "undoable": undoable_by(request.user),
             "asked": asked,
             **_retention_defaults(),
@@ -64,7 +68,9 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
-    _only_staff(request)
+    """Show how a cluster is watched, and to administrators what they can change."""
+    _only_staff_changes(request)
+    admin = is_admin(request.user)
     row = Cluster.objects.filter(pk=cluster_id).first()
     if row is None:
         raise Http404("No such cluster is connected.")
@@ -81,10 +87,13 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             problem = str(error)
         except OperationalError:
             problem = "The data is still in use. Try again in a moment."
-    cluster = queries.cluster(cluster_id)
+    cluster = queries.cluster(cluster_id, places=admin)
+    ((card, counted),) = _with_incidents([cluster])
     context = {
         "cluster": cluster,
-        "card": clusters.card(cluster),
+        "card": card,
+        "counted": counted,
+        "may_connect": admin,
         "asked": forms.ClusterForm.of_cluster(cluster) if not problem else forms.ClusterForm.of(request),
         **_retention_defaults(),
         "problem": problem,
@@ -101,9 +110,16 @@ def _retention_defaults() -> dict[str, Any]:
     return {"units": list(forms.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
 
 
-def _only_staff(request: "HttpRequest") -> None:
-    if not is_admin(request.user):
+def _only_staff_changes(request: "HttpRequest") -> None:
+    if request.method == "POST" and not is_admin(request.user):
         raise PermissionDenied("Only administrators can connect clusters.")
+
+
+def _with_incidents(shown: "list[ClusterPayload]") -> list[tuple[clusters.Card, fleet.Counted]]:
+    """Return each cluster with the counts of its incidents."""
+    cards = [clusters.card(each) for each in shown]
+    counts = queries.incident_counts([each.source for each in cards if each.source is not None])
+    return [(each, fleet.counted(counts.get(each.source or 0, queries.IncidentCounts()))) for each in cards]
 
 
 def _secret(row: Cluster) -> bytes | None:

@@ -1,50 +1,110 @@
-"""The home page shows clusters, recordings and their newest findings, and takes uploads."""
+"""The home page shows clusters, recordings and their newest incidents, and takes uploads.
 
-from typing import TYPE_CHECKING
+A few of them are shown with all that is known of each; from FLEET on, they are a table that is read by pages.
+"""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from dashboard.access.rights import is_admin, may_change
-from dashboard.presentation import clusters
+from dashboard.presentation import clusters, fleet
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
+from timeline.core.entries import microseconds
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-RECORDINGS = 100
-FINDINGS = 12
-
-
-def _live(*, places: bool) -> list[tuple[clusters.Card, overview.Recording | None]]:
-    """Return each connected cluster with the recording of what was observed of it."""
-    cards = [clusters.card(each) for each in queries.clusters(places=places)]
-    rows = queries.recording_cards([each.source for each in cards if each.source is not None])
-    known = {number: overview.recording(row) for number, row in rows.items()}
-    return [(each, known.get(each.source or 0)) for each in cards]
+FLEET = 4  # clusters and recordings from which on they are a table
+INCIDENTS = 12
+_NAME_LENGTH = 253
 
 
 @require_safe
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
-    rows = queries.newest_recordings(RECORDINGS + 1)
+    size = queries.fleet_size()
     admin = is_admin(request.user)
     context = {
         "section": "recordings",
-        "live": _live(places=admin),
+        "any": sum(size) > 0,
         "may_connect": admin,
-        "recordings": [
-            overview.recording(row, may_change=may_change(request.user, row.source.owner)) for row in rows[:RECORDINGS]
-        ],
-        "more": len(rows) > RECORDINGS,
-        "findings": [overview.newest(finding) for finding in queries.newest_findings(FINDINGS, RECORDINGS)],
+        "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
+        **(_table(request) if sum(size) >= FLEET else _cards(request, places=admin)),
     }
     return render(request, "home.html", context)
+
+
+def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:
+    """Return what the page shows of few clusters and recordings."""
+    live = [clusters.card(each) for each in queries.clusters(places=places)]
+    fed = queries.recording_cards([each.source for each in live if each.source is not None])
+    rows = queries.newest_recordings(FLEET)
+    counts = queries.incident_counts([*fed, *(row.source.id for row in rows)])
+
+    def card(row: queries.RecordingCard) -> overview.Recording:
+        numbers = fleet.counted(counts.get(row.source.id, queries.IncidentCounts()))
+        return overview.recording(row, numbers, may_change=may_change(request.user, row.source.owner))
+
+    return {
+        "live": [(each, card(fed[each.source]) if each.source in fed else None) for each in live],
+        "recordings": [card(row) for row in rows],
+    }
+
+
+def _table(request: "HttpRequest") -> dict[str, Any]:
+    """Return what the page shows of many clusters and recordings, as its address asks for it."""
+    asked = request.GET.get("sort", "")
+    sort: queries.FleetSort = next((each for each in queries.SORTS if each == asked), "worst")
+    name = request.GET.get("name", "").replace("\0", "").strip()[:_NAME_LENGTH]
+    number = request.GET.get("page", "")
+    page = int(number) if number.isascii() and number.isdecimal() and len(number) < 7 else 1
+    found = queries.fleet(sort, name, page)
+    now = microseconds(timezone.now())
+    admin = is_admin(request.user)
+
+    def address(**changed: object) -> str:
+        given = {"sort": sort, "name": name, **changed}
+        kept = {key: value for key, value in given.items() if value not in ("", "worst", 1)}
+        return f"?{urlencode(kept)}" if kept else "/"
+
+    return {
+        "fleet": [
+            fleet.row(each, now, may_change=each.cluster is None and may_change(request.user, each.owner))
+            for each in found.rows
+        ],
+        "heading": fleet.heading(found.clusters, found.recordings, found.ongoing),
+        "moves": found.clusters > 0,
+        "sort": sort,
+        "name": name,
+        "sorts": {each: address(sort=each) for each in queries.SORTS},
+        "all": address(name=""),
+        "page": found.page,
+        "pages": found.pages,
+        "before": address(page=found.page - 1) if found.page > 1 else "",
+        "after": address(page=found.page + 1) if found.page < found.pages else "",
+        "manages": admin,
+    }
+
+
+def _newest(size: int) -> list[fleet.Incident]:
+    """Return the newest incidents. Each source has a share of the list, so none can fill it."""
+    sources = queries.newest_sources()
+    share = max(2, INCIDENTS // max(1, size))
+    now = microseconds(timezone.now())
+    return [
+        fleet.incident(each, named.name, named.last, now, live=named.live)
+        for each in queries.newest_incidents(list(sources), INCIDENTS, share)
+        for named in [sources[each["source"]]]
+    ]

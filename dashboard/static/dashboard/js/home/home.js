@@ -28,7 +28,7 @@ const uploads = new Uploads({
       (upload.folder ? folder : file).click();
     },
     done: (upload) => {
-      announce(`${upload.name} was imported: ${plural(upload.findings, "finding")}.`);
+      announce(`${upload.name} was imported: ${plural(upload.incidents, "incident")}.`);
       recordings.renew();
     },
   },

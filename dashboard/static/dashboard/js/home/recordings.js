@@ -1,14 +1,13 @@
-// This module updates the lists of recordings and findings with the server's HTML, and renames and deletes recordings.
+// This module updates the lists of recordings and incidents with the server's HTML, and renames and deletes recordings.
 
 import { byId, el } from "../draw/dom.js";
 import { request } from "../state/api.js";
 
-const RENEWED = ["deleted", "live", "recordings", "newest"]; // ids of the elements that are replaced
 const OFTEN = 2_000; // the least ms between two automatic updates
 
 /** Returns a selector of an element of the lists that has the focus, or null: its successor gets the focus. */
 function placeOf(element) {
-  const list = element?.closest(RENEWED.map((id) => `#${id}`).join());
+  const list = element?.closest("#overview section[id]");
   if (!list) return null;
   const kept = element.closest("[data-keep]")?.dataset.keep, source = element.closest("[data-source]")?.dataset.source;
   const undo = element.closest("[data-keep-focus]")?.dataset.keepFocus;
@@ -59,18 +58,16 @@ export class Recordings {
     let text;
     this.#renewed = performance.now();
     try {
-      text = await (await fetch(location.pathname, { headers: { Accept: "text/html" } })).text();
+      text = await (await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } })).text();
     } catch {
       return this.trouble("The list of recordings could not be refreshed. Load the page again.");
     }
-    if (document.querySelector(".rename")) return;
+    if (document.querySelector(".rename") || document.activeElement?.closest("#overview [role=search]")) return;
     const page = new DOMParser().parseFromString(text, "text/html");
     const place = placeOf(document.activeElement);
     const open = new Set([...document.querySelectorAll("[data-keep][open]")].map((each) => each.dataset.keep));
-    for (const id of RENEWED) {
-      const fresh = page.getElementById(id);
-      if (fresh) byId(id).replaceWith(document.adoptNode(fresh));
-    }
+    const fresh = page.getElementById("overview");
+    if (fresh) byId("overview").replaceWith(document.adoptNode(fresh));
     for (const each of document.querySelectorAll("[data-keep]")) each.open = open.has(each.dataset.keep);
     if (place) document.querySelector(place)?.focus({ preventScroll: true });
   }

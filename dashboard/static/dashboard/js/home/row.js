@@ -108,7 +108,7 @@ export class Row {
       this.#say("cancelled");
       return this.act(["Dismiss", () => this.element.remove()]);
     }
-    this.#say(`${plural(upload.entries, "change")} · ${plural(upload.findings, "finding")}`, ...notes);
+    this.#say(`${plural(upload.entries, "change")} · ${plural(upload.incidents, "incident")} · ${plural(upload.findings, "finding")}`, ...notes);
     this.act(["Dismiss", () => this.element.remove()]);
     this.actions.prepend(el("a", { class: "button primary", href: upload.url }, "Open timeline"));
   }

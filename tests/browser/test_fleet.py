@@ -1,0 +1,70 @@
+"""The home page as a table of many clusters and recordings: it is sorted, filtered and read by pages, and moves by
+itself."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.conftest import fits
+from tests.browser.test_with_axe import EVERYWHERE, complaints_of_axe
+from tests.running import Running, running
+from tests.visitor import Visitor
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A Causeline with 20 clusters and 40 recordings."""
+    with running(tmp_path_factory.mktemp("many"), "web") as started:
+        started.manage("shell", "-c", "from tests.fleet import fill; fill(20, 40)")
+        yield started
+
+
+@EVERYWHERE
+def test_the_table_can_be_used_by_everyone(page: Page, many: Running, theme: str, size: ViewportSize) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(size)
+    page.goto(many.door)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("20 clusters, 40 recordings")
+    expect(page.locator(".fleet-table tbody tr")).to_have_count(50)
+    assert complaints_of_axe(page) == []
+    fits(page)
+    page.goto(f"{many.address}/clusters/")
+    expect(page.get_by_role("link", name="prod-0", exact=False).first).to_be_visible()
+    assert complaints_of_axe(page) == []
+    fits(page)
+
+
+def test_the_table_is_sorted_filtered_and_read_by_pages_with_the_keyboard(page: Page, many: Running) -> None:
+    page.goto(many.door)
+    rows = page.locator(".fleet-table tbody tr")
+    page.get_by_role("link", name="Name", exact=True).press("Enter")
+    expect(page.locator("th[aria-sort]")).to_have_text("Name")
+    expect(rows.first).to_contain_text("audit-0")
+    page.get_by_role("link", name="Next").press("Enter")
+    expect(page.locator(".pages")).to_contain_text("Page 2 of 2")
+    expect(page.locator("th[aria-sort]")).to_have_text("Name")
+    page.get_by_role("searchbox", name="Name").fill("prod-1")
+    page.get_by_role("searchbox", name="Name").press("Enter")
+    expect(rows).to_have_count(11)
+    page.get_by_role("link", name="Show all").click()
+    expect(rows).to_have_count(50)
+
+
+def test_what_is_sorted_and_filtered_stays_so_when_the_table_is_renewed(page: Page, many: Running) -> None:
+    page.goto(many.door)
+    page.goto(f"{many.address}/?sort=name&name=audit-1")
+    rows = page.locator(".fleet-table tbody tr")
+    expect(rows).to_have_count(11)
+    number = rows.first.get_attribute("data-source")
+    body = b'{"name": "audit-1 renamed"}'
+    status, _ = Visitor(many.door).ask("PATCH", f"/api/sources/{number}", body, Content_Type="application/json")
+    assert status == 200
+    expect(rows.first).to_contain_text("audit-1 renamed")  # by itself
+    expect(rows).to_have_count(11)
+    rows.first.get_by_role("button", name="Delete audit-1 renamed").click()
+    expect(page.get_by_role("dialog")).to_contain_text("3 incidents")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(rows).to_have_count(10)
+    page.get_by_role("button", name="Undo: restore audit-1 renamed").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("20 clusters, 40 recordings")

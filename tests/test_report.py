@@ -1,6 +1,7 @@
 """These tests run `causeline report`: it writes one file completely or not at all, and the same for the same
 recording."""
 
+import copy
 import re
 import stat
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, Skipped
-from dashboard.report import contents
+from dashboard.report import contents, figure
 from dashboard.report import page as report
 from dashboard.report.contents import of_analysis
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline, process
+from timeline.payloads.documents import timestamp
 
 HTML = b"<!doctype html>"
 
@@ -248,3 +250,38 @@ def test_a_link_goes_on_pointing_and_permissions_stay(tmp_path: Path) -> None:
     assert target.read_bytes().startswith(HTML)
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert [path.name for path in target.parent.iterdir()] == ["last.html"]
+
+
+LATE = QUIET.parent.parent / "missing-reference" / "fires-claim-three-seconds-late.jsonl"
+
+
+def test_the_figure_has_the_axis_of_order_where_events_are_too_close() -> None:
+    html = page(analysis_of(LATE))
+    assert re.search(r'data-search="axis=order&amp;start=\d+&amp;end=\d+&amp;finding=[0-9a-f]{16}"', html)
+    assert "The figure therefore shows the order of the changes, each with equal room." in words(html)
+
+
+def test_the_figure_has_the_axis_of_time_where_they_are_not(written: str) -> None:
+    assert re.search(r'data-search="finding=[0-9a-f]{16}"', written)
+    assert "The figure therefore shows" not in words(written)
+
+
+def test_an_axis_that_is_asked_for_is_kept() -> None:
+    rows = of_analysis(analysis_of(LATE)).rows
+    assert figure.too_close(rows[0])
+    assert figure.opening(rows, {"axis": "time"}) == (rows[0]["key"], f"axis=time&finding={rows[0]['key']}", "")
+    assert figure.opening([], {"group": "kind"}) == ("", "group=kind", "")
+
+
+def test_events_are_too_close_below_five_pixels() -> None:
+    row = copy.deepcopy(of_analysis(analysis_of(LATE)).rows[0])
+    for each in row["proof"]:
+        each["earliest"] = each["latest"] = each["time"]
+    first, second, third = row["proof"]
+    least = 5 / figure.WIDTH * 8.7 * (row["end"] - row["start"])
+    for apart, close in ((least * 1.01, False), (least * 0.99, True)):
+        second["time"] = timestamp(row["start"] + int(apart))
+        assert figure.too_close(row) is close
+    second["time"] = first["time"]
+    assert not figure.too_close(row)  # no axis tells them apart
+    assert third["time"] > first["time"]

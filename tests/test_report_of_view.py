@@ -47,7 +47,7 @@ def test_of_a_part_it_holds_that_part_alone(client: Client, sample: Source) -> N
     assert {group["rule"] for group in held["findings"]} == {"service-gap", "pod-before-service"}
     assert held["overview"]["severity_counts"] == [["warning", 1], ["info", 1]]
     assert sum(held["overview"]["counts"]) > 10 and GAP in held["overview"]["ticks"]
-    assert "<dt>Part</dt>" in html and 'data-search="axis=order"' in html
+    assert "<dt>Part</dt>" in html and 'data-search="axis=order&amp;finding=' in html
 
 
 def test_of_a_choice_it_says_what_was_chosen(client: Client, sample: Source) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from collectors.analysis import Analysis, choose
 from dashboard.presentation import wording
+from dashboard.report.figure import Opening, opening
 from timeline.judge import rulebook
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
@@ -36,7 +37,7 @@ class Drawn(NamedTuple):
     window: WindowPayload  # of all lanes that are drawn
     lanes: int  # the number of lanes, drawn or not
     steps: StepsPayload | None  # for measuring; None where there are too many changes
-    search: str = ""  # of the timeline that the report opens with
+    opening: Opening
 
 
 class Contents(NamedTuple):
@@ -117,6 +118,7 @@ def of_analysis(
             drawn.window,
             drawn.lanes,
             outline.steps(world.commits()) if analysis.entries <= outline.STEPS else None,
+            opening([row for each in found[:INCIDENTS] for row in each.rows], {}),
         ),
     )
 

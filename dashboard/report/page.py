@@ -86,7 +86,8 @@ def rendered(contents: Contents) -> str:
             "findings": rows,
             "steps": drawn.steps,
         },
-        "search": drawn.search,
+        "search": drawn.opening.search,
+        "axis_why": drawn.opening.why,
     }
     return shown(_template().render(Context(context)))
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -185,6 +186,26 @@ def test_paper_is_light_and_holds_everything(opened: Open) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator("details:not([open])")).not_to_have_count(0)
     assert len(page.pdf(prefer_css_page_size=True)) > 10_000
+
+
+def test_on_a4_the_figure_has_a_landscape_page_of_its_own(opened: Open) -> None:
+    page = opened(theme="dark")
+    expect(page.locator(".pill-label")).to_be_visible()
+    sizes = re.findall(rb"/MediaBox \[0 0 (\d+)[.\d]* (\d+)", page.pdf(prefer_css_page_size=True))
+    portrait, landscape = (b"594", b"841"), (b"841", b"594")
+    assert sizes[:3] == [portrait, landscape, portrait] and set(sizes[2:]) == {portrait}
+
+
+def test_events_that_are_too_close_in_time_are_drawn_in_their_order(opened: Open) -> None:
+    page = opened(RULES / "missing-reference" / "fires-claim-three-seconds-late.jsonl")
+    expect(page.get_by_role("radio", name="Order")).to_be_checked()
+    expect(page.locator(".axis-why")).to_contain_text("The figure therefore shows the order of the changes")
+    births = page.locator("#overlay .birth rect")
+    expect(births).to_have_count(3)
+    left = sorted(births.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().x)"))
+    assert all(later - earlier > 40 for earlier, later in pairwise(left))
+    page.get_by_role("radio", name="Time").check()
+    page.wait_for_function("location.hash.length > 1 && !location.hash.includes('axis=order')")
 
 
 def test_without_scripts_the_findings_can_be_read(browser: Browser, written: Callable[[Path], Path]) -> None:

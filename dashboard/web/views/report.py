@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpResponse
@@ -15,6 +14,7 @@ from pydantic import Field, ValidationError
 from dashboard.presentation import wording
 from dashboard.report import markdown, page
 from dashboard.report.contents import INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
+from dashboard.report.figure import opening
 from dashboard.web.api.windows import Arrangement
 from dashboard.web.views.findings import person
 from timeline import queries
@@ -144,21 +144,19 @@ def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *,
 def _drawn(
     source_id: int, overview: "OverviewPayload", view: queries.View, contents: Contents, asked: dict[str, str]
 ) -> Drawn:
-    """Return the timeline of a report. A selected finding that is not in the report is not selected in it."""
+    """Return the timeline of a report."""
     span, rows = (contents.first, contents.last), contents.rows
-    shown = {row["key"] for row in rows}
-    selected = asked.get("finding", "") if asked.get("finding") in shown else ""
-    window = queries.window(source_id, *span, limit=LANES, view=replace(view, finding=selected))
+    opens = opening(rows, {name: asked[name] for name in _SHOWN if name in asked})
+    window = queries.window(source_id, *span, limit=LANES, view=replace(view, finding=opens.finding))
     if contents.scope:
         overview = _part(overview, window, rows, span)
     window["first"], window["last"] = span
-    search = {name: asked[name] for name in _SHOWN if asked.get(name)} | {"finding": selected}
     return Drawn(
         overview,
         window,
         window["lanes_total"],
         queries.steps(source_id, contents.last),
-        urlencode({name: value for name, value in search.items() if value}),
+        opens,
     )
 
 

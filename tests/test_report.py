@@ -148,9 +148,12 @@ def test_it_begins_with_a_sentence_for_each_incident(written: str) -> None:
     summary = text[text.index("7 findings Summary") : text.index("Incidents Deployment")]
     assert (
         "warning: Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 UTC, "
-        "written by admin with vc-cm-head/v0.0.0: harm is possible (ring-steady-0, -1, -2 ran meanwhile; "
+        "written by admin with vc-cm-head/v0.0.0: harm is possible (for example: ring-steady-0, -1, -2 ran "
     ) in summary
-    assert "ongoing when the recording ends. Details" in summary
+    assert (
+        "but schedule for vs-offline and for vs-online, since 2026-11-21 07:51:47.041 UTC, written by admin with "
+        "kubectl/v1.32.4: harm is possible (only one of the two can schedule); ongoing when the recording ends. Details"
+    ) in summary
     headings = re.findall(
         r"<h2 id=\"[^\"]*-title\">([^<]+)</h2>", re.sub(r"<dialog.*?</dialog>", "", written, flags=re.DOTALL)
     )
@@ -285,3 +288,20 @@ def test_events_are_too_close_below_five_pixels() -> None:
     second["time"] = first["time"]
     assert not figure.too_close(row)  # no axis tells them apart
     assert third["time"] > first["time"]
+
+
+def test_a_report_of_a_watched_cluster_says_when_it_was_made() -> None:
+    report_of = of_analysis(analysis_of(SAMPLE))._replace(made="2026-11-21 08:00:00 UTC")
+    text = words(report.rendered(report_of))
+    assert "775 changes · as of 2026-11-21 08:00:00 UTC" in text
+    assert "ongoing at 2026-11-21 08:00:00 UTC" in text and "ongoing when the recording ends. Details" not in text
+
+
+def test_an_occurrence_of_two_incidents_is_shown_once() -> None:
+    whole = of_analysis(analysis_of(SAMPLE))
+    first, second, *others = whole.incidents
+    shared = second._replace(rows=first.rows)
+    html = report.rendered(whole._replace(incidents=[first, shared, *others]))
+    key = first.rows[0]["key"]
+    assert html.count(f'id="finding-{key}"') == 1
+    assert "shown with another incident" in words(html)

@@ -52,6 +52,8 @@ def sentence(each: InView, contents: Contents) -> str:
     """Return an incident in one sentence: what happened, when, by whom, with what effect, and whether it goes on."""
     incident = each.incident
     seen = effect_text(each)
+    if seen and incident["occurrences"] > 1:
+        seen = f"for example: {seen}"
     harm = _EFFECTS[incident["effect"]] + (f" ({seen})" if seen else "")
     known = [harm, state(each, contents), acknowledged(each), silenced(each)]
     return f"{incident['title']}, {when(each)}, {who(each)}: {'; '.join(filter(None, known))}."
@@ -67,6 +69,8 @@ def when(each: InView) -> str:
     """Return when an incident happened, no more exactly than its proof tells: "at 2026-11-21 07:52:00.841 UTC"."""
     first, last = each.incident["start"], each.incident["end"]
     start, end = _instant(first, each.rows), _instant(last, each.rows)
+    if each.incident["state"] == "ongoing":
+        return f"since {start} UTC"
     if start == end:
         return f"at {start} UTC"
     return f"from {start} to {end[11:] if start[:10] == end[:10] else end} UTC"

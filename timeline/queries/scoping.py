@@ -36,23 +36,24 @@ def incidents_in_view(
     matching, values = wanted.values("key", "rank", "first", "findings").query.sql_with_params()
     query = f"""
         WITH matching AS ({matching}), members AS (
-            SELECT DISTINCT finding.incident, finding.identity, matching.key, matching.rank, matching.first
+            SELECT finding.incident, finding.identity, matching.key, matching.rank, matching.first
             FROM matching CROSS JOIN LATERAL unnest(matching.findings) AS named(identity)
             JOIN timeline_finding AS finding ON finding.source_id = %s AND finding.identity = named.identity
             WHERE NOT finding.withdrawn AND finding.incident <> ''
         ), parts AS (
-            SELECT incident, key, rank, first, count(*) AS findings,
+            SELECT incident, key, rank, first,
                    row_number() OVER (PARTITION BY incident ORDER BY rank, first, key) AS place
             FROM members GROUP BY incident, key, rank, first
+        ), listed AS MATERIALIZED (
+            SELECT incident, array_agg(key ORDER BY place) AS keys FROM parts WHERE place <= %s OR key = %s
+            GROUP BY incident
         ), counted AS (
             SELECT incident, count(DISTINCT identity) AS findings, count(DISTINCT key) AS rows, min(rank) AS rank,
                    min(first) AS first
             FROM members GROUP BY incident
         )
-        SELECT incident, findings, rows, count(*) OVER (), sum(findings) OVER (),
-               ARRAY(SELECT key FROM parts WHERE parts.incident = counted.incident AND (place <= %s OR key = %s)
-                     ORDER BY place)
-        FROM counted ORDER BY rank, first, incident LIMIT %s"""
+        SELECT incident, findings, rows, count(*) OVER (), sum(findings) OVER (), keys
+        FROM counted JOIN listed USING (incident) ORDER BY rank, first, incident LIMIT %s"""
     with connection.cursor() as cursor:
         cursor.execute(query, [*values, source_id, rows, selected, limit])
         found = cursor.fetchall()

@@ -17,7 +17,7 @@ from collectors import tasks
 from collectors.uploads import receiving
 from tests import stored
 from tests.recordings import SAMPLE
-from timeline.models import Source, Upload
+from timeline.models import Source, Track, Upload
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,10 @@ def test_a_window_is_json(client: Client, sample: Source) -> None:
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     payload = answer.json()
     assert (len(payload["lanes"]), payload["lanes_total"]) == (5, 16)
-    assert payload["findings_in_view"] == 4
+    job = Track.objects.get(source=sample, kind="Job", name="ring", group="batch.volcano.sh")
+    scoped = client.get(f"/api/sources/{sample.pk}/window?limit=1&scope={job.root}").json()
+    assert scoped["scope"] == {"kind": "Job", "namespace": "vol-restart", "name": "ring"}
+    assert payload["scope"] is None
 
 
 def test_findings_come_page_by_page(client: Client, sample: Source) -> None:

@@ -15,7 +15,7 @@ def test_modules_stand_before_those_that_import_them() -> None:
     order = re.findall(r"^const (js_\w+) = \(\(\) => \{$", code, flags=re.MULTILINE)
     assert (
         order.index("js_draw_dom")
-        < order.index("js_ui_findingsPanel")
+        < order.index("js_ui_incidentsPanel")
         < order.index("js_timeline")
         < order.index("js_report_report")
     )

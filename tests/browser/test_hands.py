@@ -18,6 +18,7 @@ from tests.browser.conftest import (
     settled,
 )
 from tests.events import event, pod
+from tests.running import WITH_TOKEN
 
 START, END = 1795247520740000, 1795247521200000  # 07:52:00.740 to .200, when Service ring was away
 AWAY = "131d605c1f1d7aac"
@@ -285,11 +286,12 @@ def test_measuring_tells_the_same_however_lanes_are_grouped(page: Page, recordin
 def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
     heads = "data.find((trace) => trace.name === 'arrows').marker.size.filter(Boolean).length"
     leading = f"document.querySelector('#plot').{heads}"
-    timeline.keyboard.press("r")
-    for text in ("≈ 30 ms before", "16–28 ms before"):
-        item = timeline.locator(".finding", has_text=text)
+    timeline.get_by_role("button", name="2 Pods created before Service ring").click()
+    for text in ("≈ 30 ms", "16–28 ms"):
+        item = timeline.locator(".finding", has_text=f"{text} before")
         item.hover()
         item.get_by_role("button", name="Pin arrow").click()
+    timeline.keyboard.press("r")
     expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
     expect(timeline.locator(".pill-label")).to_have_count(2)
     timeline.wait_for_function(f"() => {leading} === 2")
@@ -299,18 +301,91 @@ def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
 
 def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
     def by_two(route: Route) -> None:
-        route.continue_(url=f"{route.request.url}&limit=2")
+        route.continue_(url=re.sub(r"limit=\d+", "limit=2", route.request.url))
 
-    page.route(re.compile(r"/findings\?"), by_two)
+    page.route(re.compile(r"/incidents\?"), by_two)
     opened(page, address)
-    expect(page.locator("#findings-count")).to_have_text("2 in view · 6 in all")
-    expect(page.locator(".finding")).to_have_count(6)  # what is in sight of the end brings the next page
-    expect(page.locator(".finding.selected")).to_have_count(1)
-    chosen = page.locator(".finding").evaluate_all("rows => rows.findIndex((row) => row.matches('.selected'))")
-    for place in range(chosen + 1, 6):
+    expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(page.locator(".incident")).to_have_count(4)  # what is in sight of the end brings the next page
+    expect(page.locator(".part")).to_have_text(["In view · 2 incidents · 5 findings", "Not in view"])
+    selected = page.locator(".finding.selected")
+    seen = []
+    for _ in range(6):
+        key = selected.get_attribute("data-finding") or ""
+        seen.append(key)
         page.keyboard.press("n")
-        expect(page.locator(".finding").nth(place)).to_have_class(re.compile("selected"))
-    expect(page.locator(".finding").last).to_have_class(re.compile("selected"))
+        expect(selected).not_to_have_attribute("data-finding", key)
+    assert len(set(seen)) == 6
+    expect(selected).to_have_attribute("data-finding", seen[0])  # after the last one it begins again
+    page.keyboard.press("p")
+    expect(selected).to_have_attribute("data-finding", seen[-1])
+
+
+def test_an_incident_opens_and_closes_and_keeps_its_number(timeline: Page) -> None:
+    lease = timeline.locator(".incident", has_text="was held in turn")
+    number = lease.locator(".number").inner_text()
+    expect(lease.locator(".finding")).to_have_count(0)
+    lease.get_by_role("button", name="was held in turn").click()
+    expect(lease.locator(".finding.selected")).to_contain_text("held by Deployment vs-online")
+    expect(timeline.locator(".incident.open")).to_have_count(1)
+    expect(lease.locator(".number")).to_have_text(number)
+    expect(lease.get_by_role("link", name="This incident")).to_have_attribute("href", re.compile("/incidents/"))
+    lease.get_by_role("button", name="was held in turn").click()
+    expect(timeline.locator(".incident.open")).to_have_count(0)
+    expect(timeline).not_to_have_url(re.compile("finding="))
+
+
+def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(page: Page, recording: str) -> None:
+    api = f"/api{recording.rstrip('/')}"
+    held = next(
+        each for each in page.request.get(f"{api}/incidents").json()["incidents"] if each["rule"] == "lease-contention"
+    )
+    told = page.request.get(f"{api}/findings?incident={held['id']}").json()["findings"]
+    note = {"incidents": [held["id"]], "note": "known"}
+    assert page.request.post(f"{api}/acknowledgements", data=note, headers=WITH_TOKEN).ok
+    try:
+        page.goto(recording)
+        expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
+        expect(page.locator(".incident")).to_have_count(3)
+        hidden = page.locator("#hidden-incidents")
+        expect(hidden).to_contain_text("1 acknowledged, not listed.")
+        hidden.get_by_role("button", name="Show").click()
+        expect(page.locator(".incident.acknowledged")).to_contain_text("was held in turn")
+        expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+        expect(page).to_have_url(re.compile("hidden=1"))
+        hidden.get_by_role("button", name="Hide").click()
+        expect(page.locator(".incident.acknowledged")).to_have_count(0)
+        page.goto(f"{recording}?finding={told[0]['key']}")
+        expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
+        expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
+    finally:
+        assert page.request.delete(f"{api}/incidents/{held['id']}/acknowledgement", headers=WITH_TOKEN).ok
+
+
+def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
+    scheduler = timeline.get_by_role("button", name="Focus").first
+    scheduler.focus()
+    timeline.keyboard.press("Enter")
+    expect(timeline.locator("#findings-count")).to_have_text("2 incidents · 5 findings")
+    chip = timeline.get_by_role("button", name="Remove the filter incidents of Job ring")
+    expect(chip).to_be_visible()
+    expect(timeline).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
+    timeline.locator(".incident h3 button").first.click()  # selecting what is in the scope keeps the scope
+    expect(timeline.locator(".finding.selected")).to_be_visible()
+    expect(chip).to_be_visible()
+    chip.click()
+    expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    timeline.go_back()
+    expect(chip).to_be_visible()
+
+
+def test_the_order_of_a_finding_is_one_click_away(timeline: Page) -> None:
+    timeline.get_by_role("button", name="See the order").click()
+    expect(timeline.get_by_role("radio", name="Order")).to_be_checked()
+    expect(timeline).to_have_url(re.compile("axis=order"))
+    expect(timeline.locator(".pill-label")).to_be_visible()
+    timeline.go_back()
+    expect(timeline.get_by_role("radio", name="Time")).to_be_checked()
 
 
 def test_a_finding_leads_to_its_page_its_rule_and_its_objects(timeline: Page) -> None:
@@ -358,14 +433,14 @@ def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
     timeline.get_by_label("Severity").select_option("warning")
     timeline.get_by_label("Only lanes that change from here on").check()
     expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&active=1"))
-    expect(timeline.locator("#findings-count")).to_contain_text("2 in all")
+    expect(timeline.locator("#findings-count")).to_have_text("1 incident · 3 findings")
     timeline.keyboard.press("Escape")
     taken = timeline.get_by_role("group", name="Filters in force")
     taken.get_by_role("button", name="only what changes from here on").click()
     expect(timeline.locator("#labels .lane-name")).to_have_count(3)
     taken.get_by_role("button", name="Clear all").click()
     expect(taken).to_be_hidden()
-    expect(timeline.locator("#findings-count")).to_contain_text("6 in all")
+    expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
 
 
 def test_a_name_is_not_lost_when_another_filter_is_chosen_at_once(timeline: Page) -> None:
@@ -388,7 +463,7 @@ def test_noise_is_shown_when_it_is_asked_for(timeline: Page) -> None:
 def test_what_matches_nothing_says_so_and_offers_the_way_back(page: Page, recording: str) -> None:
     page.goto(f"{recording}?name=no-such-name")
     expect(page.locator("#notice")).to_contain_text("No object matches the filter")
-    expect(page.locator("#finding-list")).to_contain_text("No finding matches the filter")
+    expect(page.locator("#finding-list")).to_contain_text("No incident matches the filter")
     page.locator("#notice").get_by_role("button", name="Clear the filter").click()
     expect(page.locator(".lane").first).to_be_visible()
     expect(page.locator("#notice")).to_be_hidden()

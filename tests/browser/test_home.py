@@ -57,7 +57,7 @@ def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
     expect(row).to_contain_text("changes · 4 incidents · 7 findings")
     expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("4 incidents · 7 findings")
     row.get_by_role("link", name="Open timeline").click()
-    expect(page.locator(".finding.selected h3")).to_contain_text("Service ring was away for ≈ 50 ms")
+    expect(page.locator(".finding.selected h4")).to_contain_text("Service ring was away for ≈ 50 ms")
 
 
 def test_it_shows_what_was_recorded_when_and_what_was_found(page: Page, recording: str) -> None:

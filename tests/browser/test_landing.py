@@ -1,5 +1,7 @@
 """Where the link of an alert lands: the object in hand, the moment on the axis, its findings first."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
@@ -30,21 +32,17 @@ def test_the_pod_is_highlighted_within_its_job_and_the_moment_marked(page: Page)
 
 
 @pytest.mark.usefixtures("recording")
-def test_the_findings_that_name_the_object_come_first(page: Page) -> None:
-    answer = page.request.get(
-        "/go?namespace=vol-restart&pod=ring-steady-0&at=2026-11-21T07:52:20Z", max_redirects=0, max_retries=RETRIES
-    )
-    address = answer.headers["location"]
-    source = address.split("/")[2]
-    about = address.partition("about=")[2].partition("&")[0]
-    own = page.request.get(f"/api/sources/{source}/findings?about={about}", max_retries=RETRIES).json()["findings"]
-    every = page.request.get(f"/api/sources/{source}/findings", max_retries=RETRIES).json()["findings"]
-    assert 0 < len(own) < len(every)
-    page.goto(address)
-    rows = page.locator("#finding-list [data-finding]")
-    expect(rows).to_have_count(len(every))
-    shown = rows.evaluate_all("rows => rows.map((row) => row.dataset.finding)")
-    assert set(shown[: len(own)]) == {each["key"] for each in own}
+def test_the_incidents_of_the_job_of_the_object_are_listed_and_the_chip_brings_back_all(page: Page) -> None:
+    landed(page, "pod=ring-steady-0&at=2026-11-21T07:52:20Z")
+    expect(page.locator("#findings-count")).to_have_text("2 incidents · 5 findings")
+    expect(page.locator(".incident.open h3")).to_have_text("Service ring was away under 3 Pods, 2 times")
+    expect(page.locator(".finding.selected")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
+    page.get_by_role("button", name="Remove the filter incidents of Job ring").click()
+    expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    first = page.locator(".incident").first  # the object that the link names still comes first
+    expect(first.locator("h3")).to_have_text("Service ring was away under 3 Pods, 2 times")
+    expect(page).not_to_have_url(re.compile("focus="))
 
 
 @pytest.mark.usefixtures("recording")

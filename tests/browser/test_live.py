@@ -14,7 +14,7 @@ from tests.browser.test_with_axe import EVERYWHERE, PHONE, Themes, complaints_of
 from tests.patience import patient
 from tests.running import Running, running
 
-AWAY = "Service ring was away for ≈ 50 ms under 3 running Pods"
+AWAY = "Service ring was away under 3 Pods"
 CALM = 27  # seconds after the story began; the Service goes away a little later
 OVER = 50
 
@@ -86,17 +86,51 @@ def test_it_is_followed_from_the_start(live: Page) -> None:
 
 
 def test_what_is_committed_is_drawn_and_said(live: Page, worker: Worker) -> None:
-    expect(live.locator(".finding h3", has_text=AWAY)).to_have_count(0)
+    expect(live.locator(".incident h3", has_text=AWAY)).to_have_count(0)
     count = live.locator("#minimap .tick").count()
     sequence = worker.do("until", OVER)
-    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
     expect(live.locator("#announce")).to_have_text(re.compile(r"^\d+ new violations$"))
     happens(live, lambda: live.locator("#minimap .tick").count() > count)
     expect(live.locator("#figure")).to_have_attribute("data-edge", str(sequence))
     expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
     live.get_by_role("button", name=AWAY).click()
+    live.get_by_role("button", name="Service ring was away for ≈ 50 ms under 3 running Pods").click()
     expect(live.locator(".hole-text")).to_contain_text("≈ 50 ms")
     expect(live.get_by_role("button", name="Follow live")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_new_violation_in_view_is_listed_within_a_second_and_keeps_its_number(live: Page, worker: Worker) -> None:
+    live.wait_for_load_state("networkidle")
+    live.evaluate(LISTED, AWAY)
+    known = dict(live.locator(".incident").evaluate_all(NUMBERS))
+    worker.do("until", OVER)
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
+    assert live.evaluate("listed - arrived") < 1_000  # from the message to the page to the row of the list
+    away = live.locator(".incident", has=live.locator("h3", has_text=AWAY))
+    expect(away).to_contain_text("ongoing")
+    now = dict(live.locator(".incident").evaluate_all(NUMBERS))
+    assert {id: number for id, number in now.items() if id in known} == known
+    assert len(set(now.values())) == len(now)
+    assert min(set(now.values()) - set(known.values())) > max([0, *known.values()])
+
+
+NUMBERS = """(rows) =>
+  rows.map((row) => [row.dataset.incident, Number(row.querySelector(".number").textContent.slice(1))])"""
+LISTED = """(title) => {
+  window.arrived = window.listed = null;
+  const list = document.getElementById("finding-list");
+  import("/static/dashboard/js/timeline.js").then(({ parts }) => {
+    const put = parts.list.putIncident.bind(parts.list);
+    parts.list.putIncident = (incident) => {
+      if (incident.title.includes(title)) window.arrived ??= performance.now();
+      return put(incident);
+    };
+  });
+  new MutationObserver(() => {
+    if (list.textContent.includes(title)) window.listed ??= performance.now();
+  }).observe(list, { childList: true, subtree: true });
+}"""
 
 
 def test_the_edge_moves_without_a_window_being_asked_for(live: Page, worker: Worker) -> None:
@@ -145,18 +179,18 @@ def test_what_comes_while_a_window_is_on_its_way_is_asked_for_after_it(live: Pag
 
 
 def test_the_newest_finding_comes_first_with_its_time_and_age(live: Page, worker: Worker) -> None:
-    expect(live.locator(".finding").first).to_be_visible()
+    expect(live.locator(".incident").first).to_be_visible()
     live.wait_for_load_state("networkidle")
-    known = live.locator(".finding").count()
-    live.locator(".finding h3 button").last.focus()
+    known = live.locator(".incident").count()
+    live.locator(".incident h3 button").last.focus()
     live.evaluate("document.activeElement.dataset.mine = 'yes'")
     worker.do("until", OVER)
-    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
-    happens(live, lambda: live.locator(".finding").count() > known)
-    ends = live.locator(".finding .when [data-ago]").evaluate_all("all => all.map((each) => Number(each.dataset.ago))")
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
+    happens(live, lambda: live.locator(".incident").count() > known)
+    ends = live.locator(".incident .when [data-ago]").evaluate_all("all => all.map((each) => Number(each.dataset.ago))")
     assert ends == sorted(ends, reverse=True)
     assert live.evaluate("document.activeElement.dataset.mine") == "yes"
-    first = live.locator(".finding .when").first
+    first = live.locator(".incident .when").first
     expect(first).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+ (s|min) ago$"))
     before = first.text_content() or ""
     expect(first).not_to_have_text(before, timeout=120_000)  # minutes change once in a minute
@@ -164,7 +198,7 @@ def test_the_newest_finding_comes_first_with_its_time_and_age(live: Page, worker
 
 def test_the_number_beside_a_lane_is_that_of_its_first_circle_in_the_view(live: Page, worker: Worker) -> None:
     worker.do("until", OVER)
-    away = live.locator(".finding", has=live.locator("h3", has_text=AWAY))
+    away = live.locator(".incident", has=live.locator("h3", has_text=AWAY))
     end = int(away.locator("[data-ago]").get_attribute("data-ago") or 0)
     service = live.locator('[data-lane="Service/vol-restart/ring"] .lane-number')
     before = service.text_content()
@@ -290,7 +324,7 @@ def test_an_address_with_a_range_stays_there(live: Page, worker: Worker) -> None
     opened(live, address)
     expect(live.get_by_role("button", name="Follow live")).to_be_visible()
     worker.do("until", OVER)
-    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
     assert range_in_view(live) == (start, start + 10_000_000)
 
 
@@ -363,7 +397,7 @@ def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker,
     worker.do("until", OVER)
     worker.site.start("web")
     expect(live.locator("#live")).to_have_text(re.compile("^connected"))
-    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
     expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
 
 
@@ -411,9 +445,9 @@ def test_a_hidden_page_fetches_what_it_missed_when_it_is_shown(live: Page, worke
     sequence = worker.do("until", OVER)
     happens(live, lambda: any(json.loads(each).get("sequence") == sequence for each in told))
     live.wait_for_timeout(500)
-    expect(live.locator(".finding h3", has_text=AWAY)).to_have_count(0)
+    expect(live.locator(".incident h3", has_text=AWAY)).to_have_count(0)
     live.evaluate(hide, False)
-    expect(live.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
 
 
 def test_who_wants_little_motion_gets_little(page: Page, worker: Worker) -> None:
@@ -442,7 +476,7 @@ def test_it_can_be_used_by_everyone(page: Page, worker: Worker, size: ViewportSi
     worker.do("until", OVER)
     worker.do("gap", "Pod", 10, 20)
     opened(page, address)
-    expect(page.locator(".finding h3", has_text=AWAY)).to_be_visible()
+    expect(page.locator(".incident h3", has_text=AWAY)).to_be_visible()
     assert complaints_of_axe(page, themes) == []
     fits(page)
     expect(page.get_by_role("button", name="Following live")).to_be_in_viewport(ratio=1)

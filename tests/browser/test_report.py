@@ -80,7 +80,7 @@ ARROWS = "() => document.querySelector('#plot').data?.find((trace) => trace.name
 @EVERYWHERE
 def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, size: ViewportSize, themes: Themes) -> None:
     page = opened(size=size, theme=themes[0])
-    expect(page.locator(".finding.selected h3")).to_have_text(AWAY)
+    expect(page.locator(".finding.selected h4")).to_have_text(AWAY)
     assert complaints_of_axe(page, themes) == []
     fits(page)
     if size == PHONE:
@@ -93,23 +93,23 @@ def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open, size: ViewportSiz
 
 def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     page = opened()
-    page.locator(".finding").filter(has_text=EARLY).locator("h3 button").click()
-    expect(page.locator(".finding.selected h3")).to_have_text(EARLY)
+    page.locator(".incident").filter(has_text="2 Pods created before").locator("h3 button").click()
+    expect(page.locator(".finding.selected h4")).to_have_text(EARLY)
     expect(page.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
     before = page.locator("#range").inner_text()
     other = page.locator(".occurrence").filter(has_text="was away for 43–58 ms")
     other.locator("summary").click()
     other.get_by_role("button", name="Show on the timeline").click()
-    expect(page.locator(".finding.selected h3")).to_contain_text("was away for 43–58 ms")
+    expect(page.locator(".finding.selected h4")).to_contain_text("was away for 43–58 ms")
     expect(page.locator("#range")).not_to_have_text(before)
     expect(page.locator("#figure")).to_be_in_viewport()
     page.reload()
-    expect(page.locator(".finding.selected h3")).to_contain_text("was away for 43–58 ms")
+    expect(page.locator(".finding.selected h4")).to_contain_text("was away for 43–58 ms")
 
 
 def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:
     page = opened()
-    page.locator(".finding").filter(has_text="elect on one Lease").locator("h3 button").click()
+    page.locator(".incident").filter(has_text="elect on one Lease").locator("h3 button").click()
     expect(page.locator(".lane-name").first).to_have_text("vs-offline")
     for place, name in enumerate(("deploy vs-offline", "deploy vs-online")):
         expect(page.locator(".group-name").nth(place)).to_have_text(name)

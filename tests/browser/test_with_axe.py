@@ -68,7 +68,7 @@ def test_everything_that_opens_on_the_timeline_can_be_used_by_everyone(
     page.goto(
         f"{recording}?start=1795247520740000&end=1795247521200000&name=ring&rule=service-gap&pins={pins}&lane={pins}"
     )
-    expect(page.locator(".finding").first).to_be_visible()
+    expect(page.locator(".incident").first).to_be_visible()
     if size == PHONE:
         page.get_by_role("button", name="Objects").click()
         expect(page.locator("#objects a").first).to_be_visible()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from timeline.layout.drawing import Drawing
 from timeline.layout.lanes import LaneRow, RootOwner, group_payloads
-from timeline.payloads.windows import Gaps, WindowPayload
+from timeline.payloads.windows import Gaps, ScopePayload, WindowPayload
 
 MARKS = 2500  # the number of bars and marks that a browser redraws within 100 ms
 
@@ -40,7 +40,7 @@ class Range(NamedTuple):
     extent: tuple[int, int]  # the range of time that the whole source covers
 
 
-def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, findings_in_view: int) -> WindowPayload:
+def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, scope: ScopePayload | None) -> WindowPayload:
     """Return the window that shows these rows with what was drawn on them."""
     return {
         "source": shown.source,
@@ -55,6 +55,6 @@ def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, findings_in
         "lanes_more": page.more,
         "pins": page.pins,
         "groups": group_payloads(page.rows[page.pins :], page.pins, page.counts, page.roots),
-        "findings_in_view": findings_in_view,
+        "scope": scope,
         **drawing.columns(),
     }

@@ -93,7 +93,7 @@ class _Excerpt:
         findings = [row.payload for row in occurrences.rows(stored)]
         counts = Counter(str(self._rank(self._lanes[at])) for at in self._order)
         page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
-        window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), len(findings))
+        window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
         return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))
 
     def _exists(self, track: Track) -> bool:

@@ -143,6 +143,14 @@ class Columns(TypedDict):
     merged: int  # marks and bars that were merged into neighbours to stay under the limit
 
 
+class ScopePayload(TypedDict):
+    """This is the name of the root owner to which incidents are limited."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
 class WindowPayload(Columns):
     source: int
     sequence: int  # the number of the last batch that it shows of a live source
@@ -156,7 +164,7 @@ class WindowPayload(Columns):
     lanes_more: bool  # whether more lanes match than were counted
     pins: int  # how many lanes are pinned; these come first
     groups: list[GroupPayload]
-    findings_in_view: int  # how many findings in the requested range match the filter
+    scope: ScopePayload | None  # the root owner to which the incidents are limited
 
 
 class OverviewPayload(TypedDict):

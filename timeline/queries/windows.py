@@ -6,14 +6,13 @@ Times are microseconds since 1970, UTC.
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
-from django.db.models import Q
 
 from timeline.core.entries import microseconds, moment
 from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.drawing import Cell, Drawing
 from timeline.layout.lanes import LaneRow, RootOwner
 from timeline.models import Source, Track, unpacked
-from timeline.payloads.windows import WindowPayload
+from timeline.payloads.windows import ScopePayload, WindowPayload
 from timeline.queries import occurrences
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
@@ -59,7 +58,7 @@ def window(
         page,
         drawing,
         gaps(source, *padded, width // PIXELS),
-        view.occurrences(source_id).filter(_within(start, end)).count(),
+        _scope(source, view),
     )
 
 
@@ -151,5 +150,6 @@ def _add_findings(source: Source, view: View, drawing: Drawing, span: tuple[int,
     drawing.add_findings(((subject, [each]) for subject, each in found), view.finding)
 
 
-def _within(start: int, end: int) -> Q:
-    return Q(first__lte=moment(end), last__gte=moment(start))
+def _scope(source: Source, view: View) -> ScopePayload | None:
+    row = Track.objects.filter(source=source, id=view.scope).first() if view.scope is not None else None
+    return {"kind": row.kind, "namespace": row.namespace, "name": row.name} if row else None

@@ -42,6 +42,7 @@ class Arrangement(Filter):
     noise: bool = False  # Events, node leases and the like
     active: bool = False  # only what changes between start and end
     focus: Number | None = None  # the root whose group comes first
+    scope: Number | None = None  # the root owner to which the list of incidents is limited; the answer names it
     finding: _Key = ""  # the selected one
     open: Words = ""  # keys of strips
     closed: Words = ""  # keys of groups
@@ -54,6 +55,7 @@ class Arrangement(Filter):
             noise=self.noise,
             active=self.active,
             focus=self.focus,
+            scope=self.scope,
             finding=self.finding,
             opened=_listed(self.open),
             closed=_listed(self.closed),

@@ -5,17 +5,16 @@ import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { ROW } from "./draw/layout.js";
 import { Picture } from "./draw/picture.js";
 import { addressBar } from "./state/address.js";
-import { plural } from "./state/amounts.js";
-import { Windows, findings as askFindings, measure, overview } from "./state/api.js";
-import { FindingsList } from "./state/findingsList.js";
-import { Loader, filterOf } from "./state/loading.js";
+import { Windows, findings, incident, incidents, measure, overview } from "./state/api.js";
+import { IncidentsList } from "./state/incidentsList.js";
+import { Loader, filterOf, incidentFilterOf } from "./state/loading.js";
 import { latest, rangeAround } from "./state/ranges.js";
 import { Selection } from "./state/selection.js";
 import { Store } from "./state/store.js";
-import { birthsOf, lanesOfAll } from "./state/window.js";
+import { birthsOf, countsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
 import { Filters } from "./ui/filters.js";
-import { FindingsPanel } from "./ui/findingsPanel.js";
+import { IncidentsPanel } from "./ui/incidentsPanel.js";
 import { listen } from "./ui/keys.js";
 import { Listing } from "./ui/listing.js";
 import { Minimap } from "./ui/minimap.js";
@@ -35,19 +34,19 @@ const live = document.body.dataset.live === "on"; // whether the source is live
 const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
-const findingsList = new FindingsList((question) => askFindings(source, question));
+const list = new IncidentsList({ incidents: (question) => incidents(source, question), findings: (question) => findings(source, question), incident: (id) => incident(source, id) });
 const lanes = new Lanes({
   onScroll, onPin: pin, onLane: takeLane,
   onGroups: (keys, close) => fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
-  onStrip: (key) => store.toggle("open", key),
+  onStrip: (key) => store.toggle("open", key), onScope: scopeTo,
 });
-const picture = new Picture({ store, lanes, findingsList });
+const picture = new Picture({ store, lanes, list });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
 const selection = new Selection({
-  store, findingsList, announce, onFailed: failed, onCome: () => drawSoon(),
+  store, list, announce, onFailed: failed, onCome: () => drawSoon(),
   onChosen: () => (reveal.wanted = "finding"),
 });
-const findingsPanel = new FindingsPanel({ onSelect: (key) => selection.select(key), onHold: (key) => store.toggle("arrows", key), onMore: () => selection.more(), onClear: () => store.clear() });
+const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
 const toolbar = new Toolbar({ store });
 const filters = new Filters({ store });
@@ -85,16 +84,18 @@ function onLoaded(payload) {
   }
   stage.classList.remove("loading");
   lanes.draw(payload, store.lane);
+  selection.look();
+  filters.scope(payload.scope);
   announceFilter(payload);
   notices.lanes(payload, store.filtered().length > 0);
   draw();
   reveal.show();
 }
 
-/** Announces to screen readers, once for each new filter, how many lanes and findings match. */
+/** Announces to screen readers, once for each new filter, how many lanes and incidents match. */
 function announceFilter(payload) {
-  const filter = JSON.stringify(filterOf(store));
-  if (announcedFilter !== null && announcedFilter !== filter) announce(`${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`);
+  const filter = JSON.stringify({ ...filterOf(store), ...incidentFilterOf(store) });
+  if (announcedFilter !== null && announcedFilter !== filter) announce(`${lanesOfAll(payload)}, ${countsOf(list.divide(store.view()).counts)} in view.`);
   announcedFilter = filter;
 }
 
@@ -121,9 +122,9 @@ function draw() {
   filters.draw();
   minimap.move(store.view());
   const { payload } = loader;
-  findingsPanel.draw(findingsList, {
-    selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
-    inView: payload?.findings_in_view ?? null, filtered: store.filtered().length > 0, now: live ? store.bounds.last : null,
+  panel.draw(list, {
+    open: selection.open, view: store.view(), selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
+    filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, now: live ? store.bounds.last : null,
   });
   stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
@@ -159,6 +160,12 @@ function takeLane(key) {
   stepping.cursor = null;
   store.set({ lane: key });
   if (loader.payload) lanes.draw(loader.payload, key);
+}
+
+/** Limits incidents, counts and the report to a root owner (its number as text) and what it owns. */
+function scopeTo(root) {
+  store.set({ focus: store.focus === root ? "" : root, finding: "", offset: 0 }, { push: true });
+  announce(store.focus ? "Only the incidents of this object are listed." : "The incidents of all objects are listed.");
 }
 
 /** Shows an object: moves the view to its time, its group to the top, and selects its lane. */
@@ -208,7 +215,7 @@ store.subscribe((changed) => {
   loader.soon();
   listing.soon();
   if (reveal.wanted && !loader.stale()) reveal.show();
-  if (changed.some((name) => name in filterOf(store))) selection.reload();
+  if (changed.some((name) => name in filterOf(store) || name === "focus" || name === "hidden")) selection.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
@@ -234,7 +241,7 @@ export async function start() {
     else if (live && (store.follow || (store.start === null && !store.finding))) {
       store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
     } else if (store.start === null) {
-      const shown = store.finding ? selection.selected : await findingsList.gravest(filterOf(store));
+      const shown = store.finding ? selection.selected : await list.gravest();
       if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
     }
     reveal.wanted = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
@@ -248,6 +255,6 @@ export async function start() {
 }
 
 // These are the parts that a live source changes (live/live.js).
-export const parts = { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, failed, drawSoon };
+export const parts = { source, loader, picture, list, selection, notices, minimap, panel, failed, drawSoon };
 
 export const begun = start();

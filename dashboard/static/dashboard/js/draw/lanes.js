@@ -12,7 +12,7 @@ export class Lanes {
   #indices = new Map(); // key of a lane → index
   #units = []; // y of each row that `offset` counts, which are lanes that are not pinned and closed groups
 
-  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key)}. */
+  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root)}. */
   constructor(acts) {
     this.bench = byId("bench");
     this.labels = byId("labels");
@@ -22,6 +22,7 @@ export class Lanes {
       const held = (name) => event.target.closest(`[data-${name}]`)?.dataset[name];
       const groups = event.target.closest("[data-group]");
       if (groups) acts.onGroups(groups.dataset.group.split(","), groups.getAttribute("aria-expanded") === "true");
+      else if (held("scope")) acts.onScope(held("scope"));
       else if (held("pin")) acts.onPin(held("pin"));
       else if (held("strip")) acts.onStrip(held("strip"));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
@@ -143,7 +144,7 @@ export class Lanes {
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;
-    for (const name of ["pin", "strip", "group"]) {
+    for (const name of ["pin", "strip", "scope", "group"]) {
       const value = activeElement.dataset[name];
       if (value !== undefined) return `[data-${name}="${CSS.escape(value)}"]`;
     }

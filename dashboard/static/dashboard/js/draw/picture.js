@@ -21,8 +21,8 @@ export class Picture {
   #made = {}; // the input of the current scale
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
-  constructor({ store, lanes, findingsList }) {
-    Object.assign(this, { store, lanes, findingsList });
+  constructor({ store, lanes, list }) {
+    Object.assign(this, { store, lanes, list });
     const skeletons = JSON.parse(byId("skeletons").textContent);
     this.inks = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
     this.figures = { main: byId("figure"), pins: byId("pins-figure") };
@@ -65,15 +65,15 @@ export class Picture {
   #draw(loaded, { cursor, measure }) {
     const split = this.moving?.split(loaded) ?? { payload: loaded, fixed: loaded };
     const { payload } = split;
-    const { store, lanes, findingsList } = this;
+    const { store, lanes, list } = this;
     const width = this.figures.main.clientWidth;
     if (width === 0) return;
     byId("pins").style.paddingRight = `${lanes.bench.offsetWidth - lanes.bench.clientWidth}px`; // the width of a scroll bar
     const view = store.view();
-    const selected = findingsList.get(store.finding);
+    const selected = list.rows.get(store.finding);
     const shared = {
       payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
-      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(findingsList.groups, selected),
+      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();
@@ -82,7 +82,7 @@ export class Picture {
       ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
       rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
       tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
-      home: (key) => layout.headings.get(String(findingsList.get(key)?.focus)) ?? null,
+      home: (key) => layout.headings.get(String(list.rows.get(key)?.focus)) ?? null,
     };
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
@@ -93,7 +93,7 @@ export class Picture {
     if (this.moving) this.drawEdge(split);
     drawAxis(main);
     lanes.number(payload, view);
-    this.figures.main.setAttribute("aria-label", summary(payload, view, selected));
+    this.figures.main.setAttribute("aria-label", summary(payload, view, selected, list.divide(view).counts));
     this.figures.main.dataset.drawn = String(Number(this.figures.main.dataset.drawn ?? 0) + 1);
   }
 

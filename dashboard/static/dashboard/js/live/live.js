@@ -15,7 +15,7 @@ const OUTLINE = 10_000; // the least ms between two requests of the overview
 const STEP = 250, STILL = 1_000; // ms between two pictures while no changes come; the second with prefers-reduced-motion
 const NOISE = ["Events", "Cluster"];
 
-const { source, loader, picture, findingsList, selection, notices, minimap, findingsPanel, drawSoon } = parts;
+const { source, loader, picture, list, selection, notices, minimap, panel, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clock = new Clock(), edge = new Edge(), news = new News(announce);
@@ -62,7 +62,7 @@ function draw() {
   if (drawn - mapped > STILL) {
     mapped = drawn;
     minimap.extend(now, []);
-    findingsPanel.count(now);
+    panel.count(now);
   }
   if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
   figure.dataset.edge = String(cursor);
@@ -101,7 +101,7 @@ async function reload() {
   wished = false;
   if (pending.outline) outlineNow();
   if (pending.findings) {
-    findingsList.forget();
+    list.forget();
     selection.reload();
   }
   pending = {};
@@ -145,17 +145,22 @@ function concerns({ family, lane }) {
   return (store.kinds.length ? store.kinds.includes(family) : store.noise || !NOISE.includes(family)) && (!store.namespace || namespace === store.namespace);
 }
 
-function takeFindings({ findings, gone }) {
-  const fresh = findings.filter(({ key }) => !seen.has(key) && !findingsList.get(key));
+/** Returns whether the list shows only some incidents, so that the server has to say whether it shows a changed one. */
+const chosen = (incidents) => store.filtered().length > 0 || store.focus !== "" || (!store.hidden && incidents.some(({ acknowledged, silenced }) => acknowledged || silenced));
+
+function takeFindings({ findings, gone, incidents, incidents_gone: lost }) {
+  const fresh = findings.filter((group) => !seen.has(group.key) && !list.knows(group));
   for (const { key } of findings) seen.add(key);
   if (seen.size > 10_000) seen = new Set([...seen].slice(-5_000));
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
-  if (!findings.length && !gone.length) return;
+  if (![findings, gone, incidents, lost].some(({ length }) => length)) return;
   minimap.extend(clock.now() ?? 0, fresh);
-  if (store.filtered().length) pending.findings = true;
+  for (const group of findings) list.put(group);
+  for (const key of gone) list.drop(key, key === store.finding);
+  if (chosen(incidents)) pending.findings = true;
   else {
-    for (const group of findings) findingsList.put(group);
-    for (const key of gone) findingsList.drop(key, key === store.finding);
+    for (const incident of incidents) list.putIncident(incident);
+    for (const id of lost) list.dropIncident(id);
   }
   reloadSoon(); // the window contains their holes, shades and arrows
   drawSoon();
@@ -169,7 +174,7 @@ const handlers = {
     clock.take(delta.last);
     if (document.hidden) {
       missed = true;
-      return news.add(delta.findings.filter(({ key }) => !seen.has(key) && !findingsList.get(key)).length);
+      return news.add(delta.findings.filter((group) => !seen.has(group.key) && !list.knows(group)).length);
     }
     takeFindings(delta);
     const { unknown, stale } = edge.add(delta);

@@ -1,6 +1,6 @@
 // This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
 
-const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, findings}
+const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, incidents, findings}
 
 export const overview = async () => embedded.overview;
 
@@ -8,15 +8,25 @@ const within = ({ start, end }, from, until) => start <= until && end >= from;
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
 /** Returns the findings that match the filter, all in one page. */
-export async function findings(_, { key, kinds = [], namespace, name, rule, severity }) {
+export async function findings(_, { key, incident: of, kinds = [], namespace, name, rule, severity }) {
   const { lanes } = embedded.window;
   const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
   const found = embedded.findings.filter((group) =>
-    (!key || group.key === key) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
+    (!key || group.key === key) && (!of || group.incidents.includes(of)) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
     && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
     && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
+
+/** Returns the incidents of the findings that match the filter, all in one page. */
+export async function incidents(_, { kinds, namespace, name, rule, severity }) {
+  const groups = (await findings(0, { kinds, namespace, name, rule })).findings;
+  const ids = new Set(groups.flatMap((group) => group.incidents));
+  const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
+  return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, silenced: 0 };
+}
+
+export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);
 
 /** Returns the latest revisions up to two times (µs): {start, end}. Both are null if the recording has too many for a file. */
 export async function measure(_, { start, end }) {
@@ -91,10 +101,8 @@ export class Windows {
     });
     const { from_lane, to_lane } = all.arrows;
     const end = (lane) => lanes.get(lane) ?? -1;
-    const matched = (await findings(0, question)).findings;
     return {
       ...all, offset, lanes_total: rows.length, pins: pinned.length, groups,
-      findings_in_view: matched.filter((each) => within(each, question.start, question.end)).length,
       lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length })),
       ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },

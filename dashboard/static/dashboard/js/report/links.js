@@ -2,6 +2,7 @@
 // no such place.
 
 export const objectPage = () => null;
+export const incidentPage = () => null;
 export const findingPage = (group) => `#finding-${group.key}`;
 export const rulePage = (rule) => `#rule-${rule}`;
 export const wherePage = () => null;

@@ -1,12 +1,12 @@
 // This module runs the timeline in a report, and connects it with the text around it.
 
 import { byId } from "../draw/dom.js";
-import "../timeline.js";
+import { showFinding } from "../timeline.js";
 
 /** Selects the finding with this key on the timeline, as a click on its row in the list does. */
 function show(key) {
   document.querySelector('.tabs [data-tab="timeline"]').click();
-  byId("finding-list").querySelector(`[data-finding="${CSS.escape(key)}"] h3 button`)?.click();
+  showFinding({ key });
   byId("workbench").scrollIntoView();
   byId("bench").focus({ preventScroll: true });
 }

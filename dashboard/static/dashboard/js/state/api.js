@@ -44,6 +44,11 @@ function query(question) {
 /** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
 
+/** Fetches a page of the incidents that match: {incidents, findings, next, total, …}. */
+export const incidents = (source, question) => request(`/api/sources/${source}/incidents?${query(question)}`);
+
+export const incident = (source, id) => request(`/api/sources/${source}/incidents/${id}`);
+
 /** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
 

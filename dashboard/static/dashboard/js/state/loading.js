@@ -10,6 +10,12 @@ export function filterOf(store) {
   return { kinds, namespace, name, rule, severity, noise, active };
 }
 
+/** Returns the filter of incidents: that of the store, the scope, and whether those that somebody knows of are shown. */
+export function incidentFilterOf(store) {
+  const { kinds, namespace, name, rule, severity, focus, hidden } = store;
+  return { kinds, namespace, name, rule, severity, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
+}
+
 export class Loader {
   #soon = 0;
   #settled = 0;
@@ -25,7 +31,7 @@ export class Loader {
     const { store } = this;
     const { offset, limit } = this.place();
     const { group, open, closed, pins, finding } = store;
-    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, focus: this.focus() };
+    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, focus: this.focus(), scope: store.focus };
   }
 
   #view(asked) {

@@ -15,6 +15,15 @@ export function rangeAround({ start, end, proof = [] }) {
   return { start: Math.round(start - 1.9 * length), end: Math.round(end + 5.8 * length) };
 }
 
+/** Returns whether something with a start and an end (µs) overlaps a range. */
+export const inRange = ({ start, end }, range) => start <= range.end && end >= range.start;
+
+/** Returns the range to show a finding in on the axis of creation order, where only events take room. */
+export function closeAround({ start, end }) {
+  const length = Math.max(end - start, 20 * MS);
+  return { start: Math.round(start - length / 2), end: Math.round(end + length / 2) };
+}
+
 /** Returns the range of this width (µs, by default a minute) at the end of a live source, with some space after the end. */
 export function latest({ last }, width = 60e6) {
   return { start: last - width * (1 - ROOM), end: last + width * ROOM };

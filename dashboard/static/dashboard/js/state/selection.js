@@ -1,76 +1,139 @@
 // This module selects a finding: from the list, by stepping through it, or by a link. It does not use the DOM.
 
-import { filterOf } from "./loading.js";
-import { rangeAround } from "./ranges.js";
+import { incidentFilterOf } from "./loading.js";
+import { closeAround, rangeAround } from "./ranges.js";
 
 export class Selection {
-  #turn = Promise.resolve(); // of the keys: a step waits for the page of findings that the one before needs
+  #turn = Promise.resolve(); // of the keys: a step waits for the findings that the one before needs
+  #incident = ""; // the incident that was opened last, because a finding may belong to several
 
-  /** `onCome()` is called after findings were loaded, `onChosen()` when one was selected, before the view moves to it, and `onFailed(error)` if a request failed. */
-  constructor({ store, findingsList, announce, onCome, onChosen, onFailed }) {
-    Object.assign(this, { store, findingsList, announce, onCome, onChosen, onFailed });
+  /** `onCome()` is called after incidents or findings were loaded, `onChosen()` when a finding was selected, before the view moves to it, and `onFailed(error)` if a request failed. */
+  constructor({ store, list, announce, onCome, onChosen, onFailed }) {
+    Object.assign(this, { store, list, announce, onCome, onChosen, onFailed });
   }
 
   get selected() {
-    return this.findingsList.get(this.store.finding);
+    return this.list.rows.get(this.store.finding);
   }
 
-  /** Loads the findings that match the filter, and those that the address names. Resolves with whether the list was loaded anew; rejects with an ApiError. */
+  /** Returns the id of the open incident, which is that of the selected finding. */
+  get open() {
+    return this.list.incidentOf(this.store.finding, this.#incident);
+  }
+
+  /** Loads the incidents that match the filter, and the findings that the address names. Resolves with whether the list was loaded anew; rejects with an ApiError. */
   async load() {
-    const { store, findingsList } = this;
-    findingsList.about = store.about;
-    const fresh = await findingsList.load(filterOf(store));
-    await findingsList.bring([store.finding, ...store.arrows]);
+    const { store, list } = this;
+    list.about = store.about;
+    const fresh = await list.load(incidentFilterOf(store));
+    await list.rows.bring([store.finding, ...store.arrows]);
+    await list.bringIncident(store.finding);
     return fresh;
   }
 
-  /** Loads the findings again after a change of the filter, and reports failures. */
+  /** Loads the incidents again after a change of the filter, and reports failures. */
   async reload() {
-    try {
-      if (await this.load()) this.onCome();
-    } catch (error) {
-      this.onFailed(error);
-    }
+    await this.#come(() => this.load());
   }
 
   async more() {
+    await this.#come(() => this.list.loadMore());
+  }
+
+  async moreRows(id) {
+    await this.#come(async () => (await this.list.rows.more(id), true));
+  }
+
+  /** Loads the incidents of the visible range if not all are loaded. */
+  async look() {
+    await this.#come(() => this.list.look(this.store.view()));
+  }
+
+  async #come(load) {
     try {
-      if (await this.findingsList.loadMore()) this.onCome();
+      if (await load()) this.onCome();
     } catch (error) {
       this.onFailed(error);
     }
   }
 
-  /** Selects a loaded finding, and moves the view to it. */
-  select(key) {
-    const { store } = this;
-    const group = this.findingsList.get(key);
+  /** Selects a loaded finding, and moves the view to it. `changes` are made to the store at the same time. */
+  select(key, changes = {}) {
+    const { store, list } = this;
+    const group = list.rows.get(key);
     if (!group) return;
     this.onChosen();
     const closed = store.closed.filter((other) => other !== String(group.focus));
-    store.set({ finding: key, focus: "", offset: 0, closed, ...rangeAround(group) }, { push: store.finding !== key });
+    store.set({ finding: key, offset: 0, closed, ...rangeAround(group), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
     this.announce(group.summary);
+    this.#come(async () => (await list.bringIncident(key), true));
   }
 
-  /** Selects a finding that may not be loaded yet. */
+  /** Shows the events of a loaded finding in their order, each with the same room. */
+  order(key) {
+    const group = this.list.rows.get(key);
+    if (group) this.select(key, { axis: "order", ...closeAround(group) });
+  }
+
+  /** Opens an incident and selects its most severe finding; closes it if it is open. */
+  async toggle(id) {
+    if (this.open === id) return this.store.set({ finding: "" }, { push: true });
+    await this.#come(async () => {
+      const group = await this.list.rows.gravest(id);
+      this.#incident = id;
+      if (group) this.select(group.key);
+      return true;
+    });
+  }
+
+  /** Selects a finding that may not be loaded yet, nor be in the scope. */
   async show({ key }) {
-    await this.findingsList.bring([key]);
-    this.select(key);
+    await this.list.rows.bring([key]);
+    this.select(key, this.list.has(this.list.incidentOf(key)) ? {} : { focus: "" });
   }
 
-  /** Selects the next finding of the list (`by` 1) or the previous one (-1), also across pages. */
+  /** Selects the next finding of the list (`by` 1) or the previous one (-1), also of another incident or page. */
   step(by) {
     return (this.#turn = this.#turn.catch(() => {}).then(() => this.#step(by)));
   }
 
   async #step(by) {
-    const { findingsList } = this;
-    const at = findingsList.groups.findIndex((group) => group.key === this.store.finding);
-    let next = at < 0 ? (by > 0 ? 0 : findingsList.groups.length - 1) : at + by;
-    if (next >= findingsList.groups.length && findingsList.more) await this.more();
-    if (next >= findingsList.groups.length) next = 0;
-    if (next < 0 && !findingsList.more) next = findingsList.groups.length - 1;
-    if (findingsList.groups[next]) this.select(findingsList.groups[next].key);
-    else this.announce(findingsList.total ? "This is the first finding." : "There is no finding.");
+    const { list } = this;
+    try {
+      const found = (await this.#beside(by)) ?? (await this.#beyond(by));
+      if (!found) return this.announce(list.all.incidents ? "This is the first finding." : "There is no finding.");
+      this.#incident = found.id;
+      this.select(found.group.key);
+    } catch (error) {
+      this.onFailed(error);
+    }
+  }
+
+  /** Returns the next finding of the open incident: {id, group}, or null. */
+  async #beside(by) {
+    const id = this.open;
+    if (!id) return null;
+    const at = (groups) => groups.findIndex(({ key }) => key === this.store.finding);
+    let { groups, more } = this.list.rows.shown(id, this.store.finding) ?? { groups: [], more: false };
+    if (by > 0 && more && at(groups) >= groups.length - 1) {
+      await this.list.rows.more(id);
+      ({ groups, more } = this.list.rows.shown(id, this.store.finding));
+    }
+    const group = groups[at(groups) + by];
+    return group ? { id, group } : null;
+  }
+
+  /** Returns the first finding of the next incident, or the last loaded one of the previous incident: {id, group}, or null. */
+  async #beyond(by) {
+    const { list } = this;
+    const at = list.incidents.findIndex(({ id }) => id === this.open);
+    let next = at < 0 ? (by > 0 ? 0 : list.incidents.length - 1) : at + by;
+    if (next >= list.incidents.length && list.more) await list.loadMore();
+    if (next >= list.incidents.length) next = 0;
+    if (next < 0 && !list.more) next = list.incidents.length - 1;
+    const incident = list.incidents[next];
+    if (!incident) return null;
+    const group = (await list.rows.of(incident.id)).at(by > 0 ? 0 : -1);
+    return group ? { id: incident.id, group } : null;
   }
 }

@@ -3,10 +3,11 @@
 import { plural } from "./amounts.js";
 import { clock, digitsFor } from "./time.js";
 
-/** Returns the keys of the findings that overlap the selected one in time: their arrows explain each other. */
-export function relatedTo(groups, selected) {
+/** Returns the keys of the findings whose arrows overlap the selected one in time: these explain each other. */
+export function relatedTo({ arrows }, selected) {
   if (!selected) return new Set();
-  return new Set(groups.filter((group) => group.start <= selected.end && group.end >= selected.start).map((group) => group.key));
+  const { finding, from_time: from, to_time: to } = arrows;
+  return new Set(finding.filter((_, i) => Math.min(from[i], to[i]) <= selected.end && Math.max(from[i], to[i]) >= selected.start));
 }
 
 /** Returns the kind of a lane, with its API group, as gaps have it. */
@@ -36,9 +37,12 @@ export function birthsOf(payload, group) {
 /** Returns "23 lanes" or "more than 5,000 lanes". */
 export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? `more than ${plural(total, "lane")}` : plural(total, "lane"));
 
-/** Returns a description of the figure for screen readers. */
-export function summary(payload, view, selected) {
+/** Returns the words that count incidents and their findings on every page, such as "3 incidents · 12 findings". */
+export const countsOf = ({ incidents, findings }) => `${plural(incidents, "incident")} · ${plural(findings, "finding")}`;
+
+/** Returns a description of the figure for screen readers. `counts` are those of the incidents in view. */
+export function summary(payload, view, selected, counts) {
   const digits = digitsFor(view.end - view.start);
-  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${plural(payload.findings_in_view, "finding")} in view.`
-    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of findings says the same in words, and the table lists every event.";
+  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${countsOf(counts)} in view.`
+    + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of incidents says the same in words, and the table lists every event.";
 }

@@ -17,6 +17,7 @@ const WORDS = {
 
 export class Filters {
   #timer = 0;
+  #scope = ""; // the name of the object to which incidents are limited
 
   constructor({ store }) {
     this.store = store;
@@ -36,7 +37,8 @@ export class Filters {
       const name = target.closest("[data-clear]")?.dataset.clear;
       if (name === undefined) return;
       clearTimeout(this.#timer);
-      store.clear(name || null);
+      if (name === "focus") store.set({ focus: "", offset: 0 }, { push: true });
+      else store.clear(name || null);
       byId("filter-open").focus();
     });
     byId("filter-clear").addEventListener("click", () => store.clear());
@@ -50,6 +52,12 @@ export class Filters {
     this.draw();
   }
 
+  /** Takes the name of the root owner to which incidents are limited ({kind, name}), or null. */
+  scope(scope) {
+    this.#scope = scope ? `${scope.kind} ${scope.name}` : "";
+    this.draw();
+  }
+
   draw() {
     const { store } = this;
     const active = store.filtered();
@@ -60,13 +68,13 @@ export class Filters {
     byId("filter-active").checked = store.active;
     byId("filter-clear").disabled = active.length === 0;
     byId("filter-open").classList.toggle("on", active.some((name) => name !== "kinds" && name !== "namespace"));
-    const written = active.map((name) => [name, WORDS[name](store[name])]);
+    const written = [...(store.focus ? [["focus", `incidents of ${this.#scope || "one object"}`]] : []), ...active.map((name) => [name, WORDS[name](store[name])])];
     const bar = byId("filtered");
     if (bar.dataset.written === JSON.stringify(written)) return;
     bar.dataset.written = JSON.stringify(written);
     bar.hidden = written.length === 0;
     bar.replaceChildren(
       ...written.map(([name, words]) => el("button", { type: "button", class: "token", "data-clear": name, "aria-label": `Remove the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
-      ...(written.length > 1 ? [el("button", { type: "button", class: "token all", "data-clear": "" }, "Clear all")] : []));
+      ...(active.length > 1 ? [el("button", { type: "button", class: "token all", "data-clear": "" }, "Clear all")] : []));
   }
 }

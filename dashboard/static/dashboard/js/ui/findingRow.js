@@ -1,31 +1,23 @@
-// This module makes a row of the list of findings. The selected row is open and shows its proof.
+// This module makes a row of the findings of an incident. The selected row is open and shows its proof.
 
-import { byId, el, severityShape, svg, withCode } from "../draw/dom.js";
+import { byId, el, svg, withCode } from "../draw/dom.js";
 import { findingPage, rulePage, wherePage } from "../state/links.js";
-import { age, clock, day, fromIso, instant } from "../state/time.js";
+import { clock, day, fromIso, instant } from "../state/time.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // the most objects that are linked; the finding's page names all
 
-/** Returns the time of a finding, and, for a live source, how long ago that was at `now` (µs). The attribute `data-ago` is for updating it. */
-function when({ end }, now) {
-  const today = now !== null && day(now) === day(end);
-  return el("time", { class: "when", datetime: new Date(Math.floor(end / 1000)).toISOString() },
-    `${today ? "" : `${day(end)} `}${clock(end, 0)}`,
-    now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]);
+/** Returns the time of a finding, with the day if that is not today. `now`: µs, for a live source. */
+function when({ start }, now) {
+  const today = now !== null && day(now) === day(start);
+  return el("time", { class: "when", datetime: new Date(Math.floor(start / 1000)).toISOString() }, `${today || now === null ? "" : `${day(start)} `}${clock(start, now === null ? 3 : 0)}`);
 }
 
 const meanings = JSON.parse(byId("pill-meanings").textContent);
-const pill = (word, tone = "") => el("span", { class: `pill ${tone}`, title: meanings[word], "aria-description": meanings[word] }, word);
+export const pill = (word, tone = "") => el("span", { class: `pill ${tone}`, title: meanings[word], "aria-description": meanings[word] }, word);
 const link = (page, words, attributes = {}) => (page ? el("a", { href: page, ...attributes }, words) : words);
 
 const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${proof.resource_version}`);
-
-function revisions({ proof }) {
-  const known = proof.map((each) => each.resource_version).filter((revision) => revision !== null);
-  if (!known.length) return "";
-  return known[0] === known.at(-1) ? `RV ${known[0]}` : `RV ${known[0]} → ${known.at(-1)}`;
-}
 
 function proofRow(proof, births) {
   const time = fromIso(proof.time);
@@ -62,7 +54,7 @@ function body(group, births) {
       objects(group),
       group.acknowledged ? acknowledgement(group.acknowledged) : null),
     el("p", { class: "why" }, withCode(group.why)),
-    el("div", { class: "advice" }, el("h4", {}, "What to do"),
+    el("div", { class: "advice" }, el("h5", {}, "What to do"),
       group.advice.length === 1 ? el("p", {}, withCode(group.advice[0])) : el("ul", {}, group.advice.map((line) => el("li", {}, withCode(line)))),
       el("p", { class: "onward" }, link(rulePage(group.rule), `About ${group.rule} ›`), " ", findingPage(group) ? el("a", { href: findingPage(group) }, "This finding ›") : null)));
 }
@@ -74,16 +66,18 @@ function arrowButton(group, held) {
 }
 
 /**
- * Returns a row of the list. `births` has the creation numbers by time (µs), `held` says whether its arrow is pinned, and
- * `now` is the current time (µs) of a live source, else null.
+ * Returns a row of the findings. `births` has the creation numbers by time (µs), `held` says whether its arrow is pinned, `now`
+ * is the current time (µs) of a live source, else null, and `untitled` says that the incident's title says the same.
  */
-export function row(group, { selected, held, births, now }) {
-  const meta = [revisions(group), group.effect === "none" ? group.effect_text : `effect ${group.effect}`].filter(Boolean).join(" · ");
+export function row(group, { selected, held, births, now, untitled }) {
+  const meta = group.effect === "none" ? group.effect_text : `effect ${group.effect}`;
   const states = ["finding", group.severity, group.status, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
   return el("li", { class: states.join(" "), "data-finding": group.key },
-    el("h3", {}, el("button", { type: "button", "aria-expanded": String(selected) }, severityShape(group.severity), el("span", {}, group.summary))),
-    el("p", { class: "verdicts" }, when(group, now), pill(group.severity), pill(group.verdict), selected || group.status !== "confirmed" ? pill(group.status, group.status) : null,
+    untitled && selected ? null : el("h4", {}, el("button", { type: "button", "aria-expanded": String(selected) }, group.summary)),
+    el("p", { class: "verdicts" }, when(group, now), selected ? pill(group.severity) : null,
+      selected || group.verdict !== "exact" ? pill(group.verdict) : null, selected || group.status !== "confirmed" ? pill(group.status, group.status) : null,
       group.acknowledged ? pill("acknowledged", "calm") : null,
-      selected ? null : el("span", { class: "meta" }, meta), arrowButton(group, held)),
+      selected ? el("button", { type: "button", class: "link", "data-order": group.key, title: "Give each change the same room, in the order of the commits" }, "See the order") : el("span", { class: "meta" }, meta),
+      arrowButton(group, held)),
     selected ? body(group, births) : null);
 }

@@ -1,0 +1,215 @@
+// This module keeps the loaded incidents of a source that match the filter, and the loaded findings of each. It does not use
+// the DOM.
+
+import { Numbers } from "./numbers.js";
+import { counted, earliest, gravestOf, newest } from "./ordering.js";
+import { inRange } from "./ranges.js";
+import { Rows } from "./rows.js";
+
+export class IncidentsList {
+  #incidents = new Map(); // id → incident
+  #sorted = null;
+  #numbers = new Numbers();
+  #own = new Set(); // the ids of the incidents that name the object of a link
+  #guests = new Set(); // the ids of incidents that do not match the filter, but a link names one of their findings
+  #paged = 0; // how many incidents have come by pages
+  #filter = null;
+  #next = null;
+  #before = earliest;
+  #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
+  #coming = null; // the promise of the next page
+  #since = null; // the changes that came while an answer was loading, which may not contain them
+  #seen = null; // the numbers of the last answer about a range
+
+  /** `ask` has functions that fetch: `incidents(question)` and `findings(question)` → a page, `incident(id)`. */
+  constructor(ask) {
+    this.ask = ask;
+    this.rows = new Rows(ask.findings);
+    this.about = ""; // the track of the object that a link names: its incidents come first
+    this.all = { incidents: 0, findings: 0 }; // how many match the filter
+    this.hidden = { acknowledged: 0, silenced: 0 }; // how many further ones match
+    this.known = false; // whether the first page has come
+  }
+
+  /** Returns the loaded incidents in their order, those of a link's object first. */
+  get incidents() {
+    if (!this.#sorted) {
+      const all = [...this.#incidents.values()].sort(this.#before);
+      this.#sorted = [...all.filter(({ id }) => this.#own.has(id)), ...all.filter(({ id }) => !this.#own.has(id))];
+    }
+    return this.#sorted;
+  }
+
+  get more() {
+    return this.#next !== null;
+  }
+
+  /** Loads the incidents that match if the filter has changed. Resolves with whether something was loaded. */
+  async load(filter) {
+    const written = JSON.stringify(filter);
+    if (written === this.#filter) return false;
+    this.#filter = written;
+    const asked = ++this.#asked;
+    this.#since = [];
+    try {
+      const { kinds, namespace, name, rule, severity } = filter;
+      const [page, own] = await Promise.all([this.ask.incidents(filter), this.about ? this.ask.findings({ kinds, namespace, name, rule, severity, about: this.about }) : { findings: [] }]);
+      if (asked !== this.#asked) return false;
+      this.#own = new Set(own.findings.flatMap(({ incidents }) => incidents));
+      this.#incidents.clear();
+      this.#guests.clear();
+      this.#paged = 0;
+      this.rows.forget();
+      this.#seen = null;
+      this.#take(page);
+      this.#again();
+      return true;
+    } catch (error) {
+      if (asked === this.#asked) this.#filter = null;
+      throw error;
+    }
+  }
+
+  /** Loads the next page, once for simultaneous calls. Resolves with whether something was loaded. */
+  async loadMore() {
+    this.#coming ??= this.#page().finally(() => (this.#coming = null));
+    return this.#coming;
+  }
+
+  async #page() {
+    if (!this.more) return false;
+    const asked = this.#asked;
+    this.#since = [];
+    const page = await this.ask.incidents({ ...JSON.parse(this.#filter), cursor: this.#next });
+    if (asked !== this.#asked) return false;
+    this.#take(page);
+    this.#again();
+    return true;
+  }
+
+  #take({ incidents, next, total, findings, order, acknowledged, silenced }) {
+    this.#before = this.rows.before = order === "newest" ? newest : earliest;
+    this.#next = next;
+    this.all = { incidents: total, findings };
+    this.hidden = { acknowledged, silenced };
+    this.known = true;
+    for (const incident of incidents) {
+      const at = this.#paged++;
+      this.#guests.delete(incident.id);
+      this.#keep(incident, order === "newest" ? total - at : at + 1);
+    }
+  }
+
+  /** Keeps an incident, with this number if it has none and the number is free. */
+  #keep(incident, number = null) {
+    this.#incidents.set(incident.id, incident);
+    this.#sorted = null;
+    this.#numbers.give(incident.id, number);
+  }
+
+  /** Returns whether an incident is in the list. */
+  has(id) {
+    return this.#incidents.has(id) && !this.#guests.has(id);
+  }
+
+  /** Returns whether a finding that a live source tells of was known before. */
+  knows({ key, start, incidents }) {
+    return Boolean(this.rows.get(key)) || incidents.some((id) => this.#incidents.get(id)?.times.includes(start));
+  }
+
+  /** Returns the number of an incident, which it keeps while the page is open. New ones get the next number. */
+  number(id) {
+    return this.#numbers.of(id);
+  }
+
+  #again() {
+    const since = this.#since ?? [];
+    this.#since = null;
+    for (const act of since) act();
+  }
+
+  /** Makes the next `load` send a request even if the filter is the same, because what is loaded is out of date. */
+  forget() {
+    this.#filter = null;
+  }
+
+  // -- what is in view ----------------------------------------------------------------------------------------------------
+
+  /** Loads the incidents of a range if not all incidents are loaded. Resolves with whether something was loaded. */
+  async look({ start, end }) {
+    if (!this.more || !this.#filter) return false;
+    const asked = this.#asked;
+    const page = await this.ask.incidents({ ...JSON.parse(this.#filter), start: Math.max(0, Math.round(start)), end: Math.max(0, Math.round(end)) });
+    if (asked !== this.#asked) return false;
+    this.#seen = { incidents: page.total, findings: page.findings };
+    for (const incident of page.incidents) this.#keep(incident);
+    return true;
+  }
+
+  /** Divides the loaded incidents into those in a range and the others: {inside, outside, counts}. */
+  divide(range) {
+    const inside = this.incidents.filter((incident) => inRange(incident, range));
+    const outside = this.incidents.filter((incident) => !inside.includes(incident));
+    return { inside, outside, counts: (this.more && this.#seen) || counted(inside.filter(({ id }) => !this.#guests.has(id))) };
+  }
+
+  // -- findings of incidents ------------------------------------------------------------------------------------------------
+
+  /** Returns the id of the incident of a loaded finding, which is this one if the finding belongs to several. */
+  incidentOf(key, preferred = "") {
+    const ids = this.rows.get(key)?.incidents ?? [];
+    return ids.includes(preferred) ? preferred : (ids.find((id) => this.#incidents.has(id)) ?? ids[0]);
+  }
+
+  /** Loads the incident of a loaded finding if it is not loaded, and its first findings. */
+  async bringIncident(key) {
+    const id = this.incidentOf(key);
+    if (!id) return;
+    if (!this.#incidents.has(id)) {
+      this.#guests.add(id);
+      this.#keep(await this.ask.incident(id));
+    }
+    await this.rows.of(id);
+  }
+
+  /** Returns the most severe finding of the most severe incident that matches, also of a later page, or null. */
+  async gravest() {
+    let incident = gravestOf(this.incidents);
+    if (this.more) [incident] = (await this.ask.incidents({ ...JSON.parse(this.#filter), order: "gravest", limit: 1 })).incidents;
+    if (!incident) return null;
+    this.#keep(incident);
+    return this.rows.gravest(incident.id);
+  }
+
+  // -- changes of a live source ---------------------------------------------------------------------------------------------
+
+  /** Inserts or replaces an incident. Returns whether the list did not have it. */
+  putIncident(incident) {
+    this.#since?.push(() => this.putIncident(incident));
+    const before = this.#incidents.get(incident.id);
+    this.#keep(incident);
+    this.all = { incidents: this.all.incidents + (before ? 0 : 1), findings: this.all.findings + incident.findings - (before?.findings ?? 0) };
+    return !before;
+  }
+
+  dropIncident(id) {
+    this.#since?.push(() => this.dropIncident(id));
+    const before = this.#incidents.get(id);
+    if (!before) return;
+    this.#incidents.delete(id);
+    this.#sorted = null;
+    this.all = { incidents: this.all.incidents - 1, findings: this.all.findings - before.findings };
+  }
+
+  /** Inserts or replaces a finding. */
+  put(group) {
+    this.#since?.push(() => this.put(group));
+    this.rows.put(group);
+  }
+
+  /** Removes a finding that was withdrawn. With `looking`, because it is selected, it is shown as withdrawn instead. */
+  drop(key, looking) {
+    this.#since?.push(() => this.drop(key, false));
+    this.rows.drop(key, looking);
+  }
+}

@@ -1,0 +1,18 @@
+// This module orders incidents and findings, and chooses the most severe ones. It does not use the DOM.
+
+const SEVERITIES = ["error", "warning", "info"];
+const rank = ({ severity }) => SEVERITIES.indexOf(severity);
+const keyOf = (one) => one.key ?? one.id;
+const several = ({ findings }) => findings.length ?? findings; // a finding lists its subjects, an incident counts its findings
+
+/** Returns the most severe incident or finding; of several, the one with the most findings or subjects. */
+export const gravestOf = (all) => [...all].sort((one, other) => rank(one) - rank(other) || several(other) - several(one))[0] ?? null;
+
+/** Orders by time, and what began at the same time by severity. */
+export const earliest = (one, other) => one.start - other.start || rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);
+
+/** Orders a live source: the latest comes first. */
+export const newest = (one, other) => other.end - one.end || rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);
+
+/** Returns how many incidents these are, and how many findings they have. */
+export const counted = (incidents) => ({ incidents: incidents.length, findings: incidents.reduce((sum, { findings }) => sum + findings, 0) });

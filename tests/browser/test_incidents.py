@@ -1,5 +1,6 @@
 """The pages of incidents in a browser: a list that moves by itself, acknowledging many, silences, everybody's use."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from tests.browser.test_live import worker as worker  # a fixture
 from tests.browser.test_with_axe import EVERYWHERE, complaints_of_axe
 from tests.patience import patient
 from tests.running import ROOT
+from tests.visitor import Visitor
 
 GAP = "Service ring was away under 3 Pods, 2 times"
 AT = """(title) => {
@@ -123,6 +125,26 @@ def test_an_incident_is_silenced_from_its_page(page: Page, untouched: str) -> No
     expect(page.locator(".incidents tbody tr")).to_have_count(3)
     page.locator(".totals").get_by_role("link", name="show").first.click()
     expect(page.locator(".incidents tbody tr")).to_have_count(4)
+
+
+def test_the_home_page_leads_to_all_incidents_and_hears_of_an_acknowledgement(
+    page: Page, untouched: str, site: str
+) -> None:
+    page.goto(untouched)
+    address = str(page.get_by_role("link", name=GAP).get_attribute("href"))
+    source, identity = re.findall(r"/sources/(\d+)/incidents/(\w+)/", address)[0]
+    page.goto("/")
+    link = page.locator(f".newest a[href='{address}']")
+    expect(link).not_to_have_class(re.compile("acknowledged"))
+    Visitor(site).ask(
+        "POST",
+        f"/api/sources/{source}/acknowledgements",
+        json.dumps({"incidents": [identity]}).encode(),
+        Content_Type="application/json",
+    )
+    expect(link).to_have_class(re.compile("acknowledged"))
+    page.get_by_role("link", name="All incidents", exact=True).click()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
 def test_the_page_of_an_incident_leads_to_its_timeline(page: Page, own: str) -> None:

@@ -34,6 +34,7 @@ const uploads = new Uploads({
   },
 });
 listen("uploads", { upload: ({ upload }) => uploads.take(upload), sources: () => recordings.renewSoon(), refetch: () => uploads.refetch() });
+listen("incidents", { incidents: () => recordings.renewSoon(), sources() {}, refetch: () => recordings.renewSoon() }); // the other socket hears of sources
 
 // The age of the last event grows while no message comes, and the time to undo a deletion runs out.
 setInterval(() => document.querySelector("[data-live], [data-deleted]") && recordings.renewSoon(), CLOCK);

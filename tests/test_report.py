@@ -207,7 +207,7 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
     assert status == 0
     assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text
     assert "1 of 4 incidents · 3 of 7 findings" in text
-    assert "This report is narrowed to: rules only service-gap; namespaces only vol-restart." in text
+    assert "This report is narrowed to: rules service-gap; namespaces vol-restart." in text
     assert "3 incidents outside of that are left out." in text
     assert "service-gap" in text and "was created ≈ 30 ms before its Service" not in text
     assert "volcano-system" not in html

@@ -74,7 +74,7 @@ def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Sour
     shown = {(lane["kind"], lane["name"]) for lane in held["window"]["lanes"]}
     assert ("Lease", "volcano") in shown and ("Service", "ring") not in shown
     assert "2 of 4 incidents · 2 of 7 findings" in html
-    assert "object only Lease volcano in volcano-system and what belongs to it" in html
+    assert "object Lease volcano in volcano-system and what belongs to it" in html
     job = Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart")
     html, held = report_of(client, sample, f"focus={job.root}")
     assert {group["rule"] for group in held["findings"]} == {"service-gap", "pod-before-service"}
@@ -89,7 +89,7 @@ def test_of_one_incident_it_holds_only_that(client: Client, sample: Source) -> N
     html, held = report_of(client, sample, f"incident={gap.identity}")
     assert {group["rule"] for group in held["findings"]} == {"service-gap"}
     assert "1 of 4 incidents · 3 of 7 findings" in html
-    assert "incident only Service ring was away under 3 Pods, 2 times" in html
+    assert "incident Service ring was away under 3 Pods, 2 times" in html
     html, held = report_of(client, sample, "incident=0123456789abcdef")
     assert held["findings"] == [] and "one that this recording does not have" in html
     assert client.get(f"/sources/{sample.pk}/report?incident=x").status_code == 400
@@ -147,7 +147,7 @@ def test_browsers_get_html_and_unknown_formats_are_refused(client: Client, sampl
 def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Source) -> None:
     written = client.get(f"/sources/{sample.pk}/report?format=md&rule=service-gap").content.decode()
     assert "**1 of 4 incidents · 3 of 7 findings**" in written
-    assert "This report is narrowed to: rule only service-gap." in written
+    assert "This report is narrowed to: rule service-gap." in written
     assert "3 incidents outside of that are left out." in written
 
 

@@ -37,7 +37,7 @@ def scope(contents: Contents) -> list[str]:
     """Return sentences that say to what the report is narrowed, and how much is left out by that or by its limits."""
     found = []
     if contents.scope:
-        words = "; ".join(f"{heading.lower()} {words}" for heading, words in contents.scope)
+        words = "; ".join(f"{heading.lower()} {words.removeprefix('only ')}" for heading, words in contents.scope)
         found.append(f"This report is narrowed to: {words}.")
         if left := contents.incidents_of_source - contents.incidents_total:
             verb = "is" if left == 1 else "are"

@@ -72,7 +72,7 @@ def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:
 
 
 def of_document(incidents: list[IncidentPayload], findings: int) -> Told:
-    severities = Counter(each["severity"] for each in incidents)
+    severities: Counter[str] = Counter(each["severity"] for each in incidents)
     assert sum(len(each["findings"]) for each in incidents) == findings
     return Told(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
 

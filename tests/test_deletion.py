@@ -120,6 +120,11 @@ def test_after_the_minute_a_recording_is_removed_for_good_even_if_no_worker_ran(
     assert stored.tables_of(kept.pk)
 
 
+def test_beat_asks_for_the_removal(settings: Settings) -> None:
+    asked = {each["task"]: each["schedule"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert asked[tasks.remove_deleted.name] <= 60
+
+
 def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Client, sample: Source) -> None:
     source = sample.pk
     identity = Finding.objects.filter(source=source)[0].identity

@@ -13,7 +13,7 @@ from timeline.queries import silences as silencing
 from timeline.queries.incident_filter import going_on, known
 from timeline.queries.incidents import payloads
 
-_LATEST = 50  # of each source, from which the newest are taken
+_LATEST = 20  # of each source, from which the newest are taken
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
     others; of equally grave ones the newest. Silenced ones are left out."""
     rows = _flagged(Incident.objects.filter(source__in=sources)).filter(quiet=False)
     order = ("source", "noted", "-goes_on", "rank", "-last", "identity")
-    found = payloads(list(rows.order_by(*order).distinct("source")), silencing.active())
-    return {each["source"]: each for each in found}
+    keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
+    return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
 
 
 def newest_incidents(sources: Collection[int], limit: int, each: int) -> list[IncidentRowPayload]:
@@ -81,13 +81,21 @@ def newest_incidents(sources: Collection[int], limit: int, each: int) -> list[In
         latest = [identity for (identity,) in cursor]
     silences = silencing.active()
     rows = Incident.objects.filter(source__in=sources, identity__in=latest).exclude(silencing.condition(silences))
-    chosen: list[Incident] = []
+    chosen: list[tuple[int, str]] = []
     taken: dict[int, int] = {}
-    for row in rows.order_by("-last", "rank", "identity", "source"):
-        taken[row.source_id] = taken.get(row.source_id, 0) + 1
-        if taken[row.source_id] <= each:
-            chosen.append(row)
-    return payloads(chosen[:limit], silences)
+    ordered = rows.order_by("-last", "rank", "identity", "source").values_list("source", "identity")
+    for source, identity in ordered:
+        taken[source] = taken.get(source, 0) + 1
+        if taken[source] <= each:
+            chosen.append((source, identity))
+    return payloads(_rows(chosen[:limit]), silences)
+
+
+def _rows(keys: list[tuple[int, str]]) -> list[Incident]:
+    """Return the incidents with these sources and identities, in this order."""
+    found = Incident.objects.filter(source__in={key[0] for key in keys}, identity__in={key[1] for key in keys})
+    by_key = {(row.source_id, row.identity): row for row in found}
+    return [by_key[key] for key in keys if key in by_key]
 
 
 def _flagged(rows: QuerySet[Incident]) -> Any:

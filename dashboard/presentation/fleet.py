@@ -55,7 +55,7 @@ class Row:
     tone: str  # "good", "bad" or ""
     notes: list[str]  # sentences about what is wrong
     lag: str
-    activity: str  # "3 s ago", "21 Nov 2026 07:52:59"
+    activity: str  # "3 s ago", "21 Nov 2026 07:52:59 UTC"
     iso: str
     entries: str
     counted: Counted
@@ -93,7 +93,7 @@ def row(shown: FleetRow, now: int, *, may_change: bool) -> Row:
         tone=tone,
         notes=_notes(shown),
         lag=duration(max(1000, int(shown.lag * 1e6))) if shown.lag is not None and tone == "good" else "",
-        activity=last_event(shown.silent) if live else f"{last.day} {last:%b %Y %H:%M:%S}" if last else "",
+        activity=last_event(shown.silent) if live else f"{last.day} {last:%b %Y %H:%M:%S} UTC" if last else "",
         iso=last.isoformat() if last else "",
         entries=wording.count(shown.entries),
         counted=counted(shown.counts),

@@ -153,6 +153,8 @@ def test_the_page_of_an_incident_leads_to_its_timeline(page: Page, own: str) -> 
     page.get_by_role("link", name="Show on the timeline").click()
     expect(page.locator(".finding.selected")).to_be_visible()
     settled(page)
+    page.locator("#findings").get_by_role("link", name="All ›").click()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
 @EVERYWHERE

@@ -39,6 +39,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "after": after,
         "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
+        "incidents_page": f"/sources/{source.id}/incidents/",
         "skeletons": figures.skeletons(),
         "note_length": NOTE,
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],

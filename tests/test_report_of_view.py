@@ -70,6 +70,7 @@ def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sam
 def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Source) -> None:
     lease = Track.objects.get(source=sample, kind="Lease", name="volcano")
     html, held = report_of(client, sample, f"focus={lease.root}")
+    assert report_of(client, sample, f"scope={lease.root}")[1]["findings"] == held["findings"]
     assert {group["rule"] for group in held["findings"]} == {"lease-shared-config", "lease-contention"}
     shown = {(lane["kind"], lane["name"]) for lane in held["window"]["lanes"]}
     assert ("Lease", "volcano") in shown and ("Service", "ring") not in shown

@@ -51,7 +51,13 @@ class Asked(Arrangement):
     incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
 
     def view(self) -> queries.View:
-        return replace(super().view(), incident=self.incident)
+        view = replace(super().view(), incident=self.incident)
+        return view if self.object is None else replace(view, focus=self.object, scope=self.object, alone=True)
+
+    @property
+    def object(self) -> int | None:
+        """Return the number of the root owner to which the report is narrowed; None for all."""
+        return self.scope if self.focus is None else self.focus
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -115,8 +121,6 @@ def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *,
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
     view = replace(arrangement.view(), grouping="owner", closed=(), pins=())
-    if view.focus is not None:
-        view = replace(view, scope=view.focus, alone=True)
     found = queries.incidents_in_view(
         source.id, view, start, end, limit=INCIDENTS, rows=ROWS, selected=arrangement.finding
     )
@@ -164,7 +168,7 @@ def _scope(source_id: int, arrangement: Asked) -> list[tuple[str, str]]:
     """Return what narrows the report besides the time, as pairs of heading and words."""
     filters = [
         ("Incident", _incident(source_id, arrangement.incident)),
-        ("Object", _object(source_id, arrangement.focus)),
+        ("Object", _object(source_id, arrangement.object)),
         ("Kinds", arrangement.kinds.replace(",", ", ")),
         ("Namespace", arrangement.namespace),
         ("Names", arrangement.name and f"with {arrangement.name} in them"),

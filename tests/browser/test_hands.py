@@ -379,6 +379,15 @@ def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
     expect(chip).to_be_visible()
 
 
+def test_the_help_names_every_key_of_the_page_and_no_other(timeline: Page) -> None:
+    timeline.keyboard.press("?")
+    named = timeline.get_by_role("dialog").locator("kbd").all_inner_texts()
+    names = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape"}
+    names |= {"Page ↑": "PageUp", "Page ↓": "PageDown"}
+    keys = timeline.evaluate("import('/static/dashboard/js/timeline.js').then(({ keys }) => Object.keys(keys))")
+    assert {names.get(each, each) for each in named} == {*keys, "?"}
+
+
 def test_the_order_of_a_finding_is_one_click_away(timeline: Page) -> None:
     timeline.get_by_role("button", name="See the order").click()
     expect(timeline.get_by_role("radio", name="Order")).to_be_checked()
@@ -386,6 +395,8 @@ def test_the_order_of_a_finding_is_one_click_away(timeline: Page) -> None:
     expect(timeline.locator(".pill-label")).to_be_visible()
     timeline.go_back()
     expect(timeline.get_by_role("radio", name="Time")).to_be_checked()
+    timeline.keyboard.press("o")
+    expect(timeline.get_by_role("radio", name="Order")).to_be_checked()
 
 
 def test_a_finding_leads_to_its_page_its_rule_and_its_objects(timeline: Page) -> None:

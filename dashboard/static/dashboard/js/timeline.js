@@ -182,7 +182,7 @@ const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, {
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 export const keys = {
-  n: () => selection.step(1), p: () => selection.step(-1), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
+  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),

@@ -9,7 +9,7 @@ import orjson
 from django.db import connection
 from django.db.models import Count
 
-from timeline.core.entries import microseconds
+from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.kinds import NOISE
@@ -121,12 +121,13 @@ def gaps(source_id: int) -> int:
 
 def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
     """Return (time, rank) of the findings. Those that are too close together for the minimap are merged."""
-    width = max(1, (last - first) // _TICKS)
-    found: dict[tuple[int, int], int] = {}
-    for moment, rank in Occurrence.objects.filter(source_id=source_id).values_list("first", "rank").order_by("first"):
-        time = microseconds(moment)
-        found.setdefault(((time - first) // width, rank), time)
-    return sorted(((time, rank) for (_, rank), time in found.items()), key=lambda tick: (tick[1], tick[0]))
+    query = """
+        SELECT rank, min(first) FROM timeline_occurrence WHERE source_id = %s
+        GROUP BY rank, floor(extract(epoch FROM first - %s) * 1000000 / %s)
+        ORDER BY 1, 2"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [source_id, moment(first), max(1, (last - first) // _TICKS)])
+        return [(microseconds(time), rank) for rank, time in cursor]
 
 
 def extent(shown: Source) -> tuple[int, int]:

@@ -495,3 +495,22 @@ def test_a_recording_loads_nothing_of_it(page: Page, recording: str) -> None:
     settled(page)
     assert not [url for url in asked if "/live/" in url or "/ws/" in url]
     expect(page.locator("#follow")).to_have_count(0)
+
+
+def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(live: Page) -> None:
+    told = live.evaluate(
+        """import("/static/dashboard/js/state/incidentsList.js").then(async ({ IncidentsList }) => {
+          const one = { id: "a", severity: "error", state: "ongoing", start: 0, end: 0, findings: 1, times: [] };
+          let asked = 0;
+          const page = { incidents: [one], next: null, total: 1, findings: 1, order: "newest", acknowledged: 0 };
+          const list = new IncidentsList({ incidents: async () => (asked++, { ...page, silenced: 0 }) });
+          await list.load({});
+          const told = [];
+          for (const minutes of [1, 5, 6, 6.5, 7]) {
+            told.push(list.outdated(minutes * 60e6));
+            await list.load({});
+          }
+          return [told, asked];
+        })"""
+    )
+    assert told == [[False, False, True, False, True], 3]

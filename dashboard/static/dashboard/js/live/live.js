@@ -63,6 +63,7 @@ function draw() {
     mapped = drawn;
     minimap.extend(now, []);
     panel.count(now);
+    if (list.outdated(now)) selection.reload();
   }
   if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
   figure.dataset.edge = String(cursor);

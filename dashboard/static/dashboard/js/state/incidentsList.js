@@ -5,6 +5,9 @@ import { Numbers } from "./numbers.js";
 import { counted, earliest, gravestOf, newest } from "./ordering.js";
 import { inRange } from "./ranges.js";
 import { Rows } from "./rows.js";
+import { MINUTE } from "./time.js";
+
+const RECENT = 5 * MINUTE; // an incident of a connected cluster goes on for so long after its last occurrence
 
 export class IncidentsList {
   #incidents = new Map(); // id → incident
@@ -15,6 +18,7 @@ export class IncidentsList {
   #paged = 0; // how many incidents have come by pages
   #filter = null;
   #next = null;
+  #renewed = 0; // when `outdated` was last true (µs)
   #before = earliest;
   #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
   #coming = null; // the promise of the next page
@@ -131,6 +135,14 @@ export class IncidentsList {
   /** Makes the next `load` send a request even if the filter is the same, because what is loaded is out of date. */
   forget() {
     this.#filter = null;
+  }
+
+  /** Returns true once a minute (`now`: µs) if the last occurrence of an ongoing incident ended long ago. The next `load` then sends a request. */
+  outdated(now) {
+    if (now - this.#renewed < MINUTE || !this.incidents.some(({ state, end }) => state === "ongoing" && now - end > RECENT)) return false;
+    this.#renewed = now;
+    this.forget();
+    return true;
   }
 
   // -- what is in view ----------------------------------------------------------------------------------------------------

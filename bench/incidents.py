@@ -144,6 +144,8 @@ def _source(findings: int, incidents: int) -> "tuple[Source, World]":
         upsert(sql.Identifier("timeline_finding"), storing.FINDING, ("source_id", "identity"), rows)
         storing.write_occurrences(source)
         deriving.write(source)
+        source.last = max(known.values_list("last", flat=True))
+        source.save(update_fields=["last"])
     return source, world
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import orjson
 from django.db import connection
@@ -123,10 +123,10 @@ def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
     """Return (time, rank) of the findings. Those that are too close together for the minimap are merged."""
     query = """
         SELECT rank, min(first) FROM timeline_occurrence WHERE source_id = %s
-        GROUP BY rank, date_bin(%s, first, %s)
+        GROUP BY rank, date_bin(%s::interval, first, %s)
         ORDER BY 1, 2"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [source_id, timedelta(microseconds=max(1, (last - first) // _TICKS)), moment(first)])
+        cursor.execute(query, [source_id, f"{max(1, (last - first) // _TICKS)} microseconds", moment(first)])
         return [(microseconds(time), rank) for rank, time in cursor]
 
 

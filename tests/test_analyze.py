@@ -84,12 +84,12 @@ def test_the_threshold_decides_whether_the_command_fails(threshold: str, status:
 
 
 def test_findings_of_one_cause_are_one_incident_with_its_gravest_proof() -> None:
-    output = " ".join(causeline("analyze", SAMPLE, "--rule", "service-gap", COLUMNS="200")[1].split())
+    output = " ".join(causeline("analyze", SAMPLE, "--rule", "service-gap", columns=200)[1].split())
     assert "warning Service ring was away under 3 Pods, 2 times" in output
     assert "service-gap · vol-restart · from 2026-11-21T07:52:00.841106Z to" in output
     assert " · 2 occurrences · 3 findings" in output
     assert output.count("created again") == 1
-    every = causeline("analyze", SAMPLE, "--rule", "service-gap", "--findings", COLUMNS="200")[1]
+    every = causeline("analyze", SAMPLE, "--rule", "service-gap", "--findings", columns=200)[1]
     assert every.count("created again") == 2
     assert "1 incident · 3 findings (3 warnings) in 775 changes" in every
 

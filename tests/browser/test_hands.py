@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import (
+    RETRIES,
     Complaints,
     copied,
     fits,
@@ -338,11 +339,13 @@ def test_an_incident_opens_and_closes_and_keeps_its_number(timeline: Page) -> No
 def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(page: Page, recording: str) -> None:
     api = f"/api{recording.rstrip('/')}"
     held = next(
-        each for each in page.request.get(f"{api}/incidents").json()["incidents"] if each["rule"] == "lease-contention"
+        each
+        for each in page.request.get(f"{api}/incidents", max_retries=RETRIES).json()["incidents"]
+        if each["rule"] == "lease-contention"
     )
-    told = page.request.get(f"{api}/findings?incident={held['id']}").json()["findings"]
+    told = page.request.get(f"{api}/findings?incident={held['id']}", max_retries=RETRIES).json()["findings"]
     note = {"incidents": [held["id"]], "note": "known"}
-    assert page.request.post(f"{api}/acknowledgements", data=note, headers=WITH_TOKEN).ok
+    assert page.request.post(f"{api}/acknowledgements", data=note, headers=WITH_TOKEN, max_retries=RETRIES).ok
     try:
         page.goto(recording)
         expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
@@ -359,7 +362,9 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
         expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
         expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
     finally:
-        assert page.request.delete(f"{api}/incidents/{held['id']}/acknowledgement", headers=WITH_TOKEN).ok
+        assert page.request.delete(
+            f"{api}/incidents/{held['id']}/acknowledgement", headers=WITH_TOKEN, max_retries=RETRIES
+        ).ok
 
 
 def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import RETRIES, Complaints, fits, settled
+from tests.browser.conftest import Complaints, fits, settled
 from tests.browser.test_with_axe import PHONE, WIDE, complaints_of_axe
 
 STEADY = "Pod/vol-restart/ring-steady-0"

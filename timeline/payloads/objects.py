@@ -15,6 +15,7 @@ from timeline.payloads.findings import (
     SkippedPayload,
     SourceDocumentPayload,
 )
+from timeline.payloads.windows import Within
 
 
 class LifePayload(TypedDict):
@@ -102,6 +103,30 @@ class RevisionPayload(ChangePayload):
     """
 
     attribution: Attribution
+
+
+class ShownChangePayload(RevisionPayload):
+    """This is one change of one object as a timeline shows it beside its lanes. Its size is limited."""
+
+    track: int
+    object: ObjectPayload
+    lane: str  # LanePayload.key
+    short: str  # "pod"
+    family: str
+    at: int  # the drawn time
+    within: Within
+    number: int  # its place among all changes of the object, from 1
+    total: int
+    earlier: int | None  # the sequence number of the change before it
+    later: int | None
+    unknown_writer: str  # a sentence that says why it is not known who wrote it; "" if it is known
+    whole: bool  # whether `lines` are the object, because it was seen for the first time; else they are the difference
+    lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # the first of them, each cut to a length; "@" is a path
+    lines_total: int
+    notes: list[str]  # sentences about how sure the difference is
+    nothing: str  # why there are no lines
+    url: str  # the change on the page of its object
+    revision_url: str  # the page of the object at this change; "" if it was not observed
 
 
 class RevisionsPayload(TypedDict):

@@ -54,7 +54,7 @@ from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import life, life_columns, lives, track
 from timeline.queries.pages import WrongOrder
-from timeline.queries.revisions import PAGE, Revision, revision, revisions
+from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_place, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.scoping import IncidentsInView, incidents_in_view
 from timeline.queries.silences import active as active_silences
@@ -80,6 +80,7 @@ __all__ = [
     "Answer",
     "Baseline",
     "Candidate",
+    "ChangeInPlace",
     "Contents",
     "Deletion",
     "Deltas",
@@ -110,6 +111,7 @@ __all__ = [
     "active_silences",
     "baseline",
     "came_out_of_baseline",
+    "change_in_place",
     "clear_baseline",
     "cluster",
     "clusters",

@@ -9,8 +9,9 @@ import msgspec
 from timeline.core.entries import FOREVER, Change, Clock, Entry
 from timeline.models import Track
 from timeline.payloads.documents import timestamp
-from timeline.payloads.objects import Attribution, ChangePayload
+from timeline.payloads.objects import Attribution, ChangePayload, LifePayload
 from timeline.queries.attribution import anonymous, key_of, life_of, unnamed_entries
+from timeline.queries.objects import life
 from timeline.storage import chunks
 from timeline.storage.chunks import Stored
 
@@ -35,6 +36,17 @@ class Page(NamedTuple):
     revisions: list[Revision]
     offset: int  # the index of the first of these among all changes
     total: int
+
+
+class ChangeInPlace(NamedTuple):
+    """This is one change of an object, with its place among all of them."""
+
+    life: LifePayload
+    revision: Revision
+    number: int  # from 1
+    total: int
+    earlier: int | None  # the sequence number of the change before it
+    later: int | None
 
 
 class _Change(NamedTuple):
@@ -63,6 +75,37 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
         place = sum(each.time <= at for each in changes)
         offset = max(0, place - 1) // limit * limit
     offset = min(offset, max(0, len(changes) - 1))
+    return Page(_read(row, belonging, changes, offset, limit), offset, len(changes))
+
+
+def change_in_place(
+    source_id: int, track_id: int, *, sequence: int | None = None, at: int = 0, revision: int | None = None
+) -> ChangeInPlace | None:
+    """Return the change of a track with this sequence number.
+
+    Without one, return the change with this revision, or else the one that is drawn nearest to a time (µs since 1970),
+    the first of several. Return None if there is no such change. Raises Track.DoesNotExist.
+    """
+    row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
+    belonging = _belonging(row)
+    changes = _in_order(belonging.entries, _drawn(row))
+    numbers = [{each.sequence for each in change.seen} for change in changes]
+    if sequence is not None:
+        place = next((place for place, known in enumerate(numbers) if sequence in known), None)
+    else:
+        named = (place for place, each in enumerate(changes) if revision and _revision(each.seen[0]) == revision)
+        nearest = min(range(len(changes)), key=lambda place: abs(changes[place].time - at), default=None)
+        place = next(named, nearest)
+    if place is None:
+        return None
+    (shown,) = _read(row, belonging, changes, place, 1)
+    earlier = min(numbers[place - 1]) if place else None
+    later = min(numbers[place + 1]) if place + 1 < len(changes) else None
+    return ChangeInPlace(life(row, source_id), shown, place + 1, len(changes), earlier, later)
+
+
+def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int, limit: int) -> list[Revision]:
+    """Return some of the changes of a track, with the bodies that are compared."""
     shown = changes[offset : offset + limit]
     earlier = changes[max(0, offset - _BEFORE) : offset]
     bodies = _bodies(row, [*earlier, *shown])
@@ -77,7 +120,7 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
         attribution = belonging.attribution(change)
         found.append(Revision(best.sequence, change.time, entry, before, between, len(change.seen), attribution))
         before, between = (body, 0) if body else (before, between + bool(before))
-    return Page(found, offset, len(changes))
+    return found
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:

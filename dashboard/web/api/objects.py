@@ -7,6 +7,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.presentation import changes
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
@@ -18,6 +19,7 @@ from timeline.payloads.objects import (
     EntriesPayload,
     FindingPagePayload,
     RevisionsPayload,
+    ShownChangePayload,
     SourceCoveragePayload,
     TrackPayload,
 )
@@ -61,6 +63,26 @@ def revisions(
         "total": page.total,
     }
     return json_response(request, payload)
+
+
+@router.get("/sources/{source_id}/tracks/{track_id}/change", response=ShownChangePayload)
+def change(
+    request: HttpRequest,
+    source_id: Number,
+    track_id: Number,
+    sequence: Number | None = None,
+    at: Time = 0,
+    revision: Number | None = None,
+) -> HttpResponseBase:
+    """Return one change of an object: when, who wrote it, and the difference that it made, or the object if it is new.
+
+    It is the change with the number `sequence`; without one, that with this `revision`, or else the one nearest to the
+    time `at`. `earlier` and `later` are the numbers of the changes before and after it.
+    """
+    found = queries.change_in_place(source_id, track_id, sequence=sequence, at=at, revision=revision)
+    if found is None:
+        raise HttpError(404, "The object has no such change.")
+    return json_response(request, changes.beside(found, queries.withheld(source_id)))
 
 
 @router.get("/sources/{source_id}/entries", response=EntriesPayload)

@@ -7,9 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import wording
+from dashboard.presentation import changes, wording
 from timeline import queries
-from timeline.core.entries import Change
 from timeline.kinds import qualified
 from timeline.layout import bodies
 from timeline.models import Source, Track
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from timeline.payloads.objects import LifePayload, TrackPayload
-    from timeline.queries import Revision, SourceRow
-
-_FOLDED = 60  # a difference with more lines than these is folded
-_LINES = 3000  # the most lines of a difference that are shown
+    from timeline.queries import SourceRow
 
 
 @require_safe
@@ -41,7 +37,9 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "picture": picture(columns, start, end),
         "related": list(_related(track)),
         "managed": managed,
-        "revisions": [{**_revision(each, managed, withheld), "asked": each.time == at} for each in page.revisions],
+        "revisions": [
+            {**changes.in_words(each, withheld, managed), "asked": each.time == at} for each in page.revisions
+        ],
         "page": {
             "offset": page.offset,
             "first": page.offset + 1,
@@ -114,74 +112,3 @@ def _related(track: "TrackPayload") -> Any:
         if lives:
             members = [{**each, "when": when(each["start"], each["end"])} for each in lives]
             yield {"heading": heading, "lives": members, "total": max(total, len(lives))}
-
-
-def _revision(each: "Revision", managed: bool, withheld: bool) -> dict[str, Any]:
-    entry = each.entry
-    lines = bodies.change(each.before, entry.body, managed_fields=managed) if each.before and entry.body else []
-    payload = queries.revision_payload(each.sequence, each.time, entry)
-    earliest, latest = payload["earliest"], payload["latest"]
-    return {
-        "sequence": each.sequence,
-        "change": entry.change.value,
-        "action": entry.action,
-        "iso": payload["time"],
-        "time": wording.instant(payload["time"], earliest, latest),
-        "interval": (
-            f"committed within {wording.interval(earliest, latest)}"
-            if latest
-            else f"committed at {wording.instant(earliest, earliest, None)} or later, by the object's own clock"
-        ),
-        "revision": payload["resource_version"],
-        "controller": payload["controller"],
-        "actor": payload["actor"],
-        "agent": payload["user_agent"],
-        "place": f"{payload['file']}:{payload['line']}" if payload["line"] else payload["file"],
-        "seen": each.seen,
-        "has_body": bool(entry.body),
-        "lines": [_line(line) for line in lines[:_LINES]],
-        "folded": len(lines) > _FOLDED,
-        "added": sum(line.kind == "+" for line in lines),
-        "removed": sum(line.kind == "-" for line in lines),
-        "nothing": "" if lines else _nothing(each, withheld),
-        "compared": _compared(each) if lines else "",
-        "unnamed": _UNNAMED[each.attribution],
-    }
-
-
-_UNNAMED = {
-    "uid": "",
-    "time": "The log line names no UID. It is a change of this object, because no other object had the name then.",
-    "possible": "The log line names no UID. Another object had the name at about that time, and may be meant.",
-}
-
-
-def _compared(each: "Revision") -> str:
-    """Say that changes in between did not include the object, so the difference may be theirs."""
-    if not each.between:
-        return ""
-    changes = "1 change" if each.between == 1 else f"{each.between} changes"
-    return f"Compared with the last state that was observed. {changes} in between did not include the object."
-
-
-def _line(line: bodies.Line) -> dict[str, str]:
-    style = {"+": "added", "-": "removed", " ": "same", "@": "place"}[line.kind]
-    return {"style": style, "sign": "" if line.kind == "@" else f"{line.kind} ", "text": line.text}
-
-
-def _nothing(each: "Revision", withheld: bool) -> str:
-    """Say why the page shows no difference."""
-    if not each.entry.body and each.entry.facts is not None and withheld:
-        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was imported."
-    if not each.entry.body:
-        return "The observation does not include the object: what was changed is not known."
-    if not each.before:
-        first = each.entry.change in (Change.CREATED, Change.OBSERVED)
-        return (
-            "The first state that was seen."
-            if first
-            else "No earlier observation includes the object: there is nothing to compare with."
-        )
-    if each.between:
-        return f"Nothing but the revision and managedFields differs. {_compared(each)}"
-    return "Nothing but the revision and managedFields changed."

@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from tests.recordings import entries_of, findings_of, world_of
-from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, ObjectRef
+from timeline.core.order import SECOND
 from timeline.history.world import World
 from timeline.judge import rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import Kind, kind_of, qualified
-from timeline.kinds.deployment import Lock
+from timeline.kinds.deployment import Lock, WorkloadFacts
 from timeline.kinds.lease import LeaseFacts
 
 FIXTURES = Path(__file__).parent / "rules"
@@ -140,6 +141,24 @@ def test_two_schedulers_are_no_alarm_where_the_line_of_the_first_ones_deletion_m
     entries = entries_of(FIXTURES / "lease-shared-config" / "quiet-replaced.jsonl")
     (found,) = findings_of(world_of([entry for entry in entries if entry.change is not Change.DELETED]))
     assert (found.verdict, found.severity) == (Verdict.INCONCLUSIVE, "info")
+
+
+def test_a_watch_shows_that_two_schedulers_existed_together_although_one_of_them_was_deleted() -> None:
+    """The watch does not show when the deletion was committed, but its revision is greater than that of the second."""
+
+    def write(name: str, change: Change, revision: int, arrived: int) -> Entry:
+        ref = ObjectRef("apps", "v1", "Deployment", "volcano-system", name, f"uid-of-{name}")
+        facts = WorkloadFacts(created=SECOND, replicas=1, locks=(Lock("volcano-system", "volcano", (name,)),))
+        return Entry(ref, change, revision, Clock.OBJECT, SECOND, FOREVER, facts, arrived=arrived)
+
+    listed = Mark("apps", "v1", "Deployment", MarkType.LISTED, SECOND, 1)
+    first, second = write("a", Change.CREATED, 10, SECOND + 40_000), write("b", Change.CREATED, 12, SECOND + 70_000)
+    world = World()
+    for _ in world.learn([listed, first, second, write("a", Change.DELETED, 20, 60 * SECOND)]):
+        pass
+    world.settle()
+    (found,) = findings_of(world)
+    assert (found.rule, found.verdict, found.severity) == ("lease-shared-config", Verdict.EXACT, "warning")
 
 
 def test_a_take_over_within_the_term_is_stolen_whatever_clock_tells_it() -> None:

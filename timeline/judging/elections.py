@@ -4,12 +4,14 @@ been running."""
 from itertools import pairwise
 
 from timeline.core.entries import Change
+from timeline.core.order import by_revision
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.endings import surely_live
 from timeline.judging.holders import Holders, existing
 from timeline.judging.leases import Term, at_most, terms_of
 from timeline.judging.rulebook import setting
+from timeline.judging.verdicts import Verdict, order_of
 
 TIMES = setting("lease-flapping", "times", 3, "", "How many take-overs within the time are too many.")
 WITHIN = setting("lease-flapping", "within", 300, "s", "The time within which so many take-overs are too many.")
@@ -136,5 +138,16 @@ def runs(workload: Track, at: Moment, world: World) -> bool | None:
 
 
 def _gone(track: Track, at: Moment) -> bool:
+    """Return whether an object may have been about to be deleted at a moment, or had not been created yet."""
     asked, born = track.asked_to_end, track.created
-    return (asked is not None and asked <= at.time) or (born is not None and born.time > at.time)
+    asked_before = asked is not None and asked <= at.time and not _deleted_at_once_after(track, at)
+    return asked_before or (born is not None and born.time > at.time)
+
+
+def _deleted_at_once_after(track: Track, at: Moment) -> bool:
+    """Return whether revisions prove that an object was deleted after a moment, and that nothing had requested it
+    before. A watch shows when a deletion arrived, but not when it was committed; the object of a deletion that waited
+    for something has a deletionTimestamp."""
+    end = track.ended
+    shown = end is not None and end.entry.facts is not None and not end.facts.deleting and not end.facts.asked
+    return end is not None and shown and by_revision(at.stamp, end.stamp) and order_of(at, end) is Verdict.EXACT

@@ -235,4 +235,4 @@ def test_what_is_not_there_says_so(page: Page, complaints: Complaints) -> None:
     page.goto("/sources/999999/")
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
     page.get_by_role("link", name="All recordings").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("recording")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("recording", ignore_case=True)

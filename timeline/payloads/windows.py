@@ -60,6 +60,7 @@ class Births(TypedDict):
     lane: list[int]
     time: list[int]
     number: list[int]
+    resource_version: list[str | None]  # null at the moving edge of a live source
     within: list[Within | None]
     track: list[int]
 

@@ -1,5 +1,7 @@
 // This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
 
+import { eventsOf } from "../state/events.js";
+
 const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, incidents, findings}
 
 export const overview = async () => embedded.overview;
@@ -36,6 +38,24 @@ export async function measure(_, { start, end }) {
     return at < 0 ? null : { time: time[at], resource_version: revisions[at] };
   };
   return { start: upTo(start), end: upTo(end) };
+}
+
+/** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
+export async function change(_, track, { sequence, at, revision }) {
+  const { lanes } = embedded.window;
+  const events = eventsOf(embedded.window).filter((event) => event.track === track);
+  const wanted = sequence ? Number(sequence) - 1 : events.findIndex((event) => event.time === at && (!revision || event.revision === revision));
+  const event = events[wanted];
+  if (!event) throw new Error("The report does not hold this change.");
+  const { kind, namespace, name, key, short, family } = lanes[event.lane];
+  const proof = embedded.findings.flatMap((group) => group.proof).find((each) => each.track === track && each.resource_version !== null && each.resource_version === event.revision);
+  return {
+    track, sequence: wanted + 1, lane: key, short, family, object: { kind, namespace, name }, change: event.what, action: "",
+    at: event.time, within: event.within, resource_version: event.revision, number: wanted + 1, total: events.length,
+    earlier: wanted > 0 ? wanted : null, later: wanted + 1 < events.length ? wanted + 2 : null,
+    actor: proof?.actor, user_agent: proof?.user_agent, controller: null, unknown_writer: proof?.actor || proof?.user_agent ? "" : "A report names writers only in the proof of findings.",
+    whole: false, lines: [], lines_total: 0, notes: [], nothing: "A report does not hold the objects, so it cannot show what was changed.", url: "", revision_url: "",
+  };
 }
 
 /** Returns the columns of some lanes. `lanes` maps the index of each of them to its new index. */

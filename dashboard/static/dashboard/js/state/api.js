@@ -52,6 +52,9 @@ export const incident = (source, id) => request(`/api/sources/${source}/incident
 /** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
 
+/** Fetches one change of a track: that with a `sequence`, or that at a time `at` (µs) with a `revision`. */
+export const change = (source, track, question) => request(`/api/sources/${source}/tracks/${track}/change?${query(question)}`);
+
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;

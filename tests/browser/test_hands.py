@@ -434,14 +434,18 @@ def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
     scheduler.focus()
     timeline.keyboard.press("Enter")
     expect(timeline.locator("#findings-count")).to_have_text("2 incidents · 5 findings")
-    chip = timeline.get_by_role("button", name="Remove the filter incidents of Job ring")
+    chip = timeline.get_by_role("button", name="Remove the filter focus: Job ring")
     expect(chip).to_be_visible()
     expect(timeline).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
+    expect(timeline.locator(".group-name")).to_have_text(["vcj ring"])  # the lanes of others are hidden
+    expect(timeline.locator("#minimap .tick")).to_have_count(4)  # of 6
     timeline.locator(".incident h3 button").first.click()  # selecting what is in the scope keeps the scope
     expect(timeline.locator(".finding.selected")).to_be_visible()
     expect(chip).to_be_visible()
     chip.click()
     expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(timeline.locator("#minimap .tick")).to_have_count(6)
+    expect(timeline.locator(".group-name")).not_to_have_count(1)
     timeline.go_back()
     expect(chip).to_be_visible()
 

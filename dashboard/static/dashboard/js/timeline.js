@@ -192,6 +192,7 @@ document.addEventListener("themechange", drawSoon);
 onPaper(draw);
 addEventListener("popstate", async () => {
   store.read();
+  outline().catch(failed); // the scope may have changed
   const { offset } = store; // scrolling while lanes are loading writes its own offset
   drawSoon();
   listing.soon();
@@ -209,15 +210,18 @@ store.subscribe((changed) => {
   if (!store.bounds) return;
   loader.soon();
   listing.soon();
+  if (changed.includes("focus")) outline().catch(failed); // the minimap has ticks of findings in the scope only
   if (reveal.wanted && !loader.stale()) reveal.show();
   if (changed.some((name) => name in filterOf(store) || name === "focus" || name === "hidden")) selection.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-/** Loads the overview of the whole source, and resolves with it. Rejects with an ApiError. */
+/** Loads the overview of the whole source, with the findings in the scope, and resolves with it. Rejects with an ApiError. */
 export async function outline() {
-  const whole = await overview(source);
+  const scope = store.focus;
+  const whole = await overview(source, scope);
+  if (scope !== store.focus) return whole; // another one is on its way
   const { first, last } = whole;
   const begun = last - first > 1; // otherwise nothing has been observed yet
   document.body.classList.toggle("empty", live && !begun);

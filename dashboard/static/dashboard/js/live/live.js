@@ -155,7 +155,7 @@ function takeFindings({ findings, gone, incidents, incidents_gone: lost }) {
   if (seen.size > 10_000) seen = new Set([...seen].slice(-5_000));
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
   if (![findings, gone, incidents, lost].some(({ length }) => length)) return;
-  minimap.extend(clock.now() ?? 0, fresh);
+  minimap.extend(clock.now() ?? 0, store.focus ? fresh.filter(({ focus }) => String(focus) === store.focus) : fresh);
   for (const group of findings) list.put(group);
   for (const key of gone) list.drop(key, key === store.finding);
   if (chosen(incidents)) pending.findings = true;

@@ -29,7 +29,6 @@ export async function request(path, options = {}) {
   throw new ApiError(body?.title ?? "The server failed", body?.detail ?? `It answered ${response.status}.`, response.status);
 }
 
-export const overview = (source) => request(`/api/sources/${source}/overview`);
 
 /** Returns the parameters of a query, without empty texts, empty lists and switches that are off. */
 function query(question) {
@@ -40,6 +39,9 @@ function query(question) {
   }
   return parameters;
 }
+
+/** Fetches the overview of the whole source. With a root owner as `scope`, it has only the findings of that. */
+export const overview = (source, scope) => request(`/api/sources/${source}/overview?${query({ scope })}`);
 
 /** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);

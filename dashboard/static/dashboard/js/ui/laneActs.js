@@ -24,11 +24,11 @@ export class LaneActs {
     this.onSelected(key);
   }
 
-  /** Limits incidents, counts and the report to a root owner (its number as text) and what it owns. */
+  /** Limits lanes, incidents, counts and the report to a root owner (its number as text) and what it owns. */
   scope(root) {
     const { store } = this;
     store.set({ focus: store.focus === root ? "" : root, finding: "", offset: 0 }, { push: true });
-    this.announce(store.focus ? "Only the incidents of this object are listed." : "The incidents of all objects are listed.");
+    this.announce(store.focus ? "Only this object, what it owns, and their incidents are shown." : "All objects are shown.");
   }
 
   /** Shows an object: moves the view to its time, its group to the top, and selects its lane. */

@@ -107,7 +107,11 @@ def where(incident: IncidentRowPayload) -> str:
 
 def summary(listed: IncidentsPayload) -> str:
     """Return the counts in the words that every list uses: "3 incidents · 12 findings"."""
-    total, findings = listed["total"], listed["findings"]
+    return numbers_of_all(listed["total"], listed["findings"])
+
+
+def numbers_of_all(total: int, findings: int) -> str:
+    """Return the numbers of incidents and of their findings: "3 incidents · 12 findings"."""
     return f"{count(total)} {plural('incident', total)} · {count(findings)} {plural('finding', findings)}"
 
 

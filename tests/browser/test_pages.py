@@ -106,6 +106,8 @@ def test_the_pages_lead_to_each_other(page: Page, addresses: dict[str, str]) -> 
     page.locator(".lives a").first.click()
     expect(page).to_have_url(re.compile(r"/objects/\d+/$"))
     page.get_by_role("link", name="Service ring was away").first.click()
+    expect(page).to_have_url(re.compile(r"/incidents/[0-9a-f]{16}/$"))
+    page.locator(".rows a").first.click()
     expect(page).to_have_url(re.compile(r"/findings/[0-9a-f]{16}/$"))
     page.get_by_role("link", name="About service-gap").click()
     expect(page).to_have_url(re.compile(r"/rules/service-gap/$"))

@@ -16,6 +16,41 @@ import msgspec
 
 from timeline.core.entries import Facts, microseconds
 from timeline.core.order import At
+from timeline.kinds._status import (
+    Condition,
+    Container,
+    Ending,
+    Status,
+    Telling,
+    shortened,
+    status_of,
+    time_of,
+)
+
+__all__ = [
+    "NOISE",
+    "Condition",
+    "Container",
+    "Ending",
+    "Kind",
+    "Mark",
+    "Metadata",
+    "OwnerReference",
+    "Phase",
+    "Reference",
+    "Shape",
+    "Status",
+    "Telling",
+    "address",
+    "described",
+    "kind_of",
+    "qualified",
+    "registry",
+    "seconds",
+    "shortened",
+    "status_of",
+    "time_of",
+]
 
 
 @lru_cache(10_000)
@@ -169,6 +204,12 @@ class Kind(NamedTuple):
     # second write changed nothing that matters, else None.
     again: Callable[[Any, Any, int], Any] = _again
     addresses: Callable[[Any], Iterable[str]] = _addresses  # returns the object's own IP addresses; "" is ignored
+    telling: Telling = Telling()  # which parts of its status tell people how it is
+
+    @property
+    def has_phases(self) -> bool:
+        """Return whether objects of the kind have phases besides those that all objects have."""
+        return self.phase is not _phase
 
 
 NOISE = ("Events", "Cluster")  # families that are hidden at first

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Reference, Shape
+from timeline.kinds import Kind, Reference, Shape, Telling
 
 
 class Lock(NamedTuple):
@@ -142,4 +142,16 @@ def _named_after_its_scheduler(image: str) -> bool:
     return version[0] == "1" and len(version) > 1 and version[1].isdecimal() and int(version[1]) < 10
 
 
-KIND = Kind("apps", "Deployment", "deploy", "Workloads", WorkloadShape, WorkloadFacts, facts, references=references)
+_TELLING = Telling(conditions=(("ReplicaFailure", "True"), ("Progressing", "False"), ("Available", "False")))
+
+KIND = Kind(
+    "apps",
+    "Deployment",
+    "deploy",
+    "Workloads",
+    WorkloadShape,
+    WorkloadFacts,
+    facts,
+    references=references,
+    telling=_TELLING,
+)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Shape
+from timeline.kinds import Kind, Mark, Phase, Shape, Telling
 
 
 class _FailureRule(msgspec.Struct, gc=False):
@@ -140,4 +140,21 @@ def _marks(before: JobFacts, after: JobFacts) -> Iterable[Mark]:
         yield Mark("status", f"{after.succeeded} succeeded, {after.failed} failed")
 
 
-KIND = Kind("batch", "Job", "job", "Jobs", JobShape, JobFacts, _facts, _phase, _marks)
+_TELLING = Telling(
+    conditions=(
+        ("Failed", "True"),
+        ("FailureTarget", "True"),
+        ("Suspended", "True"),
+        ("Complete", "True"),
+        ("SuccessCriteriaMet", "True"),
+    ),
+    numbers=(
+        ("wanted", "spec.completions"),
+        ("active", "status.active"),
+        ("ready", "status.ready"),
+        ("succeeded", "status.succeeded"),
+        ("failed", "status.failed"),
+    ),
+)
+
+KIND = Kind("batch", "Job", "job", "Jobs", JobShape, JobFacts, _facts, _phase, _marks, telling=_TELLING)

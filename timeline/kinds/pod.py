@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from timeline.core.entries import Facts
 from timeline.core.job_pods import TERMINAL, spells
-from timeline.kinds import Kind, Mark, Phase, Reference, address, seconds
+from timeline.kinds import Kind, Mark, Phase, Reference, Telling, address, seconds
 from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source
 
 
@@ -187,4 +187,14 @@ KIND = Kind(
     subtitle=lambda pod: pod.node,
     spells=spells,
     addresses=lambda pod: pod.addresses,
+    telling=Telling(
+        conditions=(
+            ("DisruptionTarget", "True"),
+            ("PodScheduled", "False"),
+            ("Initialized", "False"),
+            ("ContainersReady", "False"),
+            ("Ready", "False"),
+        ),
+        numbers=(),
+    ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Reference, Shape
+from timeline.kinds import Kind, Mark, Phase, Reference, Shape, Telling
 
 
 class _Claim(msgspec.Struct, gc=False):
@@ -113,4 +113,15 @@ KIND = Kind(
     _marks,
     _references,
     subtitle=lambda job: f"attempt {job.retries + 1}",
+    telling=Telling(
+        numbers=(
+            ("needed", "status.minAvailable"),
+            ("pending", "status.pending"),
+            ("running", "status.running"),
+            ("succeeded", "status.succeeded"),
+            ("failed", "status.failed"),
+            ("terminating", "status.terminating"),
+            ("retries", "status.retryCount"),
+        )
+    ),
 )

@@ -11,6 +11,7 @@ from timeline.judging.findings import Severity
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingPayload,
+    IncidentRowPayload,
     ObjectPayload,
     SkippedPayload,
     SourceDocumentPayload,
@@ -42,7 +43,124 @@ class TrackFindingPayload(TypedDict):
     acknowledged: AcknowledgementPayload | None
 
 
-class TrackPayload(TypedDict):
+class ConditionPayload(TypedDict):
+    """This is a condition of an object, or the state that its status names."""
+
+    type: str
+    status: str  # "True", "False" or "Unknown"; "" of a state
+    reason: str
+    message: str
+    since: str | None  # its lastTransitionTime
+    telling: bool  # whether it is one of those that say how an object of its kind is
+
+
+class PhasePayload(TypedDict):
+    """This is the last observed phase of an object, and the change that began it."""
+
+    text: str
+    time: str  # the drawn time of that change
+    earliest: str  # the earliest time at which it can have been committed
+    latest: str | None  # the latest such time; null if no clock bounds it
+    observed: bool  # whether the beginning was observed; otherwise the phase was found, and began at any time before
+
+
+class WriterPayload(TypedDict):
+    """This is the last change of an object that was observed, and who made it."""
+
+    actor: str | None  # null where neither an audit log nor the object's managedFields say it, as the next two
+    user_agent: str | None
+    controller: str | None
+    change: str
+    action: str
+    resource_version: str | None
+    time: str
+    earliest: str
+    latest: str | None
+
+
+class ContainerPayload(TypedDict):
+    """This is how containers of one name ended or why they wait, alike in several Pods."""
+
+    container: str
+    exit_code: int | None  # null if they wait
+    signal: int  # 0 for none
+    reason: str
+    message: str  # of the last of them
+    stopped: bool  # whether no container of these Pods was seen to fail before the Pod was asked to end
+    pods: int  # incarnations of Pods
+    names: list[str]  # the first of the names of these Pods
+    names_total: int
+    time: str | None  # when the last of them ended, by the clock of its node
+    url: str  # the page of that Pod
+
+
+class PodsPayload(TypedDict):
+    """This counts the Pods that an object owns, each incarnation for itself, or the Pod itself."""
+
+    total: int
+    counted: int  # how many of these the other numbers are about: the last ones that began
+    phases: list[tuple[str, int]]  # the last observed phases, the most frequent first; "deleted" of those that are gone
+    failed: int  # Pods of which a container failed
+    restarts: int
+    restarted: int  # Pods of which a container was started again
+    troubled: int  # Pods that failed, were started again, or are not ready
+    read: int  # how many of these `containers` is about, the worst ones
+    containers: list[ContainerPayload]  # the worst first
+
+
+class WarningPayload(TypedDict):
+    """This is what Events of type Warning said alike, but for names and numbers, about objects of one kind."""
+
+    reason: str
+    message: str
+    object: ObjectPayload  # of the last of these Events, as are message, time, reporter and url
+    objects: int  # how many objects these Events are about
+    count: int  # how often it happened, as the Events count it
+    time: str | None
+    reporter: str
+    url: str  # the page of the Event
+
+
+class WarningsPayload(TypedDict):
+    """These are the last Warning Events about an object and what it owns."""
+
+    warnings: list[WarningPayload]  # the last one first
+    events: int  # how many Events, also normal ones, are about these objects by their names
+    read: int  # how many of these were read, the last ones
+
+
+class StatusPayload(TypedDict):
+    """This is what the recording says of how an object is. Nothing is in it that was not observed."""
+
+    phase: PhasePayload | None  # null if its kind has no phases, or no observation shows one
+    conditions: list[ConditionPayload]  # of the last observed body, the most telling first
+    numbers: list[tuple[str, int]]  # of the same body, such as ("ready", 2)
+    observed: str | None  # the time of the change that this body shows; null if no body was observed
+    written: WriterPayload | None  # null if no change was observed, but only the object as it stood
+    pods: PodsPayload | None  # null if it owns no Pods and is none
+    warnings: WarningsPayload
+
+
+Relation = Literal["about it", "about what it owns", "names it", "names what it owns"]
+
+
+class ObjectIncidentPayload(IncidentRowPayload):
+    """This is an incident that names an object or what it owns."""
+
+    relation: Relation
+
+
+class ObjectIncidentsPayload(TypedDict):
+    """These are the incidents that name an object, in any of its incarnations, or what it owns."""
+
+    incidents: list[ObjectIncidentPayload]  # ongoing ones first, then the gravest first, ten at most
+    total: int
+    findings: int  # of all of these
+    ongoing: int
+    silenced: int  # further ones that a silence or the baseline takes out of the lists
+
+
+class RelationsPayload(TypedDict):
     """This is one incarnation of an object, and its relations to others."""
 
     source: int
@@ -68,6 +186,13 @@ class TrackPayload(TypedDict):
     events: list[LifePayload]  # the first of the Events about it that rules read
     events_total: int
     findings: list[TrackFindingPayload]
+
+
+class TrackPayload(RelationsPayload):
+    """This is one incarnation of an object: what is wrong with it and what it owns, how it is, and its relations."""
+
+    incidents: ObjectIncidentsPayload
+    status: StatusPayload
 
 
 class ChangePayload(TypedDict):

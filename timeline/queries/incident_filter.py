@@ -7,8 +7,9 @@ from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from timeline.judging.findings import Severity
-from timeline.models import Acknowledgement, Cluster, Finding, Incident
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Track
 from timeline.payloads.findings import IncidentChoices, IncidentState
+from timeline.queries.owned import incidents_naming
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View, naming
 
@@ -27,6 +28,7 @@ class IncidentFilter:
     actor: str = ""  # one who wrote what a proof shows
     words: str = ""  # each is part of the title, of a name, or of an actor
     root: int | None = None  # Track.root, of one source: only those that name this root owner or what it owns
+    track: int | None = None  # Track.id, of one source: only those that name this object or what it owns
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
     families: tuple[str, ...] = ()  # of one source: only those with a subject of these families of kinds
@@ -65,6 +67,9 @@ def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
     found, condition = Finding.objects.filter(source=source_id, withdrawn=False), Q()
     if wanted.root is not None:
         condition &= Q(identity__in=found.filter(naming(source_id, wanted.root)).values("incident"))
+    if wanted.track is not None:
+        row = Track.objects.defer("lifeline").filter(source=source_id, id=wanted.track).first()
+        condition &= Q(identity__in=incidents_naming(row) if row else [])
     if wanted.families or wanted.name:
         rows = View(families=wanted.families, name=wanted.name).occurrences(source_id)
         members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")

@@ -11,7 +11,7 @@ from timeline.kinds import Reference, kind_of
 from timeline.models import Finding, Source, Track
 from timeline.payloads.documents import object_payload
 from timeline.payloads.findings import ObjectPayload
-from timeline.payloads.objects import LifePayload, TrackFindingPayload, TrackPayload
+from timeline.payloads.objects import LifePayload, RelationsPayload, TrackFindingPayload
 from timeline.payloads.windows import Columns
 from timeline.queries.acknowledgements import acknowledged
 from timeline.queries.sources import extent
@@ -19,14 +19,13 @@ from timeline.queries.view import View
 from timeline.queries.windows import window
 
 FEW = 50  # the most children, or objects that need it, that are listed
-_FINDINGS = 100  # the most findings that are listed
+FINDINGS = 100  # the most findings that are listed
 _SEVERITIES = ("error", "warning", "info")
 
 
-def track(source_id: int, track_id: int) -> TrackPayload:
-    """Return a track with its relations to others. Raises Source.DoesNotExist and Track.DoesNotExist."""
-    source = Source.objects.get(pk=source_id, ready=True)
-    row = Track.objects.get(source=source, id=track_id)
+def relations(source: Source, row: Track) -> RelationsPayload:
+    """Return a track with its relations to others."""
+    source_id, track_id = source.pk, row.id
     all_of = Track.objects.filter(source=source)
     kind = kind_of(row.group, row.kind)
     facts = [msgspec.convert(stored, kind.facts_type) for *_, stored in row.lifeline if stored is not None]
@@ -134,7 +133,7 @@ def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifeP
 
 def _findings(source_id: int, track_id: int) -> list[TrackFindingPayload]:
     """Return the findings that name a track, errors first."""
-    rows = list(Finding.objects.filter(source=source_id, tracks__contains=[track_id]).order_by("first")[:_FINDINGS])
+    rows = list(Finding.objects.filter(source=source_id, tracks__contains=[track_id]).order_by("first")[:FINDINGS])
     notes = acknowledged(source_id, [row.identity for row in rows])
     found: list[TrackFindingPayload] = [
         {
@@ -159,7 +158,7 @@ def _relation(row: Finding, track_id: int) -> Any:
     return "names it" if track_id in proofs else "affects it"
 
 
-def life_columns(shown: TrackPayload) -> tuple[Columns, int, int]:
+def life_columns(shown: RelationsPayload) -> tuple[Columns, int, int]:
     """Return the drawing of a track and of other incarnations of its name around it, and the range of time of the
     drawing, in microseconds since 1970."""
     source = Source.objects.get(pk=shown["source"])

@@ -104,6 +104,30 @@ def change_in_place(
     return ChangeInPlace(life(row, source_id), shown, place + 1, len(changes), earlier, later)
 
 
+class Latest(NamedTuple):
+    """This is the last change of an object, and the last body that was observed of it."""
+
+    time: int  # the drawn time of the change, in microseconds since 1970
+    sequence: int
+    entry: Entry  # the observation of the change that says who made it, if one does
+    body: bytes  # as JSON; empty if none of the last changes has one
+    observed: int  # the drawn time of the change that this body shows
+
+
+def latest(row: Track) -> Latest | None:
+    """Return the last change of a track; None if no change of it is stored."""
+    changes = _in_order(_belonging(row).entries, _drawn(row))
+    if not changes:
+        return None
+    bodies = _bodies(row, changes[-_BEFORE:])
+    shown = next((each for each in reversed(changes[-_BEFORE:]) if _body(each, bodies)), None)
+    last = changes[-1]
+    written = max(last.seen, key=lambda each: (each.entry.actor != "", each.entry.user_agent != ""))
+    return Latest(
+        last.time, written.sequence, written.entry, _body(shown, bodies) if shown else b"", shown.time if shown else 0
+    )
+
+
 def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int, limit: int) -> list[Revision]:
     """Return some of the changes of a track, with the bodies that are compared."""
     shown = changes[offset : offset + limit]

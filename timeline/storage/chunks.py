@@ -30,6 +30,7 @@ _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "li
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # the most chunks that are read at a time
 _PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from the chunks before
+_NEWEST = 8  # chunks that `newest` reads at a time
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
@@ -142,6 +143,33 @@ def entries(
             entry = entry_of(line, known, bodies=bodies)
             if (start is None or entry.received >= start) and (end is None or entry.received <= end):
                 yield Stored(number, key, entry)
+
+
+def newest(source_id: int, wanted: set[int], *, most: int) -> Iterator[Stored]:
+    """Yield the stored entries of the tracks with these keys, with bodies, those stored last first.
+
+    At most `most` chunks are read. The caller removes a key from `wanted` when it needs no more entries of that track.
+    """
+    known: Known = {}
+    before = 2**62
+    query = """
+        SELECT sequence, keys, lines FROM timeline_chunk
+        WHERE source_id = %s AND sequence < %s AND keys && %s::int[] AND low <= %s AND high >= %s
+        ORDER BY sequence DESC LIMIT %s"""
+    while wanted and most > 0:
+        limit = min(most, _NEWEST)
+        with connection.cursor() as cursor:
+            cursor.execute(query, [source_id, before, sorted(wanted), max(wanted), min(wanted), limit])
+            page = cursor.fetchall()
+        most = most - limit if len(page) == limit else 0
+        for sequence, keys, packed in page:
+            before = sequence
+            if wanted.isdisjoint(keys):
+                continue
+            lines = _lines(bytes(packed))
+            for at in reversed(range(len(keys))):
+                if keys[at] in wanted:
+                    yield Stored(sequence + at, keys[at], entry_of(lines[at], known))
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:

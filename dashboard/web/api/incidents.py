@@ -48,12 +48,13 @@ class FilterOfSource(Filter):
     """The parameters that select incidents of one source."""
 
     root: Number | None = None  # only those that name this root owner, or an object that it owns
+    track: Number | None = None  # only those that name this object, in any incarnation, or an object that it owns
     kinds: Words = ""  # families of kinds, as the overview names them; commas separate several
     name: Words = ""  # part of the summary of a finding, or of the name of its subject
 
     def wanted(self) -> queries.IncidentFilter:
         families = tuple(filter(None, self.kinds.split(",")))
-        return replace(super().wanted(), root=self.root, families=families, name=self.name)
+        return replace(super().wanted(), root=self.root, track=self.track, families=families, name=self.name)
 
 
 class Acknowledged(Schema):

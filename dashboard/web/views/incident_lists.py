@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
 _SELECTING = FilterOfSource.model_fields.keys() - {"silenced", "acknowledged"}
-_HIDDEN = ("silenced", "acknowledged", "root", "kinds", "name")  # parameters without a field in the form
+_HIDDEN = ("silenced", "acknowledged", "root", "track", "kinds", "name")  # parameters without a field in the form
 _ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
 
 
@@ -135,7 +135,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "kept": {name: asked.given[name] for name in _HIDDEN if name in asked.given},
         "links": {
             "all": request.path,
-            "everything": asked.link(root="", kinds="", name=""),
+            "everything": asked.link(root="", track="", kinds="", name=""),
             "here": asked.link(),
             "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
             "first": asked.link() if place.cursor else "",

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import changes, wording
+from dashboard.presentation import changes, objects, wording
 from timeline import queries
+from timeline.core.entries import microseconds
 from timeline.kinds import qualified
 from timeline.layout import bodies
 from timeline.models import Source, Track
@@ -29,9 +31,13 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     following = page.offset + len(page.revisions)
     columns, start, end = queries.life_columns(track)
     withheld = queries.withheld(source_id)
+    day = f"{source.last:%Y-%m-%d}" if source.last else ""
     context = {
         "source": source,
         "track": track,
+        "wrong": objects.wrong(track["incidents"], source, microseconds(timezone.now())),
+        "findings_of_it": objects.findings_of_it(len(track["findings"])),
+        "status": objects.status(track["status"], track["object"]["kind"], track["end"], day),
         "kind": qualified(track["object"]["group"], track["object"]["kind"]),
         "when": when(track["start"], track["end"]),
         "picture": picture(columns, start, end),

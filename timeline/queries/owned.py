@@ -1,0 +1,48 @@
+"""This module finds what an object owns: its children, their children, and so on."""
+
+from collections.abc import Collection
+
+from django.db import connection
+from django.db.models.expressions import RawSQL
+
+from timeline.models import Track
+
+_INCIDENTS = 10_000  # the most that are found
+_OWNED = """
+    WITH RECURSIVE owned (id) AS (
+        SELECT id FROM timeline_track WHERE source_id = %s AND id = ANY(%s)
+        UNION
+        SELECT child.id FROM owned JOIN timeline_track AS child
+        ON child.source_id = %s AND child.root = %s AND child.owner = owned.id
+    ) SELECT id FROM owned"""
+_GROUP = "SELECT id FROM timeline_track WHERE source_id = %s AND root = %s"
+
+
+def owned_by(row: Track, tracks: Collection[int]) -> RawSQL:
+    """Return the query for the ids of these tracks of the group of `row`, and of all that they own."""
+    return RawSQL(_OWNED, [row.source_id, list(tracks), row.source_id, row.root])
+
+
+def owned(row: Track) -> RawSQL:
+    """Return the query for the ids of all incarnations of the object of a track, and of all that they own.
+
+    Of a root owner, these are the tracks of its group, to which a focus limits a timeline.
+    """
+    return RawSQL(_GROUP, [row.source_id, row.root]) if not row.owner else owned_by(row, lives(row))
+
+
+def lives(row: Track) -> list[int]:
+    """Return the ids of all incarnations of the object of a track."""
+    return list(Track.objects.filter(source=row.source_id, lane=row.lane).values_list("id", flat=True))
+
+
+def incidents_naming(row: Track) -> list[str]:
+    """Return the incidents with a finding that names the object of a track, in any incarnation, or what it owns."""
+    ids = owned(row)
+    query = f"""
+        WITH concerned AS MATERIALIZED ({ids.sql})
+        SELECT DISTINCT incident FROM timeline_finding CROSS JOIN LATERAL unnest(tracks) AS named (id)
+        WHERE source_id = %s AND NOT withdrawn AND named.id IN (SELECT id FROM concerned) LIMIT {_INCIDENTS}"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [*ids.params, row.source_id])
+        return [incident for (incident,) in cursor.fetchall()]

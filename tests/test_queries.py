@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
+from django.test import Client
 
 from tests import events, stored
 from timeline import queries
@@ -241,6 +242,25 @@ def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> No
     assert dict(overview["namespaces"])["vol-restart"] == 16
     assert overview["severities"] == ["warning"] * 4 + ["info"] * 2
     assert GAP[0] in overview["ticks"]
+
+
+def test_a_scope_shows_an_owner_with_what_it_owns_and_what_its_findings_name(client: Client, sample: Source) -> None:
+    whole = window(sample)
+    root = next(row["focus"] for row in listed(sample) if row["rule"] == "service-gap")
+    pages = f"/api/sources/{sample.pk}"
+    shown = client.get(f"{pages}/window", {"scope": root, "limit": 200}).json()
+    own = [lane["key"] for lane in whole["lanes"] if lane["group"] == str(root)]
+    named = {lane["key"] for lane in shown["lanes"]} - set(own)
+    assert [lane["key"] for lane in shown["lanes"]][: len(own)] == own and shown["scope"]["name"] == "ring"
+    subjects = {finding["subject"]["name"] for row in listed(sample, scope=root) for finding in row["findings"]}
+    assert all(key.rpartition("/")[2] in subjects for key in named)
+    overview = client.get(f"{pages}/overview", {"scope": root}).json()
+    assert sorted(overview["ticks"]) == sorted(row["start"] for row in listed(sample, scope=root))
+    assert sum(count for _, count in overview["rules"]) == len(overview["ticks"]) < len(listed(sample))
+    all_of_it = client.get(f"{pages}/overview").json()
+    assert (overview["counts"], overview["families"]) == (all_of_it["counts"], all_of_it["families"])
+    nobody = client.get(f"{pages}/window", {"scope": 10**12}).json()
+    assert (nobody["lanes"], nobody["scope"]) == ([], None)
 
 
 def test_unknown_sources_do_not_exist(sample: Source) -> None:

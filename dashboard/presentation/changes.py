@@ -142,6 +142,8 @@ def _nothing(each: Revision, withheld: bool) -> str:
             if each.entry.change in _FIRST
             else "No earlier observation includes the object: there is nothing to compare with."
         )
+    if each.entry.change is Change.DELETED and not each.between:
+        return "It was deleted in the state that was seen before."
     if each.between:
         return f"Nothing but the revision and managedFields differs. {_compared(each)}"
     return "Nothing but the revision and managedFields changed."

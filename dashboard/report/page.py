@@ -25,7 +25,7 @@ from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import InView
 
 _HOME = Path(__file__).resolve().parent.parent
-_SHEETS = ("palette", "base", "timeline", "findings", "controls", "document", "report")
+_SHEETS = ("palette", "base", "timeline", "findings", "controls", "change", "document", "report")
 _STAND_INS = {f"js/state/{name}.js": f"js/report/{name}.js" for name in ("api", "address", "links")}
 _SKIPPED = 200  # files and reasons that are shown
 _NAMES = 12  # files whose lines were mostly skipped

@@ -18,6 +18,7 @@ from tests.browser.conftest import (
     range_in_view,
     settled,
 )
+from tests.browser.test_with_axe import complaints_of_axe
 from tests.events import event, pod
 from tests.running import WITH_TOKEN
 
@@ -281,6 +282,67 @@ def test_measuring_tells_the_same_however_lanes_are_grouped(page: Page, recordin
     expect(page.locator(".measure-label")).to_have_text("≈ 50 ms · RV 582 → 592, 10 apart")
 
 
+# -- a change in place ------------------------------------------------------------------------------------------------
+
+
+def middle_of(page: Page, time: int, lane: str) -> tuple[float, float]:
+    """Where an event of a lane is on the page (px)."""
+    found = page.evaluate(
+        """([time, key]) => import('/static/dashboard/js/timeline.js').then(({ parts }) => {
+          const { at } = parts.picture.find(time, parts.loader.payload.lanes.findIndex((lane) => lane.key === key));
+          return [at.clientX, at.clientY - 8];
+        })""",
+        [time, lane],
+    )
+    return found[0], found[1]
+
+
+def test_a_click_on_a_mark_opens_its_change_in_place(timeline: Page, recording: str) -> None:
+    timeline.mouse.click(*middle_of(timeline, 1795247520841106, SERVICE))
+    change = timeline.get_by_role("dialog", name="Service ring: deleted")
+    expect(change).to_be_visible()
+    expect(change).to_be_focused()
+    for words in ("RV 582", "07:52:00.841106", "between 07:52:00.841106 and 07:52:00.849006", "vc-cm-head", "2 of 2"):
+        expect(change).to_contain_text(words)
+    expect(change.get_by_role("button", name="Next change of this object")).to_be_disabled()
+    timeline.keyboard.press(",")
+    created = timeline.get_by_role("dialog", name="Service ring: created")
+    expect(created).to_contain_text("The object as it was first seen")
+    expect(created.get_by_role("link", name="All its changes")).to_have_attribute("href", re.compile(r"/objects/\d+/"))
+    shown = settled(timeline)
+    assert re.search(r"change=\d+\.\d+", shown)
+    timeline.goto(f"{recording}{shown}")  # as with a link that was shared
+    expect(created).to_contain_text("1 of 2")
+    timeline.keyboard.press(".")
+    expect(change).to_be_visible()
+    assert complaints_of_axe(timeline, ("dark", "light")) == []
+    timeline.set_viewport_size({"width": 360, "height": 740})
+    fits(timeline)
+    expect(change).to_be_in_viewport()
+    assert complaints_of_axe(timeline) == []
+    change.get_by_role("button", name="Close").click()
+    expect(change).to_be_hidden()
+    timeline.go_back()
+    expect(change).to_be_visible()
+
+
+def test_enter_opens_the_change_of_the_event_and_escape_gives_the_focus_back(timeline: Page) -> None:
+    label = timeline.locator(f'[data-lane="{SERVICE}"] a')
+    label.focus()
+    timeline.keyboard.press(".")
+    expect(timeline.locator("#tip")).to_contain_text("deleted")
+    timeline.keyboard.press("Enter")
+    expect(timeline.get_by_role("dialog", name="Service ring: deleted")).to_be_focused()
+    timeline.keyboard.press("Escape")
+    expect(timeline.get_by_role("dialog")).to_have_count(0)
+    expect(label).to_be_focused()
+    expect(timeline.locator("circle.cursor")).to_have_count(1)
+    timeline.keyboard.press("Escape")
+    expect(timeline.locator("circle.cursor")).to_have_count(0)
+    timeline.keyboard.press("Enter")
+    expect(timeline).to_have_url(re.compile(r"/objects/\d+/$"))
+
+
 # -- findings ---------------------------------------------------------------------------------------------------------
 
 
@@ -372,14 +434,18 @@ def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
     scheduler.focus()
     timeline.keyboard.press("Enter")
     expect(timeline.locator("#findings-count")).to_have_text("2 incidents · 5 findings")
-    chip = timeline.get_by_role("button", name="Remove the filter incidents of Job ring")
+    chip = timeline.get_by_role("button", name="Remove the filter focus: Job ring")
     expect(chip).to_be_visible()
     expect(timeline).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
+    expect(timeline.locator(".group-name")).to_have_text(["vcj ring"])  # the lanes of others are hidden
+    expect(timeline.locator("#minimap .tick")).to_have_count(4)  # of 6
     timeline.locator(".incident h3 button").first.click()  # selecting what is in the scope keeps the scope
     expect(timeline.locator(".finding.selected")).to_be_visible()
     expect(chip).to_be_visible()
     chip.click()
     expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(timeline.locator("#minimap .tick")).to_have_count(6)
+    expect(timeline.locator(".group-name")).not_to_have_count(1)
     timeline.go_back()
     expect(chip).to_be_visible()
 

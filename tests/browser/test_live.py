@@ -88,7 +88,15 @@ def test_it_is_followed_from_the_start(live: Page) -> None:
 def test_what_is_committed_is_drawn_and_said(live: Page, worker: Worker) -> None:
     expect(live.locator(".incident h3", has_text=AWAY)).to_have_count(0)
     count = live.locator("#minimap .tick").count()
+    live.locator('[data-lane="Service/vol-restart/ring"] a').focus()
+    live.keyboard.press(",")
+    expect(live.locator("#tip")).to_contain_text("created")
+    live.keyboard.press("Enter")
+    change = live.get_by_role("dialog", name="Service ring: created")
+    expect(change.get_by_role("button", name="Next change of this object")).to_be_disabled()
     sequence = worker.do("until", OVER)
+    expect(change.get_by_role("button", name="Next change of this object")).to_be_enabled()  # it was deleted
+    live.keyboard.press("Escape")
     expect(live.locator(".incident h3", has_text=AWAY)).to_be_visible()
     expect(live.locator("#announce")).to_have_text(re.compile(r"^\d+ new violations$"))
     happens(live, lambda: live.locator("#minimap .tick").count() > count)

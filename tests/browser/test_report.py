@@ -103,8 +103,15 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     expect(page.locator(".finding.selected h4")).to_contain_text("was away for 43–58 ms")
     expect(page.locator("#range")).not_to_have_text(before)
     expect(page.locator("#figure")).to_be_in_viewport()
+    page.locator('[data-lane="Service/vol-restart/ring"] .lane-name').focus()
+    page.keyboard.press(".")
+    page.keyboard.press("Enter")
+    change = page.get_by_role("dialog", name="Service ring: deleted")
+    expect(change).to_contain_text("RV ")
+    expect(change).to_contain_text("A report does not hold the objects")
     page.reload()
     expect(page.locator(".finding.selected h4")).to_contain_text("was away for 43–58 ms")
+    expect(change).to_be_visible()
 
 
 def test_what_proves_a_finding_stands_on_top_of_the_lanes(opened: Open) -> None:

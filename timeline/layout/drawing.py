@@ -64,7 +64,7 @@ class Drawing:
             end_within=[],
             track=[],
         )
-        self._births = Births(lane=[], time=[], number=[], within=[], track=[])
+        self._births = Births(lane=[], time=[], number=[], resource_version=[], within=[], track=[])
         self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], track=[])
         self._holes = Holes(lane=[], start=[], begun=[], over=[], end=[], text=[], finding=[])
         self._shades = Shades(lane=[], start=[], end=[], finding=[])
@@ -101,6 +101,7 @@ class Drawing:
             self._births["lane"].append(lane)
             self._births["time"].append(lifeline[0][0])
             self._births["number"].append(number)
+            self._births["resource_version"].append(lifeline[0][1])
             self._births["within"].append(spans[0].start_within if spans else None)
             self._births["track"].append(track)
         self._add_bars(lane, track, spans, created)

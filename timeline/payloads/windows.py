@@ -60,6 +60,7 @@ class Births(TypedDict):
     lane: list[int]
     time: list[int]
     number: list[int]
+    resource_version: list[str | None]  # null at the moving edge of a live source
     within: list[Within | None]
     track: list[int]
 
@@ -144,7 +145,7 @@ class Columns(TypedDict):
 
 
 class ScopePayload(TypedDict):
-    """This is the name of the root owner to which incidents are limited."""
+    """This is the name of the root owner to which lanes and incidents are limited."""
 
     kind: str
     namespace: str
@@ -164,7 +165,7 @@ class WindowPayload(Columns):
     lanes_more: bool  # whether more lanes match than were counted
     pins: int  # how many lanes are pinned; these come first
     groups: list[GroupPayload]
-    scope: ScopePayload | None  # the root owner to which the incidents are limited
+    scope: ScopePayload | None  # the root owner to which lanes and incidents are limited
 
 
 class OverviewPayload(TypedDict):

@@ -53,6 +53,7 @@ from timeline.queries.live import gap_count, live_health, live_state
 from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import FINDINGS, life, life_columns, lives
+from timeline.queries.overview import overview
 from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_place, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
@@ -63,7 +64,7 @@ from timeline.queries.silences import ended as ended_silences
 from timeline.queries.silences import expire as expire_silence
 from timeline.queries.silences import payload as silence_payload
 from timeline.queries.silences import would_silence
-from timeline.queries.sources import SourceRow, gaps, overview, recent_sources, source
+from timeline.queries.sources import SourceRow, gaps, recent_sources, source
 from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload

@@ -67,7 +67,7 @@ class Rows:
         elif view.alone:
             self._lanes += " AND (root = %(focus)s OR lane = ANY(%(concerned)s))"
         if view.rule or view.severity or view.alone:
-            self._values["concerned"] = self._concerned(source)
+            self._values["concerned"] = self._concerned(source, start, end)
         self._values["reach"], living = _tide(source, start, end)
         self._sparse = living < SPARSE
         self._lived = " AND place <= %(reach)s" + (_OVERLAPS if self._sparse else _LIVED)
@@ -177,9 +177,13 @@ class Rows:
         opened = not lane and strip in self._values["opened"]
         return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
 
-    def _concerned(self, source: Source) -> list[int]:
-        """Return the lanes that are named by findings that match the filter."""
-        shown = self._view.occurrences(source.pk).values_list("tracks", flat=True)
+    def _concerned(self, source: Source, start: int, end: int) -> list[int]:
+        """Return the lanes that are named by findings that match the filter. For a group alone, these are only findings
+        between the two times (µs)."""
+        matching = self._view.occurrences(source.pk)
+        if self._view.alone and not self._view.searching:
+            matching = matching.filter(first__lte=moment(end), last__gte=moment(start))
+        shown = matching.values_list("tracks", flat=True)
         tracks = {track for each in shown for track in each}
         with connection.cursor() as cursor:
             query = "SELECT DISTINCT lane FROM timeline_track WHERE source_id = %s AND id = ANY(%s)"

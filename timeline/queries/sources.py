@@ -1,23 +1,18 @@
-"""This module reads sources as a whole: their lists, their overviews, and the time that they cover."""
+"""This module reads sources as a whole: their lists, and the time that they cover."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
 from django.db import connection
-from django.db.models import Count
 
-from timeline.core.entries import microseconds, moment
+from timeline.core.entries import microseconds
 from timeline.judging.findings import Severity
 from timeline.judging.rulebook import ATTEMPTS, VERSION
-from timeline.kinds import NOISE
-from timeline.models import Occurrence, Source
-from timeline.payloads.windows import OverviewPayload
+from timeline.models import Source
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order of `Occurrence.rank`
-_TICKS = 480  # the number of different positions of ticks on the minimap
 
 
 @dataclass(frozen=True)
@@ -85,49 +80,10 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
         return [SourceRow(*(*row, orjson.loads(skipped))) for *row, skipped in cursor]
 
 
-def overview(source_id: int) -> OverviewPayload:
-    """Return the overview of a source. Raises Source.DoesNotExist."""
-    shown = Source.objects.get(pk=source_id)
-    first, last = extent(shown)
-    families: Counter[str] = Counter()
-    namespaces: Counter[str] = Counter()
-    for namespace, family, lanes in shown.census:
-        families[family] += lanes
-        if namespace and family not in NOISE:
-            namespaces[namespace] += lanes
-    ticks = _ticks(source_id, first, last)
-    occurrences = Occurrence.objects.filter(source_id=source_id)
-    rules = occurrences.values_list("rule").annotate(count=Count("*")).order_by("rule")
-    ranks = occurrences.values_list("rank").annotate(count=Count("*")).order_by("rank")
-    return {
-        "first": first,
-        "last": last,
-        "counts": shown.histogram,
-        "ticks": [time for time, _ in ticks],
-        "severities": [SEVERITIES[rank] for _, rank in ticks],
-        "families": families.most_common(),
-        "namespaces": sorted(namespaces.items()),
-        "rules": list(rules),
-        "severity_counts": [(SEVERITIES[rank], count) for rank, count in ranks],
-        "noise": sum(families[family] for family in NOISE),
-    }
-
-
 def gaps(source_id: int) -> int:
     """Return the number of writes that are missing, as other writes prove. Raises Source.DoesNotExist."""
     document = Source.objects.values_list("told", flat=True).get(pk=source_id)
     return sum(kind["holes"] for kind in document.get("coverage", ()))
-
-
-def _ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
-    """Return (time, rank) of the findings. Those that are too close together for the minimap are merged."""
-    query = """
-        SELECT rank, min(first) FROM timeline_occurrence WHERE source_id = %s
-        GROUP BY rank, date_bin(%s::interval, first, %s)
-        ORDER BY 1, 2"""
-    with connection.cursor() as cursor:
-        cursor.execute(query, [source_id, f"{max(1, (last - first) // _TICKS)} microseconds", moment(first)])
-        return [(microseconds(time), rank) for rank, time in cursor]
 
 
 def extent(shown: Source) -> tuple[int, int]:

@@ -42,7 +42,7 @@ class Arrangement(Filter):
     noise: bool = False  # Events, node leases and the like
     active: bool = False  # only what changes between start and end
     focus: Number | None = None  # the root whose group comes first
-    scope: Number | None = None  # the root owner to which the list of incidents is limited; the answer names it
+    scope: Number | None = None  # show only this root owner, what it owns, and what their findings name
     finding: _Key = ""  # the selected one
     open: Words = ""  # keys of strips
     closed: Words = ""  # keys of groups
@@ -54,8 +54,9 @@ class Arrangement(Filter):
             grouping=self.group,
             noise=self.noise,
             active=self.active,
-            focus=self.focus,
+            focus=self.focus if self.scope is None else self.scope,
             scope=self.scope,
+            alone=self.scope is not None,
             finding=self.finding,
             opened=_listed(self.open),
             closed=_listed(self.closed),
@@ -135,6 +136,9 @@ def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> 
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)
-def overview(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """Return the source as a whole: changes over time, where its findings lie, its kinds and its namespaces."""
-    return json_response(request, queries.overview(source_id))
+def overview(request: HttpRequest, source_id: Number, scope: Number | None = None) -> HttpResponseBase:
+    """Return the source as a whole: changes over time, where its findings lie, its kinds and its namespaces.
+
+    With `scope`, the number of a root owner, only findings that name it, or an object that it owns, are counted.
+    """
+    return json_response(request, queries.overview(source_id, scope))

@@ -5,7 +5,7 @@ import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { ROW } from "./draw/layout.js";
 import { Picture } from "./draw/picture.js";
 import { addressBar } from "./state/address.js";
-import { Windows, findings, incident, incidents, measure, overview } from "./state/api.js";
+import { Windows, change, findings, incident, incidents, measure, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";
 import { Loader, filterOf, incidentFilterOf } from "./state/loading.js";
 import { latest, rangeAround } from "./state/ranges.js";
@@ -13,9 +13,11 @@ import { Selection } from "./state/selection.js";
 import { Store } from "./state/store.js";
 import { birthsOf, countsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
+import { ChangePanel } from "./ui/changePanel.js";
 import { Filters } from "./ui/filters.js";
 import { IncidentsPanel } from "./ui/incidentsPanel.js";
 import { listen } from "./ui/keys.js";
+import { LaneActs } from "./ui/laneActs.js";
 import { Listing } from "./ui/listing.js";
 import { Minimap } from "./ui/minimap.js";
 import { Notices } from "./ui/notices.js";
@@ -36,9 +38,9 @@ export const announce = (text) => (byId("announce").textContent = text);
 
 const list = new IncidentsList({ incidents: (question) => incidents(source, question), findings: (question) => findings(source, question), incident: (id) => incident(source, id) });
 const lanes = new Lanes({
-  onScroll, onPin: pin, onLane: takeLane,
-  onGroups: (keys, close) => fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
-  onStrip: (key) => store.toggle("open", key), onScope: scopeTo,
+  onScroll, onPin: (key) => acts.pin(key), onLane: (key) => acts.select(key),
+  onGroups: (keys, close) => acts.fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
+  onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root),
 });
 const picture = new Picture({ store, lanes, list });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
@@ -58,15 +60,30 @@ const tabs = new Tabs({ store, onTurn });
 const listing = new Listing({ windows: new Windows(source), store, question: () => loader.question(), shown: () => tabs.listed() });
 const stepping = new Stepping({
   store, picture, loader, windows: new Windows(source), ask: (moments) => measure(source, moments), announce, onFailed: failed,
-  onLane: () => takeLane(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
+  onLane: () => acts.select(loader.payload?.lanes[lanes.layout.runs.find((run) => run.lanes.length)?.lanes[0] ?? 0]?.key ?? ""),
   onMove(stepped) {
     if (stepped) reveal.wanted = "lane";
     draw();
     reveal.show();
   },
 });
+const acts = new LaneActs({
+  store, announce,
+  onSelected(key) {
+    stepping.cursor = null;
+    if (loader.payload) lanes.draw(loader.payload, key);
+  },
+  onShow() {
+    reveal.wanted = "lane";
+    stepping.cursor = null;
+  },
+});
+const changes = new ChangePanel({
+  store, announce, ask: (track, question) => change(source, track, question), onFailed: failed,
+  onShown: (found) => (stepping.goTo({ time: found.at, within: found.within, what: found.change, revision: found.resource_version, track: found.track }), showTip(null)),
+});
 let announcedFilter = null; // the filter whose result was announced
-const reveal = new Reveal({ store, loader, lanes, selection, onHidden: pin });
+const reveal = new Reveal({ store, loader, lanes, selection, onHidden: (key) => acts.pin(key) });
 
 // -- windows and findings ---------------------------------------------------------------------------------------------
 
@@ -126,6 +143,7 @@ function draw() {
     open: selection.open, view: store.view(), selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
     filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, now: live ? store.bounds.last : null,
   });
+  changes.draw();
   stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
   if (!payload) return;
@@ -148,55 +166,33 @@ function onTurn() {
   listing.soon();
 }
 
-const fold = (closed) => store.set({ closed: [...new Set(closed)] }, { push: true });
-
-function pin(key) {
-  store.toggle("pins", key);
-  announce(store.pins.includes(key) ? "Kept on top." : "No longer kept on top.");
-}
-
-function takeLane(key) {
-  if (key === store.lane) return;
-  stepping.cursor = null;
-  store.set({ lane: key });
-  if (loader.payload) lanes.draw(loader.payload, key);
-}
-
-/** Limits incidents, counts and the report to a root owner (its number as text) and what it owns. */
-function scopeTo(root) {
-  store.set({ focus: store.focus === root ? "" : root, finding: "", offset: 0 }, { push: true });
-  announce(store.focus ? "Only the incidents of this object are listed." : "The incidents of all objects are listed.");
-}
-
-/** Shows an object: moves the view to its time, its group to the top, and selects its lane. */
-export function showObject({ key, root, start, end }) {
-  reveal.wanted = "lane";
-  stepping.cursor = null;
-  const life = { start, end: end ?? store.bounds.last };
-  store.set({ finding: "", focus: String(root), lane: key, offset: 0, closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start: life.start, end: Math.min(life.end, start + 60e6) }) }, { push: true });
-}
-
+export const showObject = (found) => acts.show(found);
 const fit = () => store.finding && selection.select(store.finding);
 export const showFinding = (group) => selection.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 export const keys = {
-  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, Enter: fit, r: reset, t: tabulate, m: () => stepping.mark(), Escape: () => stepping.drop(), k: () => store.lane && pin(store.lane),
+  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
+  Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || stepping.drop(),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
-  "[": () => fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => fold([]),
-  ".": () => stepping.step(1), ",": () => stepping.step(-1),
+  "[": () => acts.fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => acts.fold([]),
+  ".": () => (changes.found ? changes : stepping).step(1), ",": () => (changes.found ? changes : stepping).step(-1),
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
 };
-listen(keys);
-point({ store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key), onLane: (index) => takeLane(loader.payload.lanes[index].key) });
+listen(keys, (target) => stepping.cursor !== null && target.closest(".lane-name") !== null);
+point({
+  store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key),
+  onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event),
+});
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 document.addEventListener("themechange", drawSoon);
 onPaper(draw);
 addEventListener("popstate", async () => {
   store.read();
+  outline().catch(failed); // the scope may have changed
   const { offset } = store; // scrolling while lanes are loading writes its own offset
   drawSoon();
   listing.soon();
@@ -214,15 +210,18 @@ store.subscribe((changed) => {
   if (!store.bounds) return;
   loader.soon();
   listing.soon();
+  if (changed.includes("focus")) outline().catch(failed); // the minimap has ticks of findings in the scope only
   if (reveal.wanted && !loader.stale()) reveal.show();
   if (changed.some((name) => name in filterOf(store) || name === "focus" || name === "hidden")) selection.reload();
 });
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-/** Loads the overview of the whole source, and resolves with it. Rejects with an ApiError. */
+/** Loads the overview of the whole source, with the findings in the scope, and resolves with it. Rejects with an ApiError. */
 export async function outline() {
-  const whole = await overview(source);
+  const scope = store.focus;
+  const whole = await overview(source, scope);
+  if (scope !== store.focus) return whole; // another one is on its way
   const { first, last } = whole;
   const begun = last - first > 1; // otherwise nothing has been observed yet
   document.body.classList.toggle("empty", live && !begun);
@@ -255,6 +254,6 @@ export async function start() {
 }
 
 // These are the parts that a live source changes (live/live.js).
-export const parts = { source, loader, picture, list, selection, notices, minimap, panel, failed, drawSoon };
+export const parts = { source, loader, picture, list, selection, notices, minimap, panel, changes, failed, drawSoon };
 
 export const begun = start();

@@ -1,6 +1,7 @@
 // This module finds what is drawn at a point of the plot, and describes it in lines of text.
 
 import { apart, duration, words } from "../state/durations.js";
+import { eventsOf } from "../state/events.js";
 import { clock, digitsFor, instant } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
@@ -10,6 +11,15 @@ const NEAR = 7; // px within which a mark counts as being at a point
 
 /** Returns the index of the lane at y of the plot, or -1. */
 export const laneAt = ({ centres }, y) => centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= ROW / 2);
+
+/** Returns the event of the lane at y (see eventsOf) that is nearest to x, within `near` px, or null. */
+export function eventAt(scene, x, y, near = NEAR) {
+  const { toPixel } = scaleOf(scene);
+  const lane = laneAt(scene, y);
+  if (lane < 0 || Math.abs(scene.centres[lane] - y) > 12) return null;
+  const found = eventsOf(scene.payload, lane).map((event) => ({ event, far: Math.abs(toPixel(event.time) - x) }));
+  return found.filter(({ far }) => far <= near).sort((a, b) => a.far - b.far)[0]?.event ?? null;
+}
 
 /** Returns lines of text about what is drawn at (x, y) of the plot, or null. */
 export function whatIsAt(scene, x, y) {
@@ -36,7 +46,10 @@ export function whatIsAt(scene, x, y) {
   }
   const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
   const { births } = payload;
-  if (birth >= 0) return [title, `created as number ${births.number[birth]} in its group`, instant(births.time[birth], births.within[birth])];
+  if (birth >= 0) {
+    const revision = births.resource_version[birth];
+    return [title, `created as number ${births.number[birth]} in its group`, `${instant(births.time[birth], births.within[birth])}${revision === null ? "" : ` · RV ${revision}`}`];
+  }
 
   const { lane: rows, start, end, text, tone, open_start, open_end, start_within, end_within } = payload.bars;
   const cells = payload.strips;

@@ -52,6 +52,6 @@ export function heading(run, lanes, first, again) {
       el("span", { class: "group-arrow", "aria-hidden": "true" }, run.closed ? "▸" : "▾"),
       el("span", { class: "group-name" }, name),
       el("span", { class: "group-about" }, [alone ? "" : group.namespace, again ? `${shown} around the finding` : count].filter(Boolean).join(" · "))),
-    alone || group.short === "" ? null : el("button", { type: "button", class: "link group-scope", "data-scope": group.key, title: `List only the incidents of ${name}` }, "Focus"),
+    alone || group.short === "" ? null : el("button", { type: "button", class: "link group-scope", "data-scope": group.key, title: `Show only ${name}, what it owns, and their incidents` }, "Focus"),
     first && owned && !run.closed ? el("span", { class: "group-hint" }, "numbers are the order of creation, as on the circles") : null);
 }

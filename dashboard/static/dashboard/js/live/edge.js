@@ -102,7 +102,7 @@ export class Edge {
         for (const [name, value] of Object.entries(row)) marks[name].push(value);
       }
       for (const [time, number, within] of tail.births) {
-        const row = { lane: tail.lane, time, number, within, track };
+        const row = { lane: tail.lane, time, number, resource_version: null, within, track };
         for (const [name, value] of Object.entries(row)) births[name].push(value);
       }
     }

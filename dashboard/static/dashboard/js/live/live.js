@@ -15,7 +15,7 @@ const OUTLINE = 10_000; // the least ms between two requests of the overview
 const STEP = 250, STILL = 1_000; // ms between two pictures while no changes come; the second with prefers-reduced-motion
 const NOISE = ["Events", "Cluster"];
 
-const { source, loader, picture, list, selection, notices, minimap, panel, drawSoon } = parts;
+const { source, loader, picture, list, selection, notices, minimap, panel, changes, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clock = new Clock(), edge = new Edge(), news = new News(announce);
@@ -155,7 +155,7 @@ function takeFindings({ findings, gone, incidents, incidents_gone: lost }) {
   if (seen.size > 10_000) seen = new Set([...seen].slice(-5_000));
   news.add(fresh.filter(({ status: state }) => state !== "withdrawn").length);
   if (![findings, gone, incidents, lost].some(({ length }) => length)) return;
-  minimap.extend(clock.now() ?? 0, fresh);
+  minimap.extend(clock.now() ?? 0, store.focus ? fresh.filter(({ focus }) => String(focus) === store.focus) : fresh);
   for (const group of findings) list.put(group);
   for (const key of gone) list.drop(key, key === store.finding);
   if (chosen(incidents)) pending.findings = true;
@@ -178,6 +178,7 @@ const handlers = {
       return news.add(delta.findings.filter((group) => !seen.has(group.key) && !list.knows(group)).length);
     }
     takeFindings(delta);
+    changes.renew(delta.tracks);
     const { unknown, stale } = edge.add(delta);
     if (stale || unknown.some(concerns) || (store.axis === "order" && delta.tracks.length) || !store.bounds || store.bounds.last <= 1) reloadSoon();
     outlineSoon();

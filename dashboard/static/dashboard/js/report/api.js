@@ -1,8 +1,14 @@
 // This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
 
+import { eventsOf } from "../state/events.js";
+
 const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, incidents, findings}
 
-export const overview = async () => embedded.overview;
+export async function overview(_, root) {
+  const { overview: whole, findings: all } = embedded;
+  const own = all.filter((group) => inScope(group, root));
+  return root ? { ...whole, ticks: own.map(({ start }) => start), severities: own.map(({ severity }) => severity) } : whole;
+}
 
 const within = ({ start, end }, from, until) => start <= until && end >= from;
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
@@ -18,9 +24,16 @@ export async function findings(_, { key, incident: of, kinds = [], namespace, na
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
+/** Returns whether a finding names a root owner (its number as text) or what that owns; true without a root. */
+function inScope(group, root) {
+  const { lanes, bars } = embedded.window;
+  const owned = (track) => lanes[bars.lane[bars.track.indexOf(track)]]?.group === root;
+  return !root || String(group.focus) === root || group.proof.some(({ track }) => owned(track));
+}
+
 /** Returns the incidents of the findings that match the filter, all in one page. */
-export async function incidents(_, { kinds, namespace, name, rule, severity }) {
-  const groups = (await findings(0, { kinds, namespace, name, rule })).findings;
+export async function incidents(_, { kinds, namespace, name, rule, severity, root }) {
+  const groups = (await findings(0, { kinds, namespace, name, rule })).findings.filter((group) => inScope(group, root));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
   return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, silenced: 0 };
@@ -36,6 +49,24 @@ export async function measure(_, { start, end }) {
     return at < 0 ? null : { time: time[at], resource_version: revisions[at] };
   };
   return { start: upTo(start), end: upTo(end) };
+}
+
+/** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
+export async function change(_, track, { sequence, at, revision }) {
+  const { lanes } = embedded.window;
+  const events = eventsOf(embedded.window).filter((event) => event.track === track);
+  const wanted = sequence ? Number(sequence) - 1 : events.findIndex((event) => event.time === at && (!revision || event.revision === revision));
+  const event = events[wanted];
+  if (!event) throw new Error("The report does not hold this change.");
+  const { kind, namespace, name, key, short, family } = lanes[event.lane];
+  const proof = embedded.findings.flatMap((group) => group.proof).find((each) => each.track === track && each.resource_version !== null && each.resource_version === event.revision);
+  return {
+    track, sequence: wanted + 1, lane: key, short, family, object: { kind, namespace, name }, change: event.what, action: "",
+    at: event.time, within: event.within, resource_version: event.revision, number: wanted + 1, total: events.length,
+    earlier: wanted > 0 ? wanted : null, later: wanted + 1 < events.length ? wanted + 2 : null,
+    actor: proof?.actor, user_agent: proof?.user_agent, controller: null, unknown_writer: proof?.actor || proof?.user_agent ? "" : "A report names writers only in the proof of findings.",
+    whole: false, lines: [], lines_total: 0, notes: [], nothing: "A report does not hold the objects, so it cannot show what was changed.", url: "", revision_url: "",
+  };
 }
 
 /** Returns the columns of some lanes. `lanes` maps the index of each of them to its new index. */
@@ -59,19 +90,26 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
 
 /** Returns the indices of the lanes that match a query, in order: first the group in focus, then the groups of the selected finding, then the others. */
 async function matching(all, heading, question) {
-  const { start, end, kinds, namespace, name, rule, severity, active, focus, finding } = question;
+  const { start, end, kinds, namespace, name, rule, severity, active, focus, scope, finding } = question;
   const { lanes, bars, births, marks } = all;
   const alive = new Set(bars.lane.filter((_, i) => within({ start: bars.start[i], end: bars.end[i] }, start, end)));
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   const concerned = rule || severity ? lanesOf(all, (await findings(0, { rule, severity })).findings) : null;
+  const own = scope ? lanesOf(all, embedded.findings.filter((group) => group.start <= end && group.end >= start && inScope(group, scope))) : null;
   const found = lanes.flatMap((lane, i) =>
-    (alive.has(i) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
+    (alive.has(i) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
       && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
   const proof = new Set([...lanesOf(all, embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
   const ordered = found.sort((a, b) => rank(a) - rank(b)); // the sort is stable
   const headings = [...new Set(ordered.map(heading))];
   return question.group === "owner" ? ordered : ordered.sort((a, b) => headings.indexOf(heading(a)) - headings.indexOf(heading(b)));
+}
+
+/** Returns the name of a root owner, as ScopePayload has it. */
+function scopeOf({ lanes, groups }, root) {
+  const { label: name, namespace } = groups.find(({ key }) => key === root) ?? { label: "", namespace: "" };
+  return { kind: lanes.find((lane) => lane.group === root && lane.name === name)?.kind ?? "", namespace, name };
 }
 
 const HEADINGS = { owner: "group", kind: "family", namespace: "namespace" };
@@ -102,7 +140,7 @@ export class Windows {
     const { from_lane, to_lane } = all.arrows;
     const end = (lane) => lanes.get(lane) ?? -1;
     return {
-      ...all, offset, lanes_total: rows.length, pins: pinned.length, groups,
+      ...all, offset, scope: question.scope ? scopeOf(all, question.scope) : null, lanes_total: rows.length, pins: pinned.length, groups,
       lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length })),
       ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },

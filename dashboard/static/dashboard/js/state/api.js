@@ -29,7 +29,6 @@ export async function request(path, options = {}) {
   throw new ApiError(body?.title ?? "The server failed", body?.detail ?? `It answered ${response.status}.`, response.status);
 }
 
-export const overview = (source) => request(`/api/sources/${source}/overview`);
 
 /** Returns the parameters of a query, without empty texts, empty lists and switches that are off. */
 function query(question) {
@@ -41,6 +40,9 @@ function query(question) {
   return parameters;
 }
 
+/** Fetches the overview of the whole source. With a root owner as `scope`, it has only the findings of that. */
+export const overview = (source, scope) => request(`/api/sources/${source}/overview?${query({ scope })}`);
+
 /** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);
 
@@ -51,6 +53,9 @@ export const incident = (source, id) => request(`/api/sources/${source}/incident
 
 /** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
+
+/** Fetches one change of a track: that with a `sequence`, or that at a time `at` (µs) with a `revision`. */
+export const change = (source, track, question) => request(`/api/sources/${source}/tracks/${track}/change?${query(question)}`);
 
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {

@@ -10,8 +10,8 @@ export function phaseAt({ bars }, lane, time) {
 }
 
 /**
- * Returns the events of the lane with index `only`, or of all lanes if it is null: [{lane, time, within, what, number,
- * revision}]. An event is a creation, a mark, or the beginning of a bar without either. `number` is the creation number, or
+ * Returns the events of the lane with index `only`, or of all lanes if it is null: [{lane, track, time, within, what,
+ * number, revision}]. An event is a creation, a mark, or the beginning of a bar without either. `number` is the creation number, or
  * null; `revision` is null if it is not known.
  */
 export function eventsOf({ births, marks, bars }, only = null) {
@@ -19,15 +19,15 @@ export function eventsOf({ births, marks, bars }, only = null) {
   const add = (lane, event) => (only === null || lane === only) && found.push({ lane, number: null, revision: null, ...event });
   const listed = new Set();
   births.lane.forEach((lane, i) => {
-    add(lane, { time: births.time[i], within: births.within[i], what: "created", number: births.number[i] });
+    add(lane, { track: births.track[i], revision: births.resource_version[i], time: births.time[i], within: births.within[i], what: "created", number: births.number[i] });
     listed.add(`${lane} ${births.time[i]}`);
   });
   marks.lane.forEach((lane, i) => {
-    add(lane, { time: marks.time[i], within: marks.within[i], what: marks.text[i], revision: marks.resource_version[i] });
+    add(lane, { track: marks.track[i], time: marks.time[i], within: marks.within[i], what: marks.text[i], revision: marks.resource_version[i] });
     listed.add(`${lane} ${marks.time[i]}`);
   });
   bars.lane.forEach((lane, i) => {
-    if (!bars.open_start[i] && !listed.has(`${lane} ${bars.start[i]}`)) add(lane, { time: bars.start[i], within: bars.start_within[i], what: bars.text[i] || "changed" });
+    if (!bars.open_start[i] && !listed.has(`${lane} ${bars.start[i]}`)) add(lane, { track: bars.track[i], time: bars.start[i], within: bars.start_within[i], what: bars.text[i] || "changed" });
   });
   return found.sort((a, b) => a.time - b.time || a.lane - b.lane);
 }

@@ -17,7 +17,7 @@ const WORDS = {
 
 export class Filters {
   #timer = 0;
-  #scope = ""; // the name of the object to which incidents are limited
+  #scope = ""; // the name of the object to which lanes and incidents are limited
 
   constructor({ store }) {
     this.store = store;
@@ -52,7 +52,7 @@ export class Filters {
     this.draw();
   }
 
-  /** Takes the name of the root owner to which incidents are limited ({kind, name}), or null. */
+  /** Takes the name of the root owner to which lanes and incidents are limited ({kind, name}), or null. */
   scope(scope) {
     this.#scope = scope ? `${scope.kind} ${scope.name}` : "";
     this.draw();
@@ -68,7 +68,7 @@ export class Filters {
     byId("filter-active").checked = store.active;
     byId("filter-clear").disabled = active.length === 0;
     byId("filter-open").classList.toggle("on", active.some((name) => name !== "kinds" && name !== "namespace"));
-    const written = [...(store.focus ? [["focus", `incidents of ${this.#scope || "one object"}`]] : []), ...active.map((name) => [name, WORDS[name](store[name])])];
+    const written = [...(store.focus ? [["focus", `focus: ${this.#scope || "one object"}`]] : []), ...active.map((name) => [name, WORDS[name](store[name])])];
     const bar = byId("filtered");
     if (bar.dataset.written === JSON.stringify(written)) return;
     bar.dataset.written = JSON.stringify(written);

@@ -7,8 +7,8 @@ const on = () => {
   try { return localStorage.getItem(STORED) !== "off"; } catch { return true; }
 };
 
-/** Calls the function of `acts` for the key that is pressed, and opens the help for `?`. */
-export function listen(acts) {
+/** Calls the function of `acts` for the key that is pressed, and opens the help for `?`. `takesEnter(target)` says whether Enter acts on the timeline although a link has the focus. */
+export function listen(acts, takesEnter) {
   const help = byId("help");
   const box = byId("keys-on");
   box.checked = on();
@@ -23,8 +23,8 @@ export function listen(acts) {
     if (!(target instanceof Element)) return;
     if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [popover]")) return;
     if (event.key.length === 1 && !box.checked) return;
-    if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]")) return; // Enter has its own meaning there
-    if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #table, #objects")) return; // these scroll by themselves
+    if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]") && !takesEnter(target)) return; // Enter has its own meaning there
+    if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #change, #table, #objects")) return; // these scroll by themselves
     const act = { ...acts, "?": () => help.showModal() }[event.key];
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault(); // Escape also closes dialogs and menus

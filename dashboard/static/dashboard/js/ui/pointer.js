@@ -1,10 +1,11 @@
 // This module handles the pointer on the figures: the wheel and two fingers zoom, dragging pans, dragging with Shift
 // measures, hovering shows the tooltip, and a click selects a lane or a finding.
 
-import { laneAt, whatIsAt } from "../draw/hits.js";
+import { eventAt, laneAt, whatIsAt } from "../draw/hits.js";
 import { showTip } from "./tooltip.js";
 
 const CLICK = 4; // the most px that the pointer may move during a click
+const NEAR = { mouse: 9, pen: 12, touch: 18 }; // px within which a click opens the change of an event
 
 /** Handles the pointer on one figure. Calls `onHover({x, y, clientX, clientY} or null)`, `onClick(point, target)` and `onMeasure(from, to)`, with x and y in px of the plot. */
 function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
@@ -12,7 +13,7 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   let began = null; // {x, y, target, measures, moved} of the first pointer
   const at = (event) => {
     const box = figure.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top, width: box.width, clientX: event.clientX, clientY: event.clientY };
+    return { x: event.clientX - box.left, y: event.clientY - box.top, width: box.width, clientX: event.clientX, clientY: event.clientY, pointerType: event.pointerType };
   };
 
   figure.addEventListener("wheel", (event) => {
@@ -70,8 +71,8 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   });
 }
 
-/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, and `onLane(index)` if a lane was. */
-export function point({ store, picture, stepping, bench, onFinding, onLane }) {
+/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was. */
+export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent }) {
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
     const showTipAt = (at) => showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
@@ -83,7 +84,9 @@ export function point({ store, picture, stepping, bench, onFinding, onLane }) {
         if (stepping.measure) stepping.drop();
         const lane = scene() ? laneAt(scene(), at.y) : -1;
         if (lane >= 0) onLane(lane);
-        showTipAt(at);
+        const event = scene() && eventAt(scene(), at.x, at.y, NEAR[at.pointerType] ?? NEAR.mouse);
+        showTipAt(event ? null : at);
+        if (event) onEvent(event);
       },
     });
   }

@@ -14,10 +14,14 @@ export class Reveal {
   show() {
     const { store, loader: { payload }, wanted } = this;
     if (!wanted || !payload || this.loader.stale()) return;
-    this.wanted = null;
     const group = this.selection.selected;
     const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
     const indices = wanted === "lane" ? [lane] : group ? lanesOf(payload, group) : [];
+    if (wanted === "finding" && group && !indices.length && payload.offset > 0) {
+      this.lanes.bench.scrollTop = 0; // the group of the finding comes first; it is revealed when it is loaded
+      return;
+    }
+    this.wanted = null;
     this.lanes.reveal(indices.filter((index) => index >= 0));
     if (wanted === "lane" && lane < 0 && store.lane && !store.pins.includes(store.lane)) this.onHidden(store.lane);
   }

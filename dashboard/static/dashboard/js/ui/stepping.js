@@ -43,13 +43,19 @@ export class Stepping {
       return this.onFailed(error);
     }
     if (!event) return this.announce(by > 0 ? "This lane has no later event." : "This lane has no earlier event.");
+    this.goTo(event);
+    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
+    const hit = this.picture.find(event.time, this.#lane());
+    if (hit) showTip(hit.lines, hit.at);
+  }
+
+  /** Marks an event (see eventsOf), and moves the view to it if it is not visible. */
+  goTo(event) {
+    const { store } = this;
     this.cursor = event;
     const view = store.view(), width = view.end - view.start;
     if (event.time < view.start || event.time > view.end) store.set({ start: event.time - width / 2, end: event.time + width / 2 });
-    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
     this.onMove(true);
-    const hit = this.picture.find(event.time, this.#lane());
-    if (hit) showTip(hit.lines, hit.at);
   }
 
   /** Marks one end at the first press and the other at the second, and removes the measure at the third. */

@@ -3,6 +3,7 @@ first."""
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,33 @@ def test_each_moment_is_that_of_the_latest_change_up_to_it(client: Client, sampl
         latest = max((revision for at, revision in commits if at <= time), default=None)
         start = between(client, sample, time, time)["start"]
         assert (start and int(start["resource_version"])) == latest
+
+
+def test_a_moment_of_an_object_is_that_of_its_own_change_however_many_share_its_time(
+    client: Client, sample: Source
+) -> None:
+    shared = Counter(time for time, _ in drawn(sample))
+    moments: dict[tuple[int, int], str] = {}
+    for row in Track.objects.filter(source=sample).exclude(kind="Event").order_by("id"):
+        for time, revision, *_ in row.lifeline:
+            if revision and shared[time] > 1:
+                moments.setdefault((row.id, time), revision)
+    assert len(moments) > 5
+    for (track, time), revision in sorted(moments.items())[:: len(moments) // 6]:
+        query = f"start={time}&end={time}&start_track={track}"
+        answer = client.get(f"/api/sources/{sample.pk}/measure?{query}").json()
+        assert (answer["start"]["resource_version"], answer["start"]["track"]) == (revision, track)
+        assert int(answer["end"]["resource_version"]) >= int(revision)
+
+
+def test_a_moment_at_which_the_object_did_not_change_is_that_of_all(client: Client, sample: Source) -> None:
+    service = Track.objects.filter(source=sample, kind="Service", name="ring").order_by("life")[0]
+    plain = between(client, sample, GAP[0] + 1, GAP[1])
+    track = {"start_track": service.id, "end_track": service.id}
+    asked = client.get(f"/api/sources/{sample.pk}/measure", {"start": GAP[0] + 1, "end": GAP[1], **track}).json()
+    assert asked == plain
+    unknown = client.get(f"/api/sources/{sample.pk}/measure?start=1&end=2&end_track=99999999")
+    assert unknown.status_code == 404
 
 
 def test_before_everything_nothing_was_observed(client: Client, sample: Source) -> None:

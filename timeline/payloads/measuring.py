@@ -8,7 +8,7 @@ from timeline.payloads.findings import ObjectPayload
 
 
 class MeasuredChangePayload(TypedDict):
-    """This is the latest change at or before a time."""
+    """This is the latest change at or before a time, or that of a track at the time."""
 
     time: int  # the drawn time
     earliest: str  # ISO 8601 UTC; the earliest time at which it can have been committed

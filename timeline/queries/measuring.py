@@ -1,5 +1,7 @@
 """This module measures what happened between two times in the whole of a source."""
 
+from typing import NamedTuple
+
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Moment
 from timeline.history.spaces import shared
@@ -9,6 +11,7 @@ from timeline.models import Source, Track
 from timeline.payloads.documents import object_payload, timestamp
 from timeline.payloads.measuring import MeasuredChangePayload, MeasurePayload, StepsPayload
 from timeline.queries.attribution import key_of, life_of, lives_by_key
+from timeline.queries.revisions import change_in_place
 from timeline.storage import chunks
 from timeline.storage.chunks import Stored
 
@@ -16,22 +19,32 @@ _BACK = (5_000_000, 60_000_000, 3_600_000_000, None)  # µs before a time in whi
 _LATEST = 64  # how many changes are looked up at a time to find when they are drawn
 
 
-def measure(source_id: int, start: int, end: int) -> MeasurePayload:
-    """Return the latest change up to each of two drawn times (µs since 1970), and how sure the order of the two is.
+class _Change(NamedTuple):
+    moment: Moment
+    track: int | None
 
-    Only changes of kinds that share the counter of most kinds count. Raises Source.DoesNotExist.
+
+def measure(
+    source_id: int, start: int, end: int, *, start_track: int | None = None, end_track: int | None = None
+) -> MeasurePayload:
+    """Return a change for each of two drawn times (µs since 1970), and how sure the order of the two is.
+
+    It is the change of a track that is drawn at the time, if the track is given, and else the latest change of all up
+    to the time. Only changes of kinds that share the counter of most kinds count. Raises Source.DoesNotExist and
+    Track.DoesNotExist.
     """
     source = Source.objects.get(pk=source_id, ready=True)
-    one, two = (_latest(source, time) for time in (start, end))
+    ends = ((start, start_track), (end, end_track))
+    one, two = (_of_track(source, time, track) or _latest(source, time) for time, track in ends)
     revisions = None
     order = None
     if one and two:
-        revisions = (two[1].entry.resource_version or 0) - (one[1].entry.resource_version or 0)
-        order = order_of(one[1], two[1]) if revisions else None
+        revisions = (two.moment.entry.resource_version or 0) - (one.moment.entry.resource_version or 0)
+        order = order_of(one.moment, two.moment) if revisions else None
     return {
         "source": source_id,
-        "start": _payload(source, *one) if one else None,
-        "end": _payload(source, *two) if two else None,
+        "start": _payload(one) if one else None,
+        "end": _payload(two) if two else None,
         "revisions": revisions,
         "order": order.value if order else None,
         "observations": sum(1 for _ in chunks.entries(source_id, start=start, end=end, bodies=False)),
@@ -55,7 +68,19 @@ def steps(source_id: int, end: int) -> StepsPayload | None:
     )
 
 
-def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
+def _of_track(source: Source, time: int, track: int | None) -> _Change | None:
+    """Return the change of a track that is drawn at a time, the first of several; None if none with a revision that can
+    be compared is."""
+    found = None if track is None else change_in_place(source.pk, track, at=time)
+    if found is None or found.revision.time != time:
+        return None
+    entry = found.revision.entry
+    if entry.resource_version is None or not _counted(_own_counters(source), entry.ref.group, entry.ref.kind):
+        return None
+    return _Change(Moment(time, None, entry, (time, entry.resource_version)), track)
+
+
+def _latest(source: Source, until: int) -> _Change | None:
     """Return the change with the highest revision of those that are drawn at or before a time; None if there is
     none."""
     own = _own_counters(source)
@@ -74,7 +99,10 @@ def _latest(source: Source, until: int) -> tuple[Stored, Moment] | None:
                 entry = each.entry
                 time = drawn.get((each.key, entry.resource_version or 0), entry.received)
                 if time <= until:
-                    return each, Moment(time, None, entry, (time, entry.resource_version or 0))
+                    life = life_of(entry, lives_by_key(source.pk, [each.key]).get(each.key, []))
+                    return _Change(
+                        Moment(time, None, entry, (time, entry.resource_version or 0)), life.id if life else None
+                    )
     return None
 
 
@@ -93,10 +121,9 @@ def _counted(own: set[tuple[str, str]], group: str, kind: str) -> bool:
     return shared(group, kind) and (group, kind) not in own
 
 
-def _payload(source: Source, each: Stored, moment: Moment) -> MeasuredChangePayload:
-    entry = each.entry
+def _payload(change: _Change) -> MeasuredChangePayload:
+    moment, entry = change.moment, change.moment.entry
     earliest, latest = moment.committed
-    life = life_of(entry, lives_by_key(source.pk, [each.key]).get(each.key, []))
     return {
         "time": moment.time,
         "earliest": timestamp(earliest),
@@ -105,6 +132,6 @@ def _payload(source: Source, each: Stored, moment: Moment) -> MeasuredChangePayl
         "resource_version": str(entry.resource_version),
         "change": entry.change.value,
         "action": entry.action,
-        "track": life.id if life else None,
+        "track": change.track,
         "object": object_payload(entry.ref),
     }

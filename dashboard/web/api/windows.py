@@ -125,14 +125,22 @@ def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBas
 
 
 @router.get("/sources/{source_id}/measure", response=MeasurePayload)
-def measure(request: HttpRequest, source_id: Number, start: Time, end: Time) -> HttpResponseBase:
+def measure(
+    request: HttpRequest,
+    source_id: Number,
+    start: Time,
+    end: Time,
+    start_track: Number | None = None,
+    end_track: Number | None = None,
+) -> HttpResponseBase:
     """Return what lies between two moments of the whole source, which no filter changes.
 
     That is the latest change up to each moment, with its revision and the bounds of its time, and how certain the order
-    of the two is.
+    of the two is. With the number of a track, it is the change of that object at the moment, because others may have
+    been changed at the same time.
     """
     in_order(start, end)
-    return json_response(request, queries.measure(source_id, start, end))
+    return json_response(request, queries.measure(source_id, start, end, start_track=start_track, end_track=end_track))
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)

@@ -5,37 +5,25 @@ import { apart, duration, words } from "../state/durations.js";
 import { digitsFor, instant } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
+import { eventAt } from "./hits.js";
 
 const NEAR = 6; // px within which an end takes the time of an event
 
 /**
- * Returns an end of a measure, {time, within} as in durations.js: that of the nearest event within NEAR px of x, or else the
- * time at x. A time that is not that of a change is exact, so its `within` is [0, 0].
+ * Returns an end of a measure, {time, within, track} as eventsOf has them: the event of the lane at y within NEAR px of x, or
+ * else the time at x, without a track. Other lanes do not count, because it depends on the view which of them are loaded. A
+ * time that is not that of a change is exact, so its `within` is [0, 0].
  */
-export function snapped(scene, x) {
-  const { payload, scale } = scene;
-  const { toPixel, toX } = scaleOf(scene);
-  const time = scale.from(toX(x));
-  const { marks, births, bars } = payload;
-  const ranges = (within, open) => within.map((range, i) => (open[i] ? [0, 0] : range)); // the end of the observation is not a change
-  const columns = [
-    [marks.time, marks.within], [births.time, births.within],
-    [bars.start, ranges(bars.start_within, bars.open_start)], [bars.end, ranges(bars.end_within, bars.open_end)],
-  ];
-  let best = null;
-  for (const [times, within] of columns) {
-    times.forEach((other, i) => {
-      const far = Math.abs(toPixel(other) - x);
-      if (far <= NEAR && far < (best?.far ?? NEAR + 1)) best = { far, time: other, within: within[i] };
-    });
-  }
-  return best ?? { time: Math.round(time), within: [0, 0] };
+export function snapped(scene, { x, y }) {
+  const { toX } = scaleOf(scene);
+  return eventAt(scene, x, y, NEAR) ?? { time: Math.round(scene.scale.from(toX(x))), within: [0, 0], track: null };
 }
 
 /** Returns {start, end, words} of the time between two ends, given in any order. `answer` is the server's answer about both, or null. */
 export function measured(one, other, answer = null) {
   const [start, end] = one.time <= other.time ? [one, other] : [other, one];
-  const [from, to] = [answer?.start?.resource_version, answer?.end?.resource_version];
+  let [from, to] = [answer?.start?.resource_version, answer?.end?.resource_version];
+  if (from && to && start.time === end.time && BigInt(from) > BigInt(to)) [from, to] = [to, from]; // two changes of one moment
   const took = apart(start, end);
   const length = took.least === took.most ? duration(took.least) : words(took);
   const revisions = !from || !to ? "" : from === to ? `RV ${to}` : `RV ${from} → ${to}, ${BigInt(to) - BigInt(from)} apart`;

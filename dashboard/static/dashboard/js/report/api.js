@@ -41,10 +41,13 @@ export async function incidents(_, { kinds, namespace, name, rule, severity, roo
 
 export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);
 
-/** Returns the latest revisions up to two times (µs): {start, end}. Both are null if the recording has too many for a file. */
+/** Returns the revisions of two moments {time (µs), track}, as the server does. Those of no track are null if the recording has too many for a file. */
 export async function measure(_, { start, end }) {
   const { time, resource_version: revisions } = embedded.steps ?? { time: [], resource_version: [] };
-  const upTo = (moment) => {
+  const drawn = eventsOf(embedded.window);
+  const upTo = ({ time: moment, track }) => {
+    const own = track && drawn.find((event) => event.track === track && event.time === moment)?.revision;
+    if (own) return { time: moment, resource_version: own };
     const at = time.findLastIndex((step) => step <= moment);
     return at < 0 ? null : { time: time[at], resource_version: revisions[at] };
   };

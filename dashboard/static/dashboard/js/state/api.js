@@ -51,8 +51,9 @@ export const incidents = (source, question) => request(`/api/sources/${source}/i
 
 export const incident = (source, id) => request(`/api/sources/${source}/incidents/${id}`);
 
-/** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
-export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
+/** Fetches the changes of two moments {time (µs), track}: that of the track, or without one the latest of the whole source: {start, end, …}. */
+export const measure = (source, { start, end }) =>
+  request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start.time), start_track: start.track, end: Math.max(0, end.time), end_track: end.track })}`);
 
 /** Fetches one change of a track: that with a `sequence`, or that at a time `at` (µs) with a `revision`. */
 export const change = (source, track, question) => request(`/api/sources/${source}/tracks/${track}/change?${query(question)}`);

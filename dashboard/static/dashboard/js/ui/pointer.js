@@ -7,7 +7,7 @@ import { showTip } from "./tooltip.js";
 const CLICK = 4; // the most px that the pointer may move during a click
 const NEAR = { mouse: 9, pen: 12, touch: 18 }; // px within which a click opens the change of an event
 
-/** Handles the pointer on one figure. Calls `onHover({x, y, clientX, clientY} or null)`, `onClick(point, target)` and `onMeasure(from, to)`, with x and y in px of the plot. */
+/** Handles the pointer on one figure. Calls `onHover({x, y, clientX, clientY} or null)`, `onClick(point, target)` and `onMeasure(from, to)` with two points, with x and y in px of the plot. */
 function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   const pointers = new Map();
   let began = null; // {x, y, target, measures, moved} of the first pointer
@@ -42,7 +42,7 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
     began.moved ||= Math.hypot(point.x - began.x, point.y - began.y) > CLICK || pointers.size > 1;
     if (pointers.size === 2) pinch(event, before, point.width);
     else if (!began.moved) return; // a small movement does not drag
-    else if (began.measures) onMeasure(began.x, point.x);
+    else if (began.measures) onMeasure(began, point);
     else {
       figure.classList.add("dragged");
       if (event.pointerType === "mouse") bench.scrollTop -= event.clientY - before.clientY; // fingers scroll by themselves

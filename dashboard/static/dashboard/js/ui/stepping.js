@@ -12,7 +12,7 @@ export class Stepping {
   #soon = 0;
   #turn = Promise.resolve(); // of the keys: each acts on what the one before has found
 
-  /** `ask({start, end})` → the latest changes up to two times (µs). */
+  /** `ask({start, end})` → the changes of two moments {time (µs), track}. */
   constructor({ store, picture, loader, windows, ask, announce, onLane, onMove, onFailed }) {
     Object.assign(this, { store, picture, loader, windows, ask, announce, onLane, onMove, onFailed });
     this.cursor = null; // the event that was stepped to: {time, within, what, …}
@@ -74,7 +74,7 @@ export class Stepping {
     this.onMove(false);
   }
 
-  /** Measures between two horizontal positions (px) of a figure, while the pointer drags. */
+  /** Measures between two points {x, y} (px) of a figure, while the pointer drags. */
   between(name, from, to) {
     const scene = this.picture.scenes[name];
     if (!scene) return;
@@ -83,7 +83,7 @@ export class Stepping {
     this.onMove(false);
   }
 
-  /** Requests the latest changes up to both ends, when these have not changed for `rest` ms. */
+  /** Requests the changes of both ends, when these have not changed for `rest` ms. */
   #askAfter(rest) {
     const { measure } = this;
     const asked = ++this.#asked;
@@ -91,7 +91,7 @@ export class Stepping {
     this.#soon = setTimeout(async () => {
       const { start, end } = measured(measure.start, measure.end);
       try {
-        const answer = await this.ask({ start: start.time, end: end.time });
+        const answer = await this.ask({ start, end });
         if (asked !== this.#asked || this.measure !== measure) return;
         measure.answer = answer;
       } catch (error) {

@@ -87,7 +87,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
             ],
-            "builtins": ["dashboard.presentation.pills"],
+            "builtins": ["dashboard.presentation.pills", "dashboard.presentation.times"],
         },
     }
 ]

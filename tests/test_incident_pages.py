@@ -12,6 +12,7 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from tests.following import Followed
+from tests.markup import without_times
 from tests.recordings import SAMPLE, entries_of, lines_of
 from tests.worker import TIME, moved
 from timeline import queries
@@ -27,7 +28,7 @@ GAP = "Service ring was away under 3 Pods, 2 times"
 def page(client: Client, address: str, **query: Any) -> str:
     answer = client.get(address, query)
     assert answer.status_code == 200, answer.content
-    return answer.content.decode()
+    return without_times(answer.content.decode())
 
 
 def titles(client: Client, address: str, **query: Any) -> list[str]:
@@ -48,7 +49,6 @@ def test_the_list_of_a_recording_comes_in_order_of_time_and_counts(client: Clien
     assert "4 incidents · 7 findings" in shown
     assert "ongoing when the recording ends" in shown
     assert "vol-restart / Service ring" in shown
-    assert '<time datetime="2026-11-21T07:52:07' in shown
     assert "2 occurrences between 2026-11-21 07:51:33 and 2026-11-21 07:52:59 UTC" in shown
     assert titles(client, of(sample))[1] == GAP
     assert titles(client, of(sample), order="newest")[0].startswith("Lease volcano was held in turn")

@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests import events
+from tests.markup import without_times
 from timeline import queries
 from timeline.history.world import World
 from timeline.models import Cluster, Source, Track
@@ -97,7 +98,7 @@ def opened(client: Client, seconds: float | None, **question: str | int) -> tupl
     address = urlsplit(answer.headers["Location"])
     source = int(address.path.split("/")[2])
     about = parse_qs(address.query)["about"][0]
-    shown = client.get(answer.headers["Location"]).content.decode()
+    shown = without_times(client.get(answer.headers["Location"]).content.decode())
     match = re.search(r'id="landed">(.*?) <a', shown)
     assert match
     return source, Track.objects.get(source=source, id=about).uid, unescape(match[1])

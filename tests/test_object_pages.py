@@ -9,6 +9,7 @@ from django.test import Client
 
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
+from tests.markup import without_times
 from tests.test_rules import FIXTURES
 from timeline.models import Acknowledgement, Finding, Source, Track
 from timeline.storage import store
@@ -29,7 +30,7 @@ def finding_of(sample: Source, rule: str, subject: str) -> Finding:
 def page_text(client: Client, address: str, status: int = 200) -> str:
     answer = client.get(address)
     assert answer.status_code == status, answer.content
-    return answer.content.decode()
+    return without_times(answer.content.decode())
 
 
 def asked(client: Client, sample: Source, path: str, status: int = 200) -> Any:

@@ -14,6 +14,7 @@ from collectors.formats import Limits, Skipped
 from dashboard.report import contents, figure
 from dashboard.report import page as report
 from dashboard.report.contents import of_analysis
+from tests.markup import without_times
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline, process
 from timeline.payloads.documents import timestamp
@@ -38,7 +39,7 @@ def written() -> str:
 def words(html: str) -> str:
     """Return the visible text of the page, without styles, scripts and tags."""
     body = re.sub(r"<(style|script)\b.*?</\1>", "", html, flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+    return " ".join(re.sub(r"<[^>]+>", " ", without_times(body)).split())
 
 
 def test_a_report_is_written_and_says_so(tmp_path: Path) -> None:

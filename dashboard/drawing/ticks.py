@@ -22,6 +22,7 @@ class Tick(NamedTuple):
     at: str  # per cent
     text: str
     between: bool  # whether a narrow page leaves it out
+    iso: str  # the same as ISO 8601
 
 
 def clock(time: int, digits: int = 3) -> str:
@@ -46,5 +47,5 @@ def ticks(start: int, end: int) -> list[Tick]:
             text = clock(time, digits)
         share = 100 * (time - start) / (end - start)
         if 4 < share < 96:
-            found.append(Tick(f"{share:.3f}%", text, len(found) % 3 != 1))
+            found.append(Tick(f"{share:.3f}%", text, len(found) % 3 != 1, timestamp(time)))
     return found

@@ -32,6 +32,7 @@ def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
         "change": entry.change.value,
         "action": entry.action,
         "iso": payload["time"],
+        "earliest": earliest,
         "time": wording.instant(payload["time"], earliest, latest),
         "interval": (
             f"committed within {wording.interval(earliest, latest)}"

@@ -15,6 +15,7 @@ from timeline.payloads.clusters import (
     StreamPayload,
     StreamState,
 )
+from timeline.payloads.documents import timestamp
 
 WORDS: dict[SourceState, str] = {
     "waiting": "waiting for a worker",
@@ -45,6 +46,7 @@ class StreamLine(NamedTuple):
     word: str
     watermark: str
     reached: str  # "07:55:31"
+    reached_at: str  # the same as ISO 8601
     entries: str
     gaps: str
     error: str
@@ -179,6 +181,7 @@ def stream(row: StreamPayload, known: str = "") -> StreamLine:
         word=word,
         watermark=row["watermark"] or "",
         reached=wording.clock_of(row["watermark_at"])[11:19] if row["watermark_at"] else "",
+        reached_at=timestamp(row["watermark_at"]) if row["watermark_at"] else "",
         entries=wording.count(row["entries"]),
         gaps=wording.some(row["gaps"]),
         error=row["error"] if row["state"] in _WITH_ERROR and row["error"] != known else "",
@@ -216,7 +219,7 @@ def _missed(row: GapPayload) -> Missed:
     known = row["since_revision"] or row["revision"]
     return Missed(
         kind=f"{row['kind']}.{row['group']}" if row["group"] else row["kind"],
-        since=wording.clock_of(row["since"])[11:19],
-        until=wording.clock_of(row["until"])[11:19],
+        since=wording.clock_of(row["since"])[:19],
+        until=wording.clock_of(row["until"])[:19],
         revisions=f"revisions {row['since_revision'] or '?'} – {row['revision'] or '?'}" if known else "",
     )

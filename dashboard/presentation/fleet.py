@@ -8,8 +8,8 @@ from typing import NamedTuple
 from dashboard.presentation import incidents, wording
 from dashboard.presentation.clusters import WORDS, last_event
 from timeline.core.durations import duration
-from timeline.core.entries import moment
-from timeline.payloads.documents import mostly_skipped
+from timeline.core.entries import microseconds, moment
+from timeline.payloads.documents import mostly_skipped, timestamp
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.queries import FleetRow, IncidentCounts
 
@@ -94,7 +94,7 @@ def row(shown: FleetRow, now: int, *, may_change: bool) -> Row:
         notes=_notes(shown),
         lag=duration(max(1000, int(shown.lag * 1e6))) if shown.lag is not None and tone == "good" else "",
         activity=last_event(shown.silent) if live else f"{last.day} {last:%b %Y %H:%M:%S} UTC" if last else "",
-        iso=last.isoformat() if last else "",
+        iso=timestamp(microseconds(last)) if last else "",
         entries=wording.count(shown.entries),
         counted=counted(shown.counts),
         worst=incident(shown.worst, shown.name, shown.last, now, live=live) if shown.worst else None,

@@ -53,6 +53,8 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
     return {
         "role": proof["role"],
         "iso": proof["time"],
+        "earliest": earliest or "",
+        "begun": earliest if earliest and _whole(earliest, latest) else proof["time"],
         "time": instant(proof["time"], earliest, latest),
         "interval": interval(earliest, latest) if earliest and latest else "",
         "since": instant(earliest, earliest, None) if earliest and not latest else "",

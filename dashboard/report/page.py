@@ -12,7 +12,7 @@ from django.utils.safestring import mark_safe
 
 from dashboard import __version__
 from dashboard.drawing import figures
-from dashboard.presentation import pills, wording
+from dashboard.presentation import pills, times, wording
 from dashboard.presentation.bidi import shown
 from dashboard.presentation.catalogue import sections, words
 from dashboard.report import inlining, summary
@@ -95,7 +95,7 @@ def rendered(contents: Contents) -> str:
 @cache
 def _template() -> Template:
     folders = [str(folder) for folder in (_HOME.parent / "templates", _HOME / "templates")]
-    return Engine(dirs=folders, builtins=[pills.__name__]).get_template("report.html")
+    return Engine(dirs=folders, builtins=[pills.__name__, times.__name__]).get_template("report.html")
 
 
 @cache
@@ -152,6 +152,7 @@ def _row(row: FindingGroupPayload, folder: str, *, opened: bool) -> dict[str, An
     return {
         "key": row["key"],
         "open": opened,
+        "iso": documents.timestamp(row["start"]),
         "severity": row["severity"],
         "summary": row["summary"],
         "clock": wording.proved(documents.timestamp(row["start"]), row["proof"], 3),

@@ -99,9 +99,13 @@ def complaints() -> Complaints:
 
 
 def context_of(browser: Browser, site: str, **options: Any) -> BrowserContext:
-    """A context as that of somebody who has come in, with a cache of its own."""
+    """A context as that of somebody in Berlin who has come in, with a cache of its own. Pages show UTC at first."""
     context = browser.new_context(
-        base_url=site, viewport={"width": 1440, "height": 900}, color_scheme="light", **options
+        base_url=site,
+        viewport={"width": 1440, "height": 900},
+        color_scheme="light",
+        timezone_id="Europe/Berlin",
+        **options,
     )
     context.set_default_timeout(PATIENCE)
     come_in(context, site)

@@ -468,7 +468,7 @@ def test_the_help_names_every_key_of_the_page_and_no_other(timeline: Page) -> No
     names = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape"}
     names |= {"Page ↑": "PageUp", "Page ↓": "PageDown"}
     keys = timeline.evaluate("import('/static/dashboard/js/timeline.js').then(({ keys }) => Object.keys(keys))")
-    assert {names.get(each, each) for each in named} == {*keys, "?"}
+    assert {names.get(each, each) for each in named} == {*keys, "z", "?"}
 
 
 def test_the_order_of_a_finding_is_one_click_away(timeline: Page) -> None:
@@ -689,6 +689,52 @@ def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context:
     with timeline.expect_request(lambda request: request.method == "POST") as asked:
         timeline.get_by_role("button", name="Copy as Markdown").click()
     assert asked.value.url.partition("?")[2] == shared.partition("?")[2]
+
+
+# -- time zones -------------------------------------------------------------------------------------------------------
+
+
+def test_all_times_follow_the_zone_that_the_reader_chooses(
+    timeline: Page, context: BrowserContext, recording: str
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    zone, axis = timeline.locator("#zone"), timeline.locator("#axis")
+    expect(zone).to_have_text("UTC")
+    expect(axis).to_contain_text("07:52:01.000")
+    timeline.keyboard.press("z")
+    expect(zone).to_have_text("Europe/Berlin +01:00")
+    expect(timeline.locator("#range")).to_have_text("08:52:00.740 – 08:52:01.200")
+    expect(axis).to_contain_text("08:52:01.000")
+    shown = timeline.locator(".incident.open .when").first
+    expect(shown).to_contain_text("08:52:00")
+    expect(shown).to_have_attribute("title", "2026-11-21 08:52:00 Europe/Berlin +01:00\n2026-11-21 07:52:00 UTC")
+    timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
+    timeline.keyboard.press(".")
+    expect(timeline.locator("#announce")).to_contain_text("deleted, 08:52:00.841106 Europe/Berlin +01:00, revision 582")
+    tip = timeline.locator("#tip .mono")
+    expect(tip).to_have_text("08:52:00.841106 Europe/Berlin +01:00 · RV 582\n07:52:00.841106 UTC")
+    timeline.keyboard.press("t")
+    expect(timeline.get_by_role("columnheader", name="Time (Europe/Berlin)")).to_be_visible()
+    expect(timeline.get_by_role("cell", name="08:52:00.841", exact=True).first).to_be_visible()
+
+    timeline.locator(".incident.open").get_by_role("link", name="This incident").click()
+    proof = timeline.locator(".events time").first
+    expect(proof).to_have_text(re.compile(r"^08:52:00\.\d{6}$"))
+    expect(timeline.get_by_role("columnheader", name="Time (Europe/Berlin)")).to_be_visible()
+    expect(timeline.locator(".course-of")).to_contain_text(
+        re.compile(r"since 2026-11-21 08:5\d:\d\d Europe/Berlin \+01:00")
+    )
+    expect(timeline.locator(".picture-axis")).to_contain_text("08:52:00")
+    proof.evaluate("(element) => getSelection().selectAllChildren(element)")
+    timeline.keyboard.press("ControlOrMeta+c")
+    both = copied(timeline, "UTC")
+    assert re.fullmatch(r"08:52:00\.(\d{6}) \(2026-11-21 07:52:00\.\1 UTC\)\s*", both)
+    expect(proof).to_have_text(re.compile(r"^08:52:00\.\d{6}$"))  # as before the copy
+    switch = timeline.get_by_role("button", name="Show them in UTC")
+    switch.focus()
+    timeline.keyboard.press("Enter")
+    expect(proof).to_have_text(re.compile(r"^07:52:00\.\d{6}$"))
+    expect(timeline.get_by_role("columnheader", name="Time (UTC)")).to_be_visible()
 
 
 # -- states -----------------------------------------------------------------------------------------------------------

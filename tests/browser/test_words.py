@@ -60,3 +60,49 @@ def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> Non
         (AT, None, "07:52:31"),
     ]
     assert of(told, "state/time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]
+
+
+def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: Page) -> None:
+    backward = 1792890000 * SECOND  # 2026-10-25T01:00:00Z, when the clocks of Berlin are put back from 03:00 to 02:00
+    forward = 1774746000 * SECOND  # 2026-03-29T01:00:00Z, when they are put forward from 02:00 to 03:00
+    stated = {  # in UTC → in Berlin
+        ("2026-10-24 23:30", "2026-10-24T23:30Z"): "2026-10-25 01:30",
+        ("24 Oct 2026 23:30:05 UTC", "2026-10-24T23:30:05Z"): "25 Oct 2026 01:30:05 Europe/Berlin +02:00",
+        ("24 Oct 23:30", "2026-10-24T23:30Z"): "25 Oct 01:30",
+        ("07:52:00.841106 UTC", "2026-11-21T07:52:00.841106Z"): "08:52:00.841106 Europe/Berlin +01:00",
+        ("40 s ago", "2026-11-21T07:52:00Z"): "40 s ago",
+        (".500", "2026-11-21T07:52:00.5Z"): ".500",
+    }
+    found = told.evaluate(
+        """async ([backward, forward, stated]) => {
+          const { OWN, UTC, Zone, choose } = await import("/static/dashboard/js/state/zone.js");
+          const time = await import("/static/dashboard/js/state/time.js");
+          const hour = 3600e6;
+          const ticks = (at, hours) =>
+            time.ticks(at - hours * hour, at + hours * hour, 1000).map(({ full }) => full).join(" ");
+          const before = time.inZones(backward - 1);
+          choose(OWN);
+          return {
+            labels: [backward - 1, backward].map((at) => OWN.label(at)),
+            range: [OWN.labelOf(forward - 1, forward), UTC.labelOf(0, backward)],
+            others: [new Zone("America/St_Johns").label(backward), new Zone("Etc/UTC").label(0)],
+            before, after: time.inZones(backward, [0, 1e6]),
+            shown: [time.clock(backward - 1, 0), time.day(backward - 2 * hour - 1)],
+            backward: ticks(backward, 2), forward: ticks(forward, 2), days: ticks(backward, 60),
+            stated: stated.map(([text, iso]) => time.translated(text, time.fromIso(iso), OWN)),
+          };
+        }""",
+        [backward, forward, list(stated)],
+    )
+    assert found == {
+        "labels": ["Europe/Berlin +02:00", "Europe/Berlin +01:00"],
+        "range": ["Europe/Berlin +01:00 to +02:00", "UTC"],
+        "others": ["America/St_Johns −02:30", "UTC"],
+        "before": ["2026-10-25 00:59:59.999999 UTC", "2026-10-25 02:59:59.999999 Europe/Berlin +02:00"],
+        "after": ["2026-10-25 02:00:00 Europe/Berlin +01:00", "2026-10-25 01:00:00 UTC"],
+        "shown": ["02:59:59", "25 Oct"],
+        "backward": "01:00 01:30 02:00 02:30 02:00 02:30 03:00 03:30 04:00",
+        "forward": "29 Mar 00:30 01:00 01:30 03:00 03:30 04:00 04:30 05:00",
+        "days": "23 Oct 12:00 24 Oct 12:00 25 Oct 12:00 26 Oct 12:00 27 Oct 12:00",
+        "stated": list(stated.values()),
+    }

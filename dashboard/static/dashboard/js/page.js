@@ -1,4 +1,6 @@
-// This module runs on every page. It copies the text that a button names, and closes the menu.
+// This module runs on every page. It copies the text that a button names, closes the menu, and shows times in a zone.
+
+import "./ui/zones.js";
 
 const COPIED = 1600; // ms for which the button says that it has copied
 

@@ -188,7 +188,7 @@ point({
   onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event),
 });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
-document.addEventListener("themechange", drawSoon);
+for (const name of ["themechange", "zonechange"]) document.addEventListener(name, drawSoon);
 onPaper(draw);
 addEventListener("popstate", async () => {
   store.read();

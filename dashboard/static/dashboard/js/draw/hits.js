@@ -2,12 +2,19 @@
 
 import { apart, duration, words } from "../state/durations.js";
 import { eventsOf } from "../state/events.js";
-import { clock, digitsFor, instant } from "../state/time.js";
+import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { ROW } from "./layout.js";
 
 const NEAR = 7; // px within which a mark counts as being at a point
+
+/** Returns the last line of a tooltip: the times that `write(zone)` returns, in both zones, and what else is known. */
+const timesOf = (time, write, more = "") => {
+  const [first, ...others] = linesOf(time, write);
+  return [[first, more].filter(Boolean).join(" · "), ...others].join("\n");
+};
+const span = (start, end, digits, more) => timesOf(start, (zone) => `${clock(start, digits, zone)} – ${clock(end, digits, zone)}`, more);
 
 /** Returns the index of the lane at y of the plot, or -1. */
 export const laneAt = ({ centres }, y) => centres.findIndex((centre) => centre !== null && Math.abs(centre - y) <= ROW / 2);
@@ -32,7 +39,7 @@ export function whatIsAt(scene, x, y) {
   const digits = Math.max(3, digitsFor(view.end - view.start));
   const { gaps } = payload;
   const gap = gaps.kind.findIndex((kind, i) => kind === kindOf(about) && toPixel(gaps.start[i]) - 2 <= x && Math.max(toPixel(gaps.end[i]), toPixel(gaps.start[i]) + 3) + 2 >= x);
-  if (gap >= 0) return [title, `Not observed: ${gaps.text[gap]}`, `${clock(gaps.start[gap], digits)} – ${clock(gaps.end[gap], digits)} · ${duration(gaps.end[gap] - gaps.start[gap])}`];
+  if (gap >= 0) return [title, `Not observed: ${gaps.text[gap]}`, span(gaps.start[gap], gaps.end[gap], digits, duration(gaps.end[gap] - gaps.start[gap]))];
 
   let nearest = null;
   payload.marks.lane.forEach((row, i) => {
@@ -41,25 +48,26 @@ export function whatIsAt(scene, x, y) {
   });
   if (nearest) {
     const { text, time, within, resource_version: revisions } = payload.marks;
-    const revision = revisions[nearest.i];
-    return [title, text[nearest.i], `${instant(time[nearest.i], within[nearest.i])}${revision === null ? "" : ` · RV ${revision}`}`];
+    const { i } = nearest, revision = revisions[i];
+    return [title, text[i], timesOf(time[i], (zone) => instant(time[i], within[i], 6, zone), revision === null ? "" : `RV ${revision}`)];
   }
   const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
   const { births } = payload;
   if (birth >= 0) {
     const revision = births.resource_version[birth];
-    return [title, `created as number ${births.number[birth]} in its group`, `${instant(births.time[birth], births.within[birth])}${revision === null ? "" : ` · RV ${revision}`}`];
+    return [title, `created as number ${births.number[birth]} in its group`,
+      timesOf(births.time[birth], (zone) => instant(births.time[birth], births.within[birth], 6, zone), revision === null ? "" : `RV ${revision}`)];
   }
 
   const { lane: rows, start, end, text, tone, open_start, open_end, start_within, end_within } = payload.bars;
   const cells = payload.strips;
   const cell = cells.lane.findIndex((row, i) => row === lane && toPixel(cells.start[i]) <= x && toPixel(cells.end[i]) >= x);
-  if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} existed at most`, `${clock(cells.start[cell], digits)} – ${clock(cells.end[cell], digits)}`];
+  if (cell >= 0) return [title, `${cells.count[cell]} of ${about.members} existed at most`, span(cells.start[cell], cells.end[cell], digits)];
   const bar = rows.findIndex((row, i) => row === lane && toPixel(start[i]) <= x && Math.max(toPixel(end[i]), toPixel(start[i]) + 3) >= x);
   if (bar < 0) return null;
-  const from = open_start[bar] ? "since before the recording began" : instant(start[bar], start_within[bar], digits);
-  const until = open_end[bar] ? "still existed at its end" : instant(end[bar], end_within[bar], digits);
+  const from = (zone) => (open_start[bar] ? "since before the recording began" : instant(start[bar], start_within[bar], digits, zone));
+  const until = (zone) => (open_end[bar] ? "still existed at its end" : instant(end[bar], end_within[bar], digits, zone));
   const took = apart({ time: start[bar], within: start_within[bar] }, { time: end[bar], within: end_within[bar] });
-  const length = open_start[bar] || open_end[bar] || took.most === null ? "" : ` · ${words(took)}`;
-  return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), `${from} – ${until}${length}`].filter(Boolean);
+  const length = open_start[bar] || open_end[bar] || took.most === null ? "" : words(took);
+  return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), open_start[bar] && open_end[bar] ? `${from()} – ${until()}` : timesOf(open_start[bar] ? end[bar] : start[bar], (zone) => `${from(zone)} – ${until(zone)}`, length)].filter(Boolean);
 }

@@ -3,6 +3,7 @@
 
 import { apart, duration, words } from "../state/durations.js";
 import { digitsFor, instant } from "../state/time.js";
+import { zone } from "../state/zone.js";
 import { scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { eventAt } from "./hits.js";
@@ -34,7 +35,7 @@ export function measured(one, other, answer = null) {
 export function spoken(measurement) {
   const { start, end } = measurement;
   const digits = Math.max(3, digitsFor(end.time - start.time));
-  return `${measurement.words}, from ${instant(start.time, start.within, digits)} to ${instant(end.time, end.within, digits)} UTC`;
+  return `${measurement.words}, from ${instant(start.time, start.within, digits)} to ${instant(end.time, end.within, digits)} ${zone().labelOf(start.time, end.time)}`;
 }
 
 /** Returns the band between both ends with its label, or only the line of the first end if there is no second one. */

@@ -2,6 +2,7 @@
 
 import { plural } from "./amounts.js";
 import { clock, digitsFor } from "./time.js";
+import { zone } from "./zone.js";
 
 /** Returns the keys of the findings whose arrows overlap the selected one in time: these explain each other. */
 export function relatedTo({ arrows }, selected) {
@@ -43,6 +44,6 @@ export const countsOf = ({ incidents, findings }) => `${plural(incidents, "incid
 /** Returns a description of the figure for screen readers. `counts` are those of the incidents in view. */
 export function summary(payload, view, selected, counts) {
   const digits = digitsFor(view.end - view.start);
-  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC: ${lanesOfAll(payload)}, ${countsOf(counts)} in view.`
+  return `Timeline from ${clock(view.start, digits)} to ${clock(view.end, digits)} ${zone().labelOf(view.start, view.end)}: ${lanesOfAll(payload)}, ${countsOf(counts)} in view.`
     + (selected ? ` Selected: ${selected.summary}.` : "") + " The list of incidents says the same in words, and the table lists every event.";
 }

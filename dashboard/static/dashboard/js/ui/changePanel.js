@@ -4,6 +4,8 @@
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
 import { clock, day, instant } from "../state/time.js";
+import { zone } from "../state/zone.js";
+import { timeOf } from "./timeOf.js";
 
 const FOLDED = 40; // a difference with more lines than these is folded
 const SIGNS = { "+": "added", "-": "removed", " ": "same", "@": "place" };
@@ -37,7 +39,7 @@ function body(found) {
   const soft = (words) => (words ? el("span", { class: "actor" }, words) : null);
   return [
     el("dl", { class: "facts" },
-      row("Time", el("span", { class: "mono" }, `${day(found.at)} ${instant(found.at, found.within)}`), soft(bounds(found))),
+      row("Time", timeOf(found.at, `${day(found.at)} ${instant(found.at, found.within)} ${zone().label(found.at)}`, { within: found.within, class: "mono" }), soft(bounds(found))),
       row("Revision", found.resource_version ? el("span", { class: "mono" }, `RV ${found.resource_version}`) : "not observed"),
       row("Writer", ...writer(found))),
     el("h3", {}, found.whole ? "The object as it was first seen" : "What it changed"),
@@ -57,6 +59,7 @@ export class ChangePanel {
   constructor({ store, ask, onShown, onFailed, announce }) {
     Object.assign(this, { store, ask, onShown, onFailed, announce });
     this.panel = byId("change");
+    document.addEventListener("zonechange", () => this.found && this.#fill(this.found));
     byId("change-close").addEventListener("click", () => this.close());
     byId("change-earlier").addEventListener("click", () => this.step(-1));
     byId("change-later").addEventListener("click", () => this.step(1));
@@ -124,7 +127,7 @@ export class ChangePanel {
     this.#fill(found);
     if (this.store.change !== key) this.store.set({ change: key, lane: found.lane }, { push: true });
     this.onShown(found);
-    this.announce(`${byId("change-title").textContent}, ${instant(found.at, found.within)}, change ${found.number} of ${found.total}`);
+    this.announce(`${byId("change-title").textContent}, ${instant(found.at, found.within)} ${zone().label(found.at)}, change ${found.number} of ${found.total}`);
     return true;
   }
 

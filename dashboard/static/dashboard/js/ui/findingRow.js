@@ -2,7 +2,8 @@
 
 import { byId, el, svg, withCode } from "../draw/dom.js";
 import { findingPage, rulePage, wherePage } from "../state/links.js";
-import { clock, day, fromIso, instant } from "../state/time.js";
+import { clock, day, fromIso, inZones, instant } from "../state/time.js";
+import { timeOf } from "./timeOf.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // the most objects that are linked; the finding's page names all
@@ -10,7 +11,7 @@ const MOST_NAMED = 24; // the most objects that are linked; the finding's page n
 /** Returns the time of a finding, with the day if that is not today. `now`: µs, for a live source. */
 function when({ start }, now) {
   const today = now !== null && day(now) === day(start);
-  return el("time", { class: "when", datetime: new Date(Math.floor(start / 1000)).toISOString() }, `${today || now === null ? "" : `${day(start)} `}${clock(start, now === null ? 3 : 0)}`);
+  return timeOf(start, `${today || now === null ? "" : `${day(start)} `}${clock(start, now === null ? 3 : 0)}`, { digits: now === null ? 3 : 0, class: "when" });
 }
 
 const meanings = JSON.parse(byId("pill-meanings").textContent);
@@ -29,7 +30,7 @@ function proofRow(proof, births) {
   return el("div", { class: "proof" },
     el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
-      el("span", { class: "mono", title: [`${instant(time, within)} UTC`, where, proof.audit_id && `audit ID ${proof.audit_id}`].filter(Boolean).join("\n") }, `${instant(time, within, 3)}${revisionOf(proof)}`),
+      timeOf(time, `${instant(time, within, 3)}${revisionOf(proof)}`, { within, more: [where, proof.audit_id && `audit ID ${proof.audit_id}`], class: "mono" }),
       el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 
@@ -43,7 +44,7 @@ function objects(group) {
 }
 
 function acknowledgement({ by, at, note }) {
-  return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by || "somebody"} · ${at.slice(0, 16).replace("T", " ")} UTC`)));
+  return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by || "somebody"} · `, timeOf(fromIso(at), inZones(fromIso(at), null, 0)[0], { digits: 0 }))));
 }
 
 function body(group, births) {

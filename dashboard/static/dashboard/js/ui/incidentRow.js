@@ -5,14 +5,14 @@ import { plural } from "../state/amounts.js";
 import { incidentPage } from "../state/links.js";
 import { age, clock, day } from "../state/time.js";
 import { pill, row as findingRow } from "./findingRow.js";
+import { timeOf } from "./timeOf.js";
 
 /** Returns when an incident happened, and, for a live source, how long ago that was last at `now` (µs). */
 function when({ start, end, occurrences }, now) {
   const shown = now === null || occurrences === 1 ? start : end;
   const today = now !== null && day(now) === day(shown);
-  return el("time", { class: "when", datetime: new Date(Math.floor(shown / 1000)).toISOString() },
-    `${today ? "" : `${day(shown)} `}${clock(shown, 0)}`,
-    now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]);
+  return timeOf(shown, [`${today ? "" : `${day(shown)} `}${clock(shown, 0)}`, now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]].flat(),
+    { digits: 0, class: "when" });
 }
 
 const place = ({ anchor: { namespace, kind, name } }) => [namespace, `${kind} ${name}`].filter(Boolean).join(" / ");

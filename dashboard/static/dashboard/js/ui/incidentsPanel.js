@@ -5,6 +5,7 @@ import { byId, el } from "../draw/dom.js";
 import { plural, thousands } from "../state/amounts.js";
 import { age } from "../state/time.js";
 import { countsOf } from "../state/window.js";
+import { zone } from "../state/zone.js";
 import { row } from "./incidentRow.js";
 
 const NEAR = 400; // px from the end of the list at which the next page is loaded
@@ -52,7 +53,7 @@ export class IncidentsPanel {
     this.#noteHidden(list.hidden, hidden);
     const shown = open ? list.rows.shown(open, selected) : null;
     const ids = (incidents) => incidents.map(({ id }) => id).join();
-    const state = [ids(inside), ids(outside), list.incidents, open, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), [...births].join(), list.more, filtered, countsOf(counts), list.known];
+    const state = [ids(inside), ids(outside), list.incidents, open, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), [...births].join(), list.more, filtered, countsOf(counts), list.known, zone()];
     if (state.every((part, i) => part === this.#drawn[i])) return;
     const moved = selected !== this.#drawn[4] || (open === this.#drawn[3] && Boolean(shown) !== Boolean(this.#drawn[5]));
     this.#drawn = state;
@@ -77,7 +78,7 @@ export class IncidentsPanel {
 
   /** Returns the row of an incident. A row with the same content is kept, with the user's selection and focus in it. */
   #item(incident, { number, open, shown, options }) {
-    const from = [incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.held.join(), [...options.births].join()] : [])];
+    const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.held.join(), [...options.births].join()] : [])];
     const old = this.#items.get(incident.id);
     if (old && old.from.length === from.length && from.every((part, i) => part === old.from[i])) return old.item;
     const item = row(incident, { number, open, shown, options });

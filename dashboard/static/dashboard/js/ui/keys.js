@@ -1,13 +1,14 @@
 // This module handles shortcuts of a single key. They can be switched off (WCAG 2.1.4), and do nothing in text fields.
 
 import { byId } from "../draw/dom.js";
+import { switchZone } from "./zones.js";
 
 const STORED = "causeline-keys";
 const on = () => {
   try { return localStorage.getItem(STORED) !== "off"; } catch { return true; }
 };
 
-/** Calls the function of `acts` for the key that is pressed, and opens the help for `?`. `takesEnter(target)` says whether Enter acts on the timeline although a link has the focus. */
+/** Calls the function of `acts` for the key that is pressed, opens the help for `?`, and changes the time zone for `z`. `takesEnter(target)` says whether Enter acts on the timeline although a link has the focus. */
 export function listen(acts, takesEnter) {
   const help = byId("help");
   const box = byId("keys-on");
@@ -25,7 +26,7 @@ export function listen(acts, takesEnter) {
     if (event.key.length === 1 && !box.checked) return;
     if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]") && !takesEnter(target)) return; // Enter has its own meaning there
     if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #change, #table, #objects")) return; // these scroll by themselves
-    const act = { ...acts, "?": () => help.showModal() }[event.key];
+    const act = { ...acts, z: switchZone, "?": () => help.showModal() }[event.key];
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault(); // Escape also closes dialogs and menus
     act();

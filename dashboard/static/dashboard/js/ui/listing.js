@@ -5,8 +5,10 @@ import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
 import { rowsOf } from "../state/events.js";
 import { objectPage } from "../state/links.js";
-import { clock, day, digitsFor, instant } from "../state/time.js";
+import { clock, day, digitsFor, inZones, instant } from "../state/time.js";
+import { zone } from "../state/zone.js";
 import { lanesOfAll } from "../state/window.js";
+import { timeOf } from "./timeOf.js";
 
 const LANES = 200; // the most lanes on one page of the list
 const WAIT = 150; // ms without changes of the view before the list is loaded
@@ -14,21 +16,22 @@ const WAIT = 150; // ms without changes of the view before the list is loaded
 const nameOf = (lane) => (lane.members > 1 ? `${lane.members} ${lane.kind}s of ${lane.name}` : lane.name);
 const link = (lane) => (objectPage(lane.track) ? el("a", { href: objectPage(lane.track) }, nameOf(lane)) : nameOf(lane));
 
-const HEADS = ["Time (UTC)", "No.", "Kind", "Namespace", "Object", "What happened", "Revision", "Phase"];
+const heads = () => [`Time (${zone().name})`, "No.", "Kind", "Namespace", "Object", "What happened", "Revision", "Phase"];
+const COLUMNS = heads().length;
 
 function table(payload, view) {
   const digits = Math.max(3, digitsFor(view.end - view.start));
   const { events, earlier } = rowsOf(payload, view);
   const cell = (words, attributes = {}) => el("td", attributes, words);
-  const part = (title, rows) => el("tbody", {}, el("tr", {}, el("th", { scope: "rowgroup", colspan: HEADS.length, class: "part-head" }, title)), rows.map((row) => {
+  const part = (title, rows) => el("tbody", {}, el("tr", {}, el("th", { scope: "rowgroup", colspan: COLUMNS, class: "part-head" }, title)), rows.map((row) => {
     const lane = payload.lanes[row.lane];
     return el("tr", {},
-      cell(row.time === null ? "before" : instant(row.time, row.within, digits), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
+      cell(row.time === null ? "before" : timeOf(row.time, instant(row.time, row.within, digits), { within: row.within }), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
       el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
   }));
   return el("table", {},
-    el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} UTC`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),
-    el("thead", {}, el("tr", {}, HEADS.map((words) => el("th", { scope: "col" }, words)))),
+    el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} ${zone().labelOf(view.start, view.end)}`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),
+    el("thead", {}, el("tr", {}, heads().map((words) => el("th", { scope: "col" }, words)))),
     part(plural(events.length, "event"), events), part(`${plural(earlier.length, "object")} from before`, earlier));
 }
 
@@ -53,6 +56,10 @@ export class Listing {
   /** `question()` → the query of a window; `shown()` → "table", "objects" or "". */
   constructor({ windows, store, question, shown }) {
     Object.assign(this, { windows, store, question, shown });
+    document.addEventListener("zonechange", () => {
+      this.#asked = "";
+      if (this.shown()) this.#ask(this.#offset);
+    });
     for (const id of ["table", "objects"]) {
       byId(id).addEventListener("click", ({ target }) => {
         const by = Number(target.closest("[data-by]")?.dataset.by ?? 0);

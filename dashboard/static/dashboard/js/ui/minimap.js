@@ -3,6 +3,7 @@
 
 import { byId, svg } from "../draw/dom.js";
 import { clock, digitsFor } from "../state/time.js";
+import { zone } from "../state/zone.js";
 
 const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
 const ROWS = { error: 11, warning: 11, info: 21 }; // info is below errors and warnings
@@ -85,7 +86,7 @@ export class Minimap {
     const say = (thumb, time, words) => {
       const { first, last } = this.#overview;
       thumb.setAttribute("aria-valuenow", Math.round(Math.min(1, Math.max(0, (time - first) / Math.max(1, last - first))) * 100));
-      thumb.setAttribute("aria-valuetext", `${words} UTC`);
+      thumb.setAttribute("aria-valuetext", `${words} ${zone().labelOf(view.start, view.end)}`);
     };
     say(this.window, (view.start + view.end) / 2, `${clock(view.start, digits)} to ${clock(view.end, digits)}`);
     for (const [end, thumb] of Object.entries(this.ends)) say(thumb, view[end], clock(view[end], digits));

@@ -2,6 +2,7 @@
 
 import { byId } from "../draw/dom.js";
 import { clock, day, digitsFor } from "../state/time.js";
+import { zone } from "../state/zone.js";
 
 const SHOWN = 1800; // ms for which a button says what it has done
 const NAMES = { kinds: "kinds", namespace: "namespace", name: "names with", rule: "rule", severity: "severity" };
@@ -11,7 +12,7 @@ function shown(store) {
   const { start, end } = store.view();
   const digits = digitsFor(end - start);
   const filters = Object.entries(NAMES).filter(([name]) => String(store[name])).map(([name, words]) => `${words} ${String(store[name]).replaceAll(",", ", ")}`);
-  return [`${day(start)}, ${clock(start, digits)} – ${clock(end, digits)} UTC`, ...(store.focus ? ["the object in focus"] : []), ...filters].join(" · ");
+  return [`${day(start)}, ${clock(start, digits)} – ${clock(end, digits)} ${zone().labelOf(start, end)}`, ...(store.focus ? ["the object in focus"] : []), ...filters].join(" · ");
 }
 
 export function reportDialog({ store, announce }) {

@@ -3,6 +3,7 @@
 import { measured, snapped, spoken } from "../draw/measure.js";
 import { farther, nextOf } from "../state/cursor.js";
 import { instant } from "../state/time.js";
+import { zone } from "../state/zone.js";
 import { showTip } from "./tooltip.js";
 
 const SOON = 100; // ms without dragging after which a request is sent
@@ -44,7 +45,7 @@ export class Stepping {
     }
     if (!event) return this.announce(by > 0 ? "This lane has no later event." : "This lane has no earlier event.");
     this.goTo(event);
-    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} UTC`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
+    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} ${zone().label(event.time)}`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
     const hit = this.picture.find(event.time, this.#lane());
     if (hit) showTip(hit.lines, hit.at);
   }
@@ -70,7 +71,7 @@ export class Stepping {
     else this.measure.end = this.cursor;
     const { measure } = this;
     if (measure?.end != null) this.#askAfter(0);
-    else this.announce(measure === null ? "Measurement removed." : `Measuring from ${instant(measure.start.time, measure.start.within)} UTC.`);
+    else this.announce(measure === null ? "Measurement removed." : `Measuring from ${instant(measure.start.time, measure.start.within)} ${zone().label(measure.start.time)}.`);
     this.onMove(false);
   }
 

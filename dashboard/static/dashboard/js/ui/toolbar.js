@@ -2,7 +2,8 @@
 
 import { byId, el } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
-import { clock, day, digitsFor, shortRange } from "../state/time.js";
+import { clock, day, digitsFor, inZones, shortRange } from "../state/time.js";
+import { zone } from "../state/zone.js";
 
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
@@ -65,6 +66,12 @@ export class Toolbar {
     const digits = digitsFor(end - start);
     byId("day").textContent = day(start);
     byId("range").textContent = innerWidth < 720 ? shortRange(start, end) : `${clock(start, digits)} – ${clock(end, digits)}`;
+    const zoned = zone().labelOf(start, end), label = byId("zone");
+    if (label.textContent !== zoned) {
+      label.textContent = zoned;
+      this.fit(); // the kinds beside it have less or more space
+    }
+    byId("range").parentElement.title = inZones(start, null, digits).map((from, i) => `${from} – ${inZones(end, null, digits)[i]}`).join("\n");
     byId("namespace").value = store.namespace;
     byId("group").value = store.group;
     for (const choice of byId("axis-choice").querySelectorAll("input")) choice.checked = choice.value === store.axis;

@@ -2,6 +2,8 @@
 
 import { byId, el } from "../draw/dom.js";
 
+document.addEventListener("zonechange", () => showTip(null));
+
 /** Shows these lines of text at the pointer {clientX, clientY}, or hides the tooltip if they are null. */
 export function showTip(lines, pointer) {
   const tip = byId("tip");

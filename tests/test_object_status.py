@@ -256,3 +256,14 @@ def test_the_list_of_incidents_can_be_limited_to_an_object(client: Client, volca
     page = page_text(client, f"/sources/{volcano.pk}/incidents/?track={pod.id}&silenced=true")
     assert "of one object and what it owns" in page and "1 incident · " in page
     assert not incident_filter.matching(volcano.pk, queries.IncidentFilter(track=2**40)).exists()
+
+
+def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volcano: Source) -> None:
+    gap = Incident.objects.get(source=volcano, rule="service-gap")
+    last = Track.objects.filter(source=volcano, kind=gap.kind, name=gap.name, namespace=gap.namespace).order_by("life")
+    page = page_text(client, f"/sources/{volcano.pk}/incidents/{gap.identity}/")
+    assert (
+        f'<a href="/sources/{volcano.pk}/objects/{list(last)[-1].id}/">vol-restart / {gap.kind} {gap.name}</a>' in page
+    )
+    nothing: Any = {"group": "", "kind": "Secret", "namespace": "vol-restart", "name": "never-seen"}
+    assert queries.page_of(volcano.pk, nothing) == ""

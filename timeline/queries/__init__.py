@@ -52,7 +52,7 @@ from timeline.queries.landing import findings_of, shown_life
 from timeline.queries.live import gap_count, live_health, live_state
 from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
-from timeline.queries.objects import FINDINGS, life, life_columns, lives
+from timeline.queries.objects import FINDINGS, life, life_columns, lives, page_of
 from timeline.queries.overview import overview
 from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_place, revision, revisions
@@ -161,6 +161,7 @@ __all__ = [
     "open_uploads",
     "origins",
     "overview",
+    "page_of",
     "place",
     "receiving_payload",
     "recent_sources",

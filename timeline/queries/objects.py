@@ -10,7 +10,7 @@ from timeline.core.entries import ObjectRef, microseconds
 from timeline.kinds import Reference, kind_of
 from timeline.models import Finding, Source, Track
 from timeline.payloads.documents import object_payload
-from timeline.payloads.findings import ObjectPayload
+from timeline.payloads.findings import AnchorPayload, ObjectPayload
 from timeline.payloads.objects import LifePayload, RelationsPayload, TrackFindingPayload
 from timeline.payloads.windows import Columns
 from timeline.queries.acknowledgements import acknowledged
@@ -59,6 +59,12 @@ def relations(source: Source, row: Track) -> RelationsPayload:
         "events_total": events.count(),
         "findings": _findings(source_id, track_id),
     }
+
+
+def page_of(source_id: int, anchor: AnchorPayload) -> str:
+    """Return the address of the page of the last incarnation of what an incident is about; "" if none was observed."""
+    named = Track.objects.filter(source=source_id, **anchor).order_by("-life", "-id").values_list("id", flat=True)
+    return page(source_id, last) if (last := named.first()) is not None else ""
 
 
 def page(source_id: int, track_id: int) -> str:

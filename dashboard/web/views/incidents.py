@@ -62,6 +62,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "source": source,
         "incident": incident,
         "card": incidents.card(incident, source.last, now, live=source.is_live),
+        "about": queries.page_of(source.id, incident["anchor"]),
         "worst": worst,
         "shown": shown,
         "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),

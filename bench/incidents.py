@@ -2,10 +2,10 @@
 
     python -m bench.incidents [--findings 100000] [--incidents 500] [--rounds 20]
 
-The sample is imported into a PostgreSQL of its own. One source gets further findings up to 50 in 10 incidents, and
-another one as many as the options say, as copies of a finding of the sample. The bench asks for pages and answers of
-the API of both in turn. Then it commits changes of one finding in turn: of an incident with 10 findings, and of one
-with a fifth of all findings.
+The sample is imported into a PostgreSQL of its own. One source gets further findings up to 1000 in 100 incidents, with
+which every list is full, and another one as many as the options say, as copies of a finding of the sample. The bench
+asks for pages and answers of the API of both in turn. Then it commits changes of one finding in turn: of an incident
+with 10 findings, and of one with a fifth of all findings. It prints medians and 95th percentiles, and their ratios.
 """
 
 import argparse
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from timeline.history.world import World
     from timeline.models import Finding, Source
 
-_SMALL = 50, 10  # findings and incidents of the small source
+_SMALL = 1000, 100  # findings and incidents of the small source
 _STEP = 1_000_000  # µs between two copies of the finding
 _RULE = "service-gap"
 
@@ -90,7 +90,7 @@ _PATHS = {
 
 
 def _compare(name: str, calls: list[Callable[[], object]], rounds: int) -> None:
-    """Print how long the calls take at the median, made in turn, and the ratio of the second to the first."""
+    """Print how long the calls take at the median and the 95th percentile, made in turn, and the ratios."""
     took: list[list[float]] = [[], []]
     for turn in range(rounds + 2):
         for call, times in zip(calls, took, strict=True):
@@ -98,8 +98,11 @@ def _compare(name: str, calls: list[Callable[[], object]], rounds: int) -> None:
             call()
             if turn >= 2:  # the first ones warm the caches
                 times.append((time.perf_counter() - began) * 1000)
-    small, large = map(statistics.median, took)
-    print(f"{name}: {small:.1f} ms with few findings, {large:.1f} ms with many: {large / small:.2f}")
+    words = []
+    for what, number in (("median", statistics.median), ("p95", lambda times: statistics.quantiles(times, n=20)[-1])):
+        small, large = map(number, took)
+        words.append(f"{what} {small:.1f} ms with few findings, {large:.1f} ms with many: {large / small:.2f}")
+    print(f"{name}: {'; '.join(words)}")
 
 
 def _asked(client: Any, path: str, source: "Source") -> Callable[[], object]:

@@ -18,7 +18,10 @@ from dashboard.cli.terminal import Terminal
 from dashboard.report import markdown
 from dashboard.report.contents import of_analysis
 from tests.recordings import ROOT, SAMPLE
+from timeline import queries
+from timeline.models import Occurrence, Source
 from timeline.payloads.findings import IncidentPayload
+from timeline.queries.sources import SEVERITIES, extent
 from timeline.storage import store
 from timeline.storage.exports import document
 
@@ -61,6 +64,29 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
     }
     for place, words in places.items():
         assert counted(words) == (told.incidents, told.findings), place
+    rows = Occurrence.objects.filter(source=source)
+    overview = queries.overview(source.pk)
+    assert dict(overview["rules"]) == Counter(rows.values_list("rule", flat=True))
+    ranks = Counter(SEVERITIES[rank] for rank in rows.values_list("rank", flat=True))
+    assert dict(overview["severity_counts"]) == ranks
+    for severity, number in ranks.items():
+        assert queries.findings(source.pk, queries.View(severity=severity), limit=1)["total"] == number
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_report_of_everything_lists_what_a_report_of_all_kinds_lists() -> None:
+    """The first reads the stored counts and the first findings of each incident, the second all findings."""
+    for path in sorted((_DATA / "engine").iterdir()):
+        source = store.open_source(path.name)
+        import_into(source, [(path, path.name)], Limits(), Count())
+        families = {family for row in Occurrence.objects.filter(source=source) for family in row.families}
+        span = extent(Source.objects.get(pk=source.pk))
+        for limit, rows in ((100, 10), (2, 1)):
+            everything, filtered = (
+                queries.incidents_in_view(source.pk, view, *span, limit=limit, rows=rows)
+                for view in (queries.View(), queries.View(families=tuple(families)))
+            )
+            assert everything == filtered
 
 
 def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:

@@ -64,8 +64,10 @@ def test_the_findings_are_those_of_the_upload(name: str) -> None:
     assert verdicts(each for each in found if each["id"] not in unsure) == verdicts(
         each for each in expected if each["id"] not in unsure
     )
-    with transaction.atomic():  # rows that were kept up to date commit by commit are those that are derived anew
+    counted = Source.objects.get(pk=source.pk).row_counts
+    with transaction.atomic():  # what was kept up to date commit by commit is what is derived anew
         assert findings.write_occurrences(source) == ([], [])
+        assert Source.objects.get(pk=source.pk).row_counts == counted
         assert incidents.write(source) == ([], [])
 
 

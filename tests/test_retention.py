@@ -46,6 +46,7 @@ def test_what_is_too_old_goes_and_what_lives_stays() -> None:
     assert dropped.tables and dropped.tracks and dropped.findings
     assert not Finding.objects.filter(source=source).exists()
     assert not Occurrence.objects.filter(source=source).exists()
+    assert Source.objects.get(pk=source.pk).row_counts == {}
     assert living <= set(Track.objects.filter(source=source).values_list("id", flat=True))
     assert not Chunk.objects.filter(source=source).exists()
 

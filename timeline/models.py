@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import orjson
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from timeline.history.packing import unpack
@@ -104,6 +105,7 @@ class Source(models.Model):
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # the number of changes in each of equal slices of time
+    row_counts = models.JSONField(default=dict)  # of its list of findings, by rule: [errors, warnings, info]
     census = models.JSONField(default=list)  # [namespace, family, number of lanes] for each namespace and family
     own_counters = models.JSONField(default=list)  # [group, kind] of the kinds with a counter of revisions of their own
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
@@ -289,6 +291,14 @@ class Chunk(models.Model):
         return f"{len(self.keys)} entries from {self.sequence}"
 
 
+# The rank of a finding: 0 error, 1 warning, 2 info. Findings are read in this order, by an index.
+FINDING_RANK = models.Case(
+    models.When(severity="error", then=models.Value(0)),
+    models.When(severity="warning", then=models.Value(1)),
+    default=models.Value(2),
+)
+
+
 class Finding(models.Model):
     """A finding is one violation. `document` is the finding as it is in the findings document."""
 
@@ -310,7 +320,11 @@ class Finding(models.Model):
     anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
 
     class Meta:
-        indexes = [models.Index(fields=["source", "incident"], name="finding_of_incident")]
+        indexes = [
+            models.Index("source", "incident", FINDING_RANK, "first", "identity", name="finding_gravest"),
+            models.Index(fields=["source", "first", "identity"], name="finding_first"),
+            GinIndex(fields=["tracks"], name="finding_tracks"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.identity}"
@@ -437,7 +451,11 @@ class Occurrence(models.Model):
     findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
 
     class Meta:
-        indexes = [models.Index(fields=["source", "rank", "first", "key"], name="occurrence_order")]
+        indexes = [
+            models.Index(fields=["source", "rank", "first", "key"], name="occurrence_order"),
+            models.Index(fields=["source", "first", "rank", "key"], name="occurrence_first"),
+            models.Index(fields=["source", "-last", "rank", "key"], name="occurrence_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.key}"

@@ -38,9 +38,10 @@ def findings(
     time. `cursor` is the `next` of the page before. Raises Source.DoesNotExist, and WrongOrder for a cursor of
     a list in another order.
     """
-    source = Source.objects.only("cluster").get(pk=source_id)
+    source = Source.objects.only("cluster", "row_counts").get(pk=source_id)
+    view = view or View()
     order = order or ("newest" if source.cluster_id else "time")
-    wanted = (view or View()).occurrences(source_id)
+    wanted = view.occurrences(source_id)
     if start is not None:
         wanted = wanted.filter(last__gte=moment(start))
     if end is not None:
@@ -50,11 +51,13 @@ def findings(
     page = wanted.filter(after(cursor, order, "key")) if cursor else wanted
     rows = list(page.order_by(*ordering(order, "key"))[: limit + 1])
     more = len(rows) > limit
+    whole = start is None and end is None and not key
+    total = len(rows) if not cursor and not more else (view.counted(source) if whole else None)
     return {
         "findings": payloads(source_id, rows[:limit]),
         "order": order,
         "next": cursor_of(rows[limit - 1], order, rows[limit - 1].key) if more else None,
-        "total": wanted.count() if cursor or more else len(rows),
+        "total": wanted.count() if total is None else total,
     }
 
 

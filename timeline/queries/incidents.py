@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from django.db.models import Case, Count, QuerySet, Sum, Value, When
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from timeline.core.entries import microseconds, moment
 from timeline.judging.rulebook import VERSION
-from timeline.models import Finding, Incident, Silence, Source
+from timeline.models import FINDING_RANK, Finding, Incident, Silence, Source
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
@@ -132,9 +132,8 @@ def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     """Return the first findings of an incident, the gravest first."""
-    rank = Case(*(When(severity=severity, then=Value(at)) for at, severity in enumerate(SEVERITIES)))
     found = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False)
-    return list(found.order_by(rank, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
+    return list(found.order_by(FINDING_RANK, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
 def payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:

@@ -3,14 +3,15 @@
 from collections import Counter
 
 from django.db import connection
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from timeline.core.entries import microseconds, moment
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
 from timeline.payloads.windows import OverviewPayload
-from timeline.queries.sources import SEVERITIES, extent
+from timeline.queries.sources import SEVERITIES, by_rank, extent
 from timeline.queries.view import View
+from timeline.storage.findings import counted
 
 _TICKS = 480  # the number of different positions of ticks on the minimap
 
@@ -26,10 +27,11 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
         families[family] += lanes
         if namespace and family not in NOISE:
             namespaces[namespace] += lanes
-    occurrences = View(scope=scope).occurrences(source_id)
-    ticks = _ticks(occurrences, first, last)
-    rules = occurrences.values_list("rule").annotate(count=Count("*")).order_by("rule")
-    ranks = occurrences.values_list("rank").annotate(count=Count("*")).order_by("rank")
+    if scope is None:
+        row_counts, ticks = shown.row_counts, _first_ticks(source_id, first, last)
+    else:
+        occurrences = View(scope=scope).occurrences(source_id)
+        row_counts, ticks = counted(occurrences), _ticks(occurrences, first, last)
     return {
         "first": first,
         "last": last,
@@ -38,8 +40,10 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
         "severities": [SEVERITIES[rank] for _, rank in ticks],
         "families": families.most_common(),
         "namespaces": sorted(namespaces.items()),
-        "rules": list(rules),
-        "severity_counts": [(SEVERITIES[rank], count) for rank, count in ranks],
+        "rules": sorted((rule, sum(counts)) for rule, counts in row_counts.items()),
+        "severity_counts": [
+            (severity, count) for severity, count in zip(SEVERITIES, by_rank(row_counts), strict=True) if count
+        ],
         "noise": sum(families[family] for family in NOISE),
     }
 
@@ -52,5 +56,32 @@ def _ticks(occurrences: QuerySet[Occurrence], first: int, last: int) -> list[tup
         GROUP BY rank, date_bin(%s::interval, first, %s)
         ORDER BY 1, 2"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [*values, f"{max(1, (last - first) // _TICKS)} microseconds", moment(first)])
+        cursor.execute(query, [*values, _width(first, last), moment(first)])
         return [(microseconds(time), rank) for rank, time in cursor]
+
+
+def _first_ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
+    """Return what `_ticks` returns for all findings of a source.
+
+    The query looks only for the first one of each place on the minimap, so its cost does not grow with their number.
+    """
+    query = """
+        WITH RECURSIVE tick(rank, first) AS (
+            SELECT rank, (
+                SELECT min(first) FROM timeline_occurrence WHERE source_id = %(source)s AND rank = ranks.rank
+            ) FROM generate_series(0, 2) AS ranks(rank)
+            UNION ALL
+            SELECT rank, (
+                SELECT min(first) FROM timeline_occurrence WHERE source_id = %(source)s AND rank = tick.rank
+                AND first >= date_bin(%(width)s::interval, tick.first, %(start)s) + %(width)s::interval
+            ) FROM tick WHERE first IS NOT NULL
+        )
+        SELECT rank, first FROM tick WHERE first IS NOT NULL ORDER BY 1, 2"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"source": source_id, "width": _width(first, last), "start": moment(first)})
+        return [(microseconds(time), rank) for rank, time in cursor]
+
+
+def _width(first: int, last: int) -> str:
+    """Return how much time one place on the minimap stands for, as an interval of PostgreSQL."""
+    return f"{max(1, (last - first) // _TICKS)} microseconds"

@@ -59,4 +59,6 @@ def after(cursor: str, order: FindingOrder, *columns: str) -> Q:
         name = each.removeprefix("-")
         behind |= same & Q(**{f"{name}__{'lt' if each != name else 'gt'}": values[name]})
         same &= Q(**{name: values[name]})
-    return behind
+    first = _ORDERS[order][0]
+    name = first.removeprefix("-")
+    return Q(**{f"{name}__{'lte' if first != name else 'gte'}": values[name]}) & behind  # where an index begins

@@ -25,13 +25,13 @@ class SourceRow:
     skipped: int
     first: datetime | None
     last: datetime | None
-    errors: int  # the number of rows in its list of findings, in which one row may have several subjects
-    warnings: int
-    infos: int
     judged: int  # the version of the rules that its findings are from
     given_up: bool  # whether the present version has given up judging it again
     is_live: bool  # whether a cluster feeds it
     mostly_skipped: dict[str, list[int]]  # [skipped lines, all lines] by file, of files that were mostly skipped
+    errors: int  # the number of rows in its list of findings, in which one row may have several subjects
+    warnings: int
+    infos: int
 
     @property
     def outdated(self) -> bool:
@@ -64,20 +64,27 @@ def source(source_id: int) -> SourceRow | None:
 
 def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
     query = f"""
-        SELECT id, owner_id, name, created, entries, skipped, first, last, errors, warnings, infos, judged,
+        SELECT id, owner_id, name, created, entries, skipped, first, last, judged,
                judging = {VERSION} AND attempts >= {ATTEMPTS},
-               EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id), mostly_skipped
+               EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id), mostly_skipped, row_counts
         FROM timeline_source source
-        CROSS JOIN LATERAL (
-            SELECT count(*) FILTER (WHERE rank = 0) AS errors,
-                   count(*) FILTER (WHERE rank = 1) AS warnings,
-                   count(*) FILTER (WHERE rank = 2) AS infos
-            FROM timeline_occurrence WHERE source_id = source.id
-        ) AS found
         WHERE ready AND source.delete_after IS NULL AND {which}"""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
-        return [SourceRow(*(*row, orjson.loads(skipped))) for *row, skipped in cursor]
+        return [
+            SourceRow(*(*row, orjson.loads(skipped), *by_rank(orjson.loads(counts))))
+            for *row, skipped, counts in cursor
+        ]
+
+
+def covered(source_id: int) -> tuple[int, int]:
+    """Return the range of time that a source covers, as `extent` does. Raises Source.DoesNotExist."""
+    return extent(Source.objects.only("first", "last").get(pk=source_id))
+
+
+def by_rank(row_counts: dict[str, list[int]]) -> list[int]:
+    """Return the number of errors, warnings and infos in a list of findings, of which `Source.row_counts` is given."""
+    return [sum(counts[rank] for counts in row_counts.values()) for rank in range(len(SEVERITIES))]
 
 
 def gaps(source_id: int) -> int:

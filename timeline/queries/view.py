@@ -1,6 +1,6 @@
 """This module defines the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.db.models import F, Func, JSONField, Q, QuerySet
@@ -62,6 +62,21 @@ class View:
         if self.incident:
             wanted &= _rows_of(source_id, Q(incident=self.incident))
         return Occurrence.objects.filter(wanted)
+
+    @property
+    def unfiltered(self) -> bool:
+        """Return whether every finding matches the filter."""
+        filtered = self.families, self.namespace, self.name, self.rule, self.severity, self.incident
+        return not any(filtered) and self.about is None and self.scope is None
+
+    def counted(self, source: Source) -> int | None:
+        """Return the number of rows that match the filter, if the source has counted them; else None."""
+        if not replace(self, rule="", severity=None).unfiltered:
+            return None
+        rank = slice(None) if self.severity is None else slice(at := SEVERITIES.index(self.severity), at + 1)
+        return sum(
+            sum(counts[rank]) for rule, counts in source.row_counts.items() if not self.rule or rule == self.rule
+        )
 
     def shown_families(self, source: Source) -> list[str]:
         there = sorted({family for _, family, _ in source.census})

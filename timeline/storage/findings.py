@@ -1,10 +1,13 @@
 """This module stores findings: each finding once, and a row of the list of findings for each occurrence."""
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Count
 from psycopg import sql
 
 from timeline import models
@@ -17,6 +20,9 @@ from timeline.kinds import kind_of
 from timeline.layout import places
 from timeline.payloads import documents, occurrences
 from timeline.storage.copying import as_json, as_text, upsert
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
@@ -109,6 +115,7 @@ def write_occurrences(
     stored = findings.values_list("subject", "root", "document", "occurrences", "incident")
     page = f"/sources/{source.pk}/findings/"
     rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), page, keys)
+    _count(source, rows, before if keys is not None else None)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
     written = upsert(
@@ -119,6 +126,40 @@ def write_occurrences(
     )
     affected = {row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])}
     return sorted({*written, *affected}), gone
+
+
+def _count(
+    source: models.Source, rows: Iterable[occurrences.Row], replaced: "QuerySet[models.Occurrence] | None"
+) -> None:
+    """Count the rows of the list of findings that take the place of the `replaced` ones, or of all if that is None.
+
+    The source must be locked.
+    """
+    of_source = models.Source.everything.filter(pk=source.pk)
+    before: dict[str, list[int]] = {} if replaced is None else of_source.values_list("row_counts", flat=True).get()
+    change = Counter((row.payload["rule"], occurrences.rank(row.payload["severity"])) for row in rows)
+    change.subtract(replaced.values_list("rule", "rank") if replaced is not None else ())
+    counts = {rule: list(of_rule) for rule, of_rule in before.items()}
+    for (rule, rank), number in change.items():
+        counts.setdefault(rule, [0, 0, 0])[rank] += number
+    counts = {rule: of_rule for rule, of_rule in counts.items() if any(of_rule)}
+    if replaced is None or counts != before:
+        of_source.update(row_counts=counts)
+
+
+def drop_occurrences(source: models.Source, before: datetime) -> None:
+    """Delete the rows of the list of findings that ended before a time, and count the others anew."""
+    rows = models.Occurrence.objects.filter(source=source)
+    if rows.filter(last__lt=before).delete()[0]:
+        models.Source.everything.filter(pk=source.pk).update(row_counts=counted(rows))
+
+
+def counted(rows: "QuerySet[models.Occurrence]") -> dict[str, list[int]]:
+    """Return the numbers of these rows of the list of findings, as `Source.row_counts` has them."""
+    counts: dict[str, list[int]] = {}
+    for rule, rank, number in rows.values_list("rule", "rank").annotate(number=Count("*")).order_by():
+        counts.setdefault(rule, [0, 0, 0])[rank] = number
+    return counts
 
 
 def occurrence_row(source: models.Source, row: occurrences.Row) -> tuple[Any, ...]:

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql
 
-from timeline.models import Cluster, Finding, Gap, Occurrence, Source
-from timeline.storage import incidents, notify, store, tables
+from timeline.models import Cluster, Finding, Gap, Source
+from timeline.storage import findings, incidents, notify, store, tables
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
 
@@ -76,9 +76,9 @@ def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
         tracks = cursor.rowcount
     old = Finding.objects.filter(source=source, last__lt=before)
     touched = set(old.values_list("incident", flat=True))
-    findings, _ = old.delete()
+    deleted, _ = old.delete()
     incidents.write(source, touched)
-    Occurrence.objects.filter(source=source, last__lt=before).delete()
+    findings.drop_occurrences(source, before)
     Gap.objects.filter(source=source, until__lt=before).delete()
     Source.objects.filter(pk=source.pk, first__lt=before).update(first=before)
-    return tracks, findings
+    return tracks, deleted

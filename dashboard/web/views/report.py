@@ -115,8 +115,7 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
 
 def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:
     """Return the report of a view; `drawn` says whether its timeline is part of it."""
-    coverage, overview = queries.coverage(source.id), queries.overview(source.id)
-    whole = overview["first"], overview["last"]
+    coverage, whole = queries.coverage(source.id), queries.covered(source.id)
     start, end = _times(asked) or whole
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
@@ -142,13 +141,12 @@ def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *,
         mostly_skipped=documents.mostly_skipped(coverage["mostly_skipped"]),
         made=_now() if source.is_live else "",
     )
-    return contents._replace(drawn=_drawn(source.id, overview, view, contents, asked)) if drawn else contents
+    return contents._replace(drawn=_drawn(source.id, view, contents, asked)) if drawn else contents
 
 
-def _drawn(
-    source_id: int, overview: "OverviewPayload", view: queries.View, contents: Contents, asked: dict[str, str]
-) -> Drawn:
+def _drawn(source_id: int, view: queries.View, contents: Contents, asked: dict[str, str]) -> Drawn:
     """Return the timeline of a report."""
+    overview = queries.overview(source_id)
     span, rows = (contents.first, contents.last), contents.rows
     opens = opening(rows, {name: asked[name] for name in _SHOWN if name in asked})
     window = queries.window(source_id, *span, limit=LANES, view=replace(view, finding=opens.finding))

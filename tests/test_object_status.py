@@ -1,5 +1,6 @@
 """These tests check what the page of an object begins with: what is wrong with it and what it owns, and its status."""
 
+import importlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from timeline.models import Incident, Source, Track
 from timeline.queries import incident_filter
 from timeline.storage import store
 
+revisions = importlib.import_module("timeline.queries.revisions")  # the package has a function of this name
 pytestmark = pytest.mark.django_db
 UNKNOWN = "neither an audit log nor the object’s managedFields say who made its last change"
 
@@ -267,3 +269,14 @@ def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volca
     )
     nothing: Any = {"group": "", "kind": "Secret", "namespace": "vol-restart", "name": "never-seen"}
     assert queries.page_of(volcano.pk, nothing) == ""
+
+
+def test_the_last_change_is_the_same_whether_all_changes_are_read_or_only_the_newest(
+    volcano: Source, nightly: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = list(Track.objects.filter(source__in=[volcano, nightly]).exclude(family="Events"))
+    quick = [revisions._newest(row) is not None for row in rows]
+    assert sum(quick) > len(rows) / 2
+    last = [revisions.latest(row) for row in rows]
+    monkeypatch.setattr(revisions, "_newest", lambda row: None)
+    assert last == [revisions.latest(row) for row in rows]

@@ -17,6 +17,7 @@ from timeline.storage.chunks import Stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a UID is created once and deleted once, whatever the clocks say
+_CHUNKS = 2  # that are read for the last change
 _BEFORE = 100  # the number of changes before a page among which a body is sought
 
 
@@ -109,23 +110,47 @@ class Latest(NamedTuple):
 
     time: int  # the drawn time of the change, in microseconds since 1970
     sequence: int
-    entry: Entry  # the observation of the change that says who made it, if one does
+    entry: Entry  # the observation of the change that says who made it, if one does; without its body
     body: bytes  # as JSON; empty if none of the last changes has one
     observed: int  # the drawn time of the change that this body shows
 
 
 def latest(row: Track) -> Latest | None:
     """Return the last change of a track; None if no change of it is stored."""
-    changes = _in_order(_belonging(row).entries, _drawn(row))
+    newest = _newest(row)
+    changes = _in_order(_belonging(row).entries if newest is None else newest, _drawn(row))
     if not changes:
         return None
-    bodies = _bodies(row, changes[-_BEFORE:])
+    if newest is None:
+        bodies = _bodies(row, changes[-_BEFORE:])
+    else:
+        bodies = {each.sequence: each.entry.body for each in newest if each.entry.body}
     shown = next((each for each in reversed(changes[-_BEFORE:]) if _body(each, bodies)), None)
     last = changes[-1]
     written = max(last.seen, key=lambda each: (each.entry.actor != "", each.entry.user_agent != ""))
-    return Latest(
-        last.time, written.sequence, written.entry, _body(shown, bodies) if shown else b"", shown.time if shown else 0
-    )
+    entry = msgspec.structs.replace(written.entry, body=b"")
+    body, observed = (_body(shown, bodies), shown.time) if shown else (b"", 0)
+    return Latest(last.time, written.sequence, entry, body, observed)
+
+
+def _newest(row: Track) -> list[Stored] | None:
+    """Return the entries of a track that were stored last, if its last change and its last body are surely among them.
+
+    An object may have hundreds of thousands of changes, so all of them are read only if this returns None.
+    """
+    if any(anonymous(each) for each in _of_name(row)):
+        return None
+    entries = list(chunks.newest(row.source_id, {key_of(row.id)}, most=_CHUNKS))
+    shown: dict[str, bool] = {}  # whether there is a body, by revision
+    for each in entries:
+        revision = str(each.entry.resource_version or "")
+        shown[revision] = shown.get(revision, False) or bool(each.entry.body)
+    for _, revision, *_ in reversed(row.lifeline):
+        if not revision or revision not in shown:
+            return None
+        if shown[revision]:
+            return entries
+    return None
 
 
 def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int, limit: int) -> list[Revision]:

@@ -6,6 +6,7 @@ names an Event after the object, with a dot and a number behind it.
 
 import re
 from collections.abc import Collection
+from datetime import timedelta
 
 import msgspec
 from django.db import connection
@@ -23,6 +24,8 @@ from timeline.storage import chunks
 
 _READ = 200  # Events whose bodies are read, the last ones
 _OBJECTS = 2000  # objects whose Events are sought, the last ones that began
+_EARLIER = timedelta(seconds=2)  # Events and objects have creation times in whole seconds, of several clocks
+_LATER = timedelta(hours=1)  # after the object is gone, in which Events about it are sought
 _CHUNKS = 48  # that are read for that
 _SHOWN = 5
 _CLUSTER_SCOPE = "default"  # the namespace of Events about objects without one
@@ -108,7 +111,7 @@ def warning_events(row: Track) -> WarningsPayload:
     incarnations: dict[_Name, set[str]] = {}
     for kind, namespace, name, uid in objects:
         incarnations.setdefault((kind, namespace, name), set()).add(uid)
-    found, total = _named_after(row.source_id, incarnations)
+    found, total = _named_after(row, incarnations)
     read = _read(row.source_id, found)
     about = [(track, event) for track, event in read if event.type == "Warning" and _is_about(event, incarnations)]
     groups: dict[tuple[str, str, str], list[tuple[int, _Event]]] = {}
@@ -152,15 +155,19 @@ def _is_about(event: _Event, incarnations: dict[_Name, set[str]]) -> bool:
     return bool(uids) and (not about.uid or about.uid in uids or any(uid.startswith(ANONYMOUS) for uid in uids))
 
 
-def _named_after(source_id: int, objects: Collection[_Name]) -> tuple[list[int], int]:
-    """Return the last Events that are named after these objects, and how many there are."""
+def _named_after(row: Track, objects: Collection[_Name]) -> tuple[list[int], int]:
+    """Return the last Events that are named after these objects, which a track owns, and how many there are."""
     namespaces = {namespace or _CLUSTER_SCOPE for _, namespace, _ in objects}
+    since, until = row.life.lower - _EARLIER, row.life.upper and row.life.upper + _LATER
     query = """
         SELECT id, count(*) OVER () FROM timeline_track
-        WHERE source_id = %s AND family = 'Events' AND kind = 'Event' AND namespace = ANY(%s)
+        WHERE source_id = %s AND family = 'Events' AND kind = 'Event' AND span && tstzrange(%s, %s)
+        AND namespace = ANY(%s)
         AND substring(name FROM '^(.*)[.][^.]*$') = ANY(%s) ORDER BY life DESC, id DESC LIMIT %s"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [source_id, sorted(namespaces), sorted({name for *_, name in objects}), _READ])
+        cursor.execute(
+            query, [row.source_id, since, until, sorted(namespaces), sorted({name for *_, name in objects}), _READ]
+        )
         rows = cursor.fetchall()
     return [track for track, _ in rows], rows[0][1] if rows else 0
 

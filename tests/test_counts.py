@@ -17,9 +17,10 @@ from dashboard.cli import text
 from dashboard.cli.terminal import Terminal
 from dashboard.report import markdown
 from dashboard.report.contents import of_analysis
+from dashboard.web.timestamps import LAST
 from tests.recordings import ROOT, SAMPLE
 from timeline import queries
-from timeline.models import Occurrence, Source
+from timeline.models import Finding, Occurrence, Source
 from timeline.payloads.findings import IncidentPayload
 from timeline.queries.sources import SEVERITIES, extent
 from timeline.storage import store
@@ -29,6 +30,7 @@ _DATA = ROOT / "tests" / "data"
 _RECORDINGS = [SAMPLE, *(path for path in _DATA.iterdir() if path.is_file())] + [
     path for folder in ("engine", "objects", "wrappers") for path in (_DATA / folder).iterdir()
 ]
+_ROOTS = 5  # owners of each recording to which lists and reports are narrowed
 _COUNTS = re.compile(r"([\d,]+) incidents? · ([\d,]+) findings?")
 _SEVERITIES = ("error", "warning", "info")
 
@@ -71,6 +73,17 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
     assert dict(overview["severity_counts"]) == ranks
     for severity, number in ranks.items():
         assert queries.findings(source.pk, queries.View(severity=severity), limit=1)["total"] == number
+    the_scope_of_an_owner_is_the_same_in_list_and_report(source.pk)
+
+
+def the_scope_of_an_owner_is_the_same_in_list_and_report(source: int) -> None:
+    for root in sorted({*Finding.objects.filter(source=source).values_list("root", flat=True)})[:_ROOTS]:
+        listed = queries.incidents(source, queries.IncidentFilter(root=root), limit=500)
+        reported = queries.incidents_in_view(source, queries.View(scope=root), 0, LAST, limit=500, rows=500)
+        assert {each["id"] for each in listed["incidents"]} == {each.incident["id"] for each in reported.incidents}
+        assert listed["total"] == reported.incidents_total > 0
+        named = queries.View(scope=root).members(source)
+        assert reported.findings_total == named.count() <= listed["findings"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -146,6 +146,25 @@ def test_the_rows_of_an_incident_are_its_occurrences(client: Client, sample: Sou
 
 
 @pytest.mark.django_db
+def test_an_incident_is_in_view_only_if_an_occurrence_is(client: Client, sample: Source) -> None:
+    gap = next(each for each in listed(client, sample)["incidents"] if each["rule"] == "service-gap")
+    rows = client.get(f"/api/sources/{sample.pk}/findings", {"incident": gap["id"]}).json()["findings"]
+    (_, ended), (began, _) = sorted((row["start"], row["end"]) for row in rows)
+
+    def rules(start: int, end: int) -> set[str]:
+        told = listed(client, sample, start=start, end=end)
+        view = queries.incidents_in_view(sample.pk, queries.View(), start, end, limit=50, rows=50)
+        assert told["total"] == len(told["incidents"]) == view.incidents_total
+        assert {each["id"] for each in told["incidents"]} == {each.incident["id"] for each in view.incidents}
+        return {each["rule"] for each in told["incidents"]}
+
+    assert "service-gap" not in rules(ended + 1, began - 1)
+    assert "service-gap" in rules(ended, began - 1) and "service-gap" in rules(ended + 1, began)
+    assert "service-gap" in rules(gap["start"] - 1, gap["end"] + 1)
+    assert rules(ended + 1, began - 1) == set()  # though the spans of two incidents reach across it
+
+
+@pytest.mark.django_db
 def test_the_scope_of_an_owner_has_what_names_it_or_what_it_owns(client: Client, sample: Source) -> None:
     owners = Track.objects.filter(source=sample, kind__in=["Job", "Deployment"])
     roots = dict(owners.values_list("name", "root"))

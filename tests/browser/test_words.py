@@ -106,3 +106,36 @@ def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: 
         "days": "23 Oct 12:00 24 Oct 12:00 25 Oct 12:00 26 Oct 12:00 27 Oct 12:00",
         "stated": list(stated.values()),
     }
+
+
+def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_server_says_so(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
+          const one = (id, start, end, times) => ({ id, start, end, times, severity: "error", findings: 1 });
+          const all = [one("around", 0, 90, [0, 80]), one("within", 0, 90, [0, 45, 80]), one("long", 0, 90, [0])];
+          const asked = [];
+          const page = { next: null, order: "time", acknowledged: 0, silenced: 0 };
+          const list = new IncidentsList({
+            async incidents({ start, end }) {
+              if (start !== undefined) asked.push([start, end]);
+              const incidents = start === undefined ? all : all.slice(1);
+              return { ...page, incidents, total: incidents.length, findings: incidents.length };
+            },
+          });
+          const inside = (range) => list.divide(range).inside.map(({ id }) => id).join(" ");
+          const view = { start: 40, end: 50 }, shown = [];
+          await list.load({});
+          shown.push(inside(view));
+          await list.look(view);
+          await list.look(view);
+          shown.push(inside(view), inside({ start: 70, end: 100 }), inside({ start: 91, end: 100 }));
+          await list.look({ start: 70, end: 100 });
+          return { shown, asked, counts: list.divide(view).counts };
+        }"""
+    )
+    assert found == {
+        "shown": ["within", "long within", "around long within", ""],
+        "asked": [[40, 50]],  # only once, and only where what is loaded does not tell
+        "counts": {"incidents": 2, "findings": 2},
+    }

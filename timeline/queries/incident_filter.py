@@ -6,12 +6,12 @@ from datetime import timedelta
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
+from timeline.core.entries import moment
 from timeline.judging.findings import Severity
-from timeline.models import Acknowledgement, Cluster, Finding, Incident, Track
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
 from timeline.payloads.findings import IncidentChoices, IncidentState
-from timeline.queries.owned import incidents_naming
 from timeline.queries.sources import SEVERITIES
-from timeline.queries.view import View, naming
+from timeline.queries.view import View
 
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 _CHOICES = 200  # of each field of the filter
@@ -64,17 +64,38 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
 
 def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
     """Return the condition for incidents of a source of which a finding matches what is filtered by its objects."""
-    found, condition = Finding.objects.filter(source=source_id, withdrawn=False), Q()
-    if wanted.root is not None:
-        condition &= Q(identity__in=found.filter(naming(source_id, wanted.root)).values("incident"))
-    if wanted.track is not None:
-        row = Track.objects.defer("lifeline").filter(source=source_id, id=wanted.track).first()
-        condition &= Q(identity__in=incidents_naming(row) if row else [])
+    condition = Q()
+    scoped = View(scope=wanted.root, about=wanted.track)
+    if scoped.narrowed:
+        condition &= Q(identity__in=scoped.members(source_id).values("incident"))
     if wanted.families or wanted.name:
         rows = View(families=wanted.families, name=wanted.name).occurrences(source_id)
-        members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
-        condition &= Q(identity__in=found.filter(identity__in=members).values("incident"))
+        condition &= Q(identity__in=_incidents_of(source_id, rows))
     return condition
+
+
+def _incidents_of(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[Finding, str]:
+    """Return the identities of the incidents of which these rows of the list of findings have a finding."""
+    members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
+    found = Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members)
+    return found.values_list("incident", flat=True)
+
+
+def happening(source_id: int, start: int | None, end: int | None) -> Q:
+    """Return the condition for incidents of a source with an occurrence between two times (µs since 1970).
+
+    An incident that happened before and after them, and not between them, is none of these.
+    """
+    condition = Q()
+    if start is not None:
+        condition &= Q(last__gte=moment(start))
+    if end is not None:
+        condition &= Q(first__lte=moment(end))
+    if start is None or end is None:
+        return condition
+    rows = Occurrence.objects.filter(source=source_id, first__lte=moment(end), last__gte=moment(start))
+    sure = Q(first__gte=moment(start)) | Q(last__lte=moment(end))  # the first or the last occurrence lies between them
+    return condition & (sure | Q(identity__in=_incidents_of(source_id, rows)))
 
 
 def going_on() -> Q:

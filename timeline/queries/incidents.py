@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from timeline.core.entries import microseconds, moment
+from timeline.core.entries import microseconds
 from timeline.judging.rulebook import VERSION
 from timeline.models import FINDING_RANK, Finding, Incident, Silence, Source
 from timeline.payloads.findings import (
@@ -21,7 +21,7 @@ from timeline.payloads.findings import (
 from timeline.queries import silences as silencing
 from timeline.queries.acknowledgements import acknowledged_in
 from timeline.queries.baselines import baselines
-from timeline.queries.incident_filter import RECENT, IncidentFilter, known, matching
+from timeline.queries.incident_filter import RECENT, IncidentFilter, happening, known, matching
 from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES, extent
 
@@ -94,10 +94,8 @@ def _listed(
 ) -> tuple[QuerySet[Incident], int, int]:
     """Return what the list shows, and how many further ones match but are silenced, and acknowledged."""
     found = matching(source_id, wanted)
-    if start is not None:
-        found = found.filter(last__gte=moment(start))
-    if end is not None:
-        found = found.filter(first__lte=moment(end))
+    if source_id is not None:
+        found = found.filter(happening(source_id, start, end))
     quiet = silencing.condition(silences)
     silenced = 0 if wanted.silenced else found.filter(quiet).count()
     found = found if wanted.silenced else found.exclude(quiet)

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection
 
-from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from timeline.models import Track
 
-_INCIDENTS = 10_000  # the most that are found
 _OWNED = """
     WITH RECURSIVE owned (id) AS (
         SELECT id FROM timeline_track WHERE source_id = %s AND id = ANY(%s)
@@ -34,15 +32,3 @@ def owned(row: Track) -> RawSQL:
 def lives(row: Track) -> list[int]:
     """Return the ids of all incarnations of the object of a track."""
     return list(Track.objects.filter(source=row.source_id, lane=row.lane).values_list("id", flat=True))
-
-
-def incidents_naming(row: Track) -> list[str]:
-    """Return the incidents with a finding that names the object of a track, in any incarnation, or what it owns."""
-    ids = owned(row)
-    query = f"""
-        WITH concerned AS MATERIALIZED ({ids.sql})
-        SELECT DISTINCT incident FROM timeline_finding CROSS JOIN LATERAL unnest(tracks) AS named (id)
-        WHERE source_id = %s AND NOT withdrawn AND named.id IN (SELECT id FROM concerned) LIMIT {_INCIDENTS}"""
-    with connection.cursor() as cursor:
-        cursor.execute(query, [*ids.params, row.source_id])
-        return [incident for (incident,) in cursor.fetchall()]

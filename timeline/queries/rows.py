@@ -64,9 +64,9 @@ class Rows:
             self._lanes += " AND name ILIKE %(name)s"
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
-        elif view.alone:
+        elif view.scope is not None:
             self._lanes += " AND (root = %(focus)s OR lane = ANY(%(concerned)s))"
-        if view.rule or view.severity or view.alone:
+        if view.rule or view.severity or view.scope is not None:
             self._values["concerned"] = self._concerned(source, start, end)
         self._values["reach"], living = _tide(source, start, end)
         self._sparse = living < SPARSE
@@ -118,7 +118,7 @@ class Rows:
         lanes = f"SELECT {_LANE} FROM timeline_track WHERE {self._lanes}{self._lived}"
         strips = f"SELECT {_STRIP} FROM timeline_strip WHERE {self._matching}{self._lived}"
         strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
-        if view.alone:
+        if view.scope is not None:
             strips += " AND root = %(focus)s"
         others = " AND root <> %(focus)s" if view.focus is not None else ""
         if view.closed:
@@ -181,7 +181,7 @@ class Rows:
         """Return the lanes that are named by findings that match the filter. For a group alone, these are only findings
         between the two times (µs)."""
         matching = self._view.occurrences(source.pk)
-        if self._view.alone and not self._view.searching:
+        if self._view.scope is not None and not self._view.searching:
             matching = matching.filter(first__lte=moment(end), last__gte=moment(start))
         shown = matching.values_list("tracks", flat=True)
         tracks = {track for each in shown for track in each}

@@ -131,12 +131,14 @@ def _matching(source: Source, view: View, start: int, end: int, limit: int, rows
     """Return the gravest incidents with a finding in a view between two times."""
     wanted = view.occurrences(source.pk).filter(first__lte=moment(end), last__gte=moment(start))
     matching, values = wanted.values("key", "rank", "first", "findings").query.sql_with_params()
+    scope, scoped = view.members(source.pk).values("identity").query.sql_with_params() if view.narrowed else ("", ())
+    within = f" AND finding.identity IN ({scope})" if scope else ""
     query = f"""
         WITH matching AS ({matching}), members AS (
             SELECT finding.incident, finding.identity, matching.key, matching.rank, matching.first
             FROM matching CROSS JOIN LATERAL unnest(matching.findings) AS named(identity)
             JOIN timeline_finding AS finding ON finding.source_id = %s AND finding.identity = named.identity
-            WHERE NOT finding.withdrawn AND finding.incident <> ''
+            WHERE NOT finding.withdrawn AND finding.incident <> ''{within}
         ), parts AS (
             SELECT incident, key, rank, first,
                    row_number() OVER (PARTITION BY incident ORDER BY rank, first, key) AS place
@@ -152,5 +154,5 @@ def _matching(source: Source, view: View, start: int, end: int, limit: int, rows
         SELECT incident, findings, rows, count(*) OVER (), sum(findings) OVER ()::bigint, keys
         FROM counted JOIN listed USING (incident) ORDER BY rank, first, incident LIMIT %s"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [*values, source.pk, rows, selected, limit])
+        cursor.execute(query, [*values, source.pk, *scoped, rows, selected, limit])
         return [_Found(*row) for row in cursor]

@@ -10,6 +10,7 @@ from django.db.models.fields.json import KeyTextTransform
 from timeline.judging.findings import Severity
 from timeline.kinds import NOISE
 from timeline.models import Finding, Occurrence, Source, Track
+from timeline.queries.owned import owned
 from timeline.queries.sources import SEVERITIES
 
 Grouping = Literal["owner", "kind", "namespace"]
@@ -24,14 +25,13 @@ class View:
     name: str = ""  # a part of the names of the objects to show
     rule: str = ""  # show only objects that findings of this rule name
     severity: Severity | None = None
-    about: int | None = None  # a track: show only findings that name its object, or an object that belongs to it
-    scope: int | None = None  # Track.root: show only findings that name this root owner or what it owns
+    about: int | None = None  # Track.id: show only findings that name this object or what it owns
+    scope: int | None = None  # Track.root: show only this root owner, what it owns, and the findings that name these
     incident: str = ""  # show only the findings of this incident
     noise: bool = False  # whether to show noise such as Events
     active: bool = False  # whether to show only objects that change in the range
     grouping: Grouping = "owner"
     focus: int | None = None  # the track number of the root owner whose group comes first
-    alone: bool = False  # whether to show only the group in focus and the lanes that its findings name
     finding: str = ""  # the key of the selected row of the list of findings, whose arrows are always drawn
     opened: tuple[str, ...] = ()  # the keys of opened strips
     closed: tuple[str, ...] = ()  # the keys of closed groups
@@ -55,19 +55,17 @@ class View:
             wanted &= Q(rule=self.rule)
         if self.severity:
             wanted &= Q(rank=SEVERITIES.index(self.severity))
-        if self.about is not None:
-            wanted &= Q(tracks__overlap=_concerned(source_id, self.about))
-        if self.scope is not None:
-            wanted &= _rows_of(source_id, naming(source_id, self.scope))
-        if self.incident:
-            wanted &= _rows_of(source_id, Q(incident=self.incident))
+        if self.narrowed:
+            each = Func(F("occurrences"), function="jsonb_array_elements", output_field=JSONField())
+            rows = self.members(source_id).annotate(each=each).values(group=KeyTextTransform("group", "each"))
+            wanted &= Q(key__in=rows)
         return Occurrence.objects.filter(wanted)
 
     @property
     def unfiltered(self) -> bool:
         """Return whether every finding matches the filter."""
-        filtered = self.families, self.namespace, self.name, self.rule, self.severity, self.incident
-        return not any(filtered) and self.about is None and self.scope is None
+        filtered = self.families, self.namespace, self.name, self.rule, self.severity
+        return not any(filtered) and not self.narrowed
 
     def counted(self, source: Source) -> int | None:
         """Return the number of rows that match the filter, if the source has counted them; else None."""
@@ -78,6 +76,22 @@ class View:
             sum(counts[rank]) for rule, counts in source.row_counts.items() if not self.rule or rule == self.rule
         )
 
+    @property
+    def narrowed(self) -> bool:
+        """Return whether the view shows only some findings of a row: those in its scope, or of one incident."""
+        return self.scope is not None or self.about is not None or bool(self.incident)
+
+    def members(self, source_id: int) -> QuerySet[Finding]:
+        """Return the findings in the scope of the view, about its object and of its incident, however they are
+        filtered otherwise. Lists of incidents, rows of findings, counts and reports all take their scope from here."""
+        found = Finding.objects.filter(source=source_id, withdrawn=False)
+        if self.scope is not None:
+            found = found.filter(_naming(source_id, RawSQL(_GROUP, [source_id, self.scope])))
+        if self.about is not None:
+            row = Track.objects.defer("lifeline").filter(source=source_id, id=self.about).first()
+            found = found.filter(_naming(source_id, owned(row))) if row else found.none()
+        return found.filter(incident=self.incident) if self.incident else found
+
     def shown_families(self, source: Source) -> list[str]:
         there = sorted({family for _, family, _ in source.census})
         if self.families:
@@ -86,32 +100,16 @@ class View:
         return [family for family in there if self.noise or family not in NOISE]
 
 
-def naming(source_id: int, root: int) -> Q:
-    """Return the condition for findings that name a root owner, or an object that it owns."""
-    query = """
-        SELECT identity FROM timeline_finding, unnest(tracks) AS named WHERE source_id = %s
-        AND named IN (SELECT id FROM timeline_track WHERE source_id = %s AND root = %s)"""
-    return Q(identity__in=RawSQL(query, [source_id, source_id, root]))
+_GROUP = "SELECT id FROM timeline_track WHERE source_id = %s AND root = %s"
 
 
-def _rows_of(source_id: int, condition: Q) -> Q:
-    """Return the condition for the rows of the list of findings that belong to findings with a condition."""
-    found = Finding.objects.filter(condition, source=source_id, withdrawn=False)
-    each = Func(F("occurrences"), function="jsonb_array_elements", output_field=JSONField())
-    return Q(key__in=found.annotate(each=each).values(group=KeyTextTransform("group", "each")))
-
-
-def _concerned(source_id: int, track_id: int) -> list[int]:
-    """Return the tracks of an object's name and of its children, and, if it is a root owner, all tracks of its
-    group."""
-    tracks = Track.objects.filter(source=source_id)
-    lane = tracks.filter(id=track_id).values_list("lane", flat=True)
-    lives = list(tracks.filter(lane__in=list(lane)).values_list("id", flat=True))
-    others = tracks.filter(Q(root__in=lives) | Q(owner__in=lives, root__in=tracks.filter(id__in=lives).values("root")))
-    return [*lives, *others.values_list("id", flat=True)[:_CONCERNED]]
-
-
-_CONCERNED = 20_000  # the most tracks of children or of a group
+def _naming(source_id: int, tracks: RawSQL) -> Q:
+    """Return the condition for findings that name one of these tracks."""
+    query = f"""
+        WITH concerned (id) AS MATERIALIZED ({tracks.sql})
+        SELECT identity FROM timeline_finding CROSS JOIN LATERAL unnest(tracks) AS named (id)
+        WHERE source_id = %s AND named.id IN (SELECT id FROM concerned)"""
+    return Q(identity__in=RawSQL(query, [*tracks.params, source_id]))
 
 
 def like(text: str) -> str:

@@ -56,7 +56,6 @@ class Arrangement(Filter):
             active=self.active,
             focus=self.focus if self.scope is None else self.scope,
             scope=self.scope,
-            alone=self.scope is not None,
             finding=self.finding,
             opened=_listed(self.open),
             closed=_listed(self.closed),

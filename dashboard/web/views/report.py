@@ -52,7 +52,7 @@ class Asked(Arrangement):
 
     def view(self) -> queries.View:
         view = replace(super().view(), incident=self.incident)
-        return view if self.object is None else replace(view, focus=self.object, scope=self.object, alone=True)
+        return view if self.object is None else replace(view, focus=self.object, scope=self.object)
 
     @property
     def object(self) -> int | None:

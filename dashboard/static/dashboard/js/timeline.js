@@ -210,6 +210,7 @@ store.subscribe((changed) => {
   if (!store.bounds) return;
   loader.soon();
   listing.soon();
+  selection.lookSoon();
   if (changed.includes("focus")) outline().catch(failed); // the minimap has ticks of findings in the scope only
   if (reveal.wanted && !loader.stale()) reveal.show();
   if (changed.some((name) => name in filterOf(store) || name === "focus" || name === "hidden")) selection.reload();

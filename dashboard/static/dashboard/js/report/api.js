@@ -32,8 +32,8 @@ function inScope(group, root) {
 }
 
 /** Returns the incidents of the findings that match the filter, all in one page. */
-export async function incidents(_, { kinds, namespace, name, rule, severity, root }) {
-  const groups = (await findings(0, { kinds, namespace, name, rule })).findings.filter((group) => inScope(group, root));
+export async function incidents(_, { kinds, namespace, name, rule, severity, root, start = 0, end = Infinity }) {
+  const groups = (await findings(0, { kinds, namespace, name, rule })).findings.filter((group) => inScope(group, root) && within(group, start, end));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
   return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, silenced: 0 };

@@ -3,7 +3,7 @@
 
 import { Numbers } from "./numbers.js";
 import { counted, earliest, gravestOf, newest } from "./ordering.js";
-import { inRange } from "./ranges.js";
+import { happensIn, inRange } from "./ranges.js";
 import { Rows } from "./rows.js";
 import { MINUTE } from "./time.js";
 
@@ -23,7 +23,8 @@ export class IncidentsList {
   #asked = 0; // the number of requests so far, by which answers to older ones are recognised and ignored
   #coming = null; // the promise of the next page
   #since = null; // the changes that came while an answer was loading, which may not contain them
-  #seen = null; // the numbers of the last answer about a range
+  #seen = null; // the last answer about a range: the numbers, and the ids of the incidents
+  #looked = ""; // the range and filter of the last request about a range
 
   /** `ask` has functions that fetch: `incidents(question)` and `findings(question)` → a page, `incident(id)`. */
   constructor(ask) {
@@ -65,6 +66,7 @@ export class IncidentsList {
       this.#paged = 0;
       this.rows.forget();
       this.#seen = null;
+      this.#looked = "";
       this.#take(page);
       this.#again();
       return true;
@@ -147,22 +149,34 @@ export class IncidentsList {
 
   // -- what is in view ----------------------------------------------------------------------------------------------------
 
-  /** Loads the incidents of a range if not all incidents are loaded. Resolves with whether something was loaded. */
+  /** Loads the incidents of a range if the loaded ones do not tell which these are. Resolves with whether something was loaded. */
   async look({ start, end }) {
-    if (!this.more || !this.#filter) return false;
-    const asked = this.#asked;
-    const page = await this.ask.incidents({ ...JSON.parse(this.#filter), start: Math.max(0, Math.round(start)), end: Math.max(0, Math.round(end)) });
-    if (asked !== this.#asked) return false;
-    this.#seen = { incidents: page.total, findings: page.findings };
-    for (const incident of page.incidents) this.#keep(incident);
-    return true;
+    const range = { start: Math.max(0, Math.round(start)), end: Math.max(0, Math.round(end)) };
+    if (!this.#filter || !(this.more || this.incidents.some((incident) => inRange(incident, range) && !happensIn(incident, range)))) return false;
+    const looked = JSON.stringify([range, this.#filter]);
+    if (looked === this.#looked) return false;
+    this.#looked = looked;
+    try {
+      const page = await this.ask.incidents({ ...JSON.parse(this.#filter), ...range });
+      if (looked !== this.#looked) return false;
+      this.#seen = { counts: { incidents: page.total, findings: page.findings }, ids: new Set(page.incidents.map(({ id }) => id)) };
+      for (const incident of page.incidents) this.#keep(incident);
+      return true;
+    } catch (error) {
+      if (looked === this.#looked) this.#looked = "";
+      throw error;
+    }
   }
 
-  /** Divides the loaded incidents into those in a range and the others: {inside, outside, counts}. */
+  /**
+   * Divides the loaded incidents into those with an occurrence in a range and the others: {inside, outside, counts}. One that
+   * happened before and after the range is inside if the server has said so, or if it is a guest, about which it was not asked.
+   */
   divide(range) {
-    const inside = this.incidents.filter((incident) => inRange(incident, range));
+    const told = ({ id }) => this.#seen?.ids.has(id) || this.#guests.has(id);
+    const inside = this.incidents.filter((incident) => inRange(incident, range) && (happensIn(incident, range) || told(incident)));
     const outside = this.incidents.filter((incident) => !inside.includes(incident));
-    return { inside, outside, counts: (this.more && this.#seen) || counted(inside.filter(({ id }) => !this.#guests.has(id))) };
+    return { inside, outside, counts: (this.more && this.#seen?.counts) || counted(inside.filter(({ id }) => !this.#guests.has(id))) };
   }
 
   // -- findings of incidents ------------------------------------------------------------------------------------------------
@@ -199,6 +213,7 @@ export class IncidentsList {
   putIncident(incident) {
     this.#since?.push(() => this.putIncident(incident));
     const before = this.#incidents.get(incident.id);
+    this.#looked = "";
     this.#keep(incident);
     this.all = { incidents: this.all.incidents + (before ? 0 : 1), findings: this.all.findings + incident.findings - (before?.findings ?? 0) };
     return !before;

@@ -18,6 +18,10 @@ export function rangeAround({ start, end, proof = [] }) {
 /** Returns whether something with a start and an end (µs) overlaps a range. */
 export const inRange = ({ start, end }, range) => start <= range.end && end >= range.start;
 
+/** Returns whether it is certain, from what the list knows, that an incident has an occurrence in a range that it overlaps. */
+export const happensIn = ({ start, end, times }, range) =>
+  start >= range.start || end <= range.end || times.some((time) => time >= range.start && time <= range.end);
+
 /** Returns the range to show a finding in on the axis of creation order, where only events take room. */
 export function closeAround({ start, end }) {
   const length = Math.max(end - start, 20 * MS);

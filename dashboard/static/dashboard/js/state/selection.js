@@ -3,7 +3,10 @@
 import { incidentFilterOf } from "./loading.js";
 import { closeAround, rangeAround } from "./ranges.js";
 
+const SOON = 150; // ms without a change of the view before the incidents in it are asked for
+
 export class Selection {
+  #soon = 0;
   #turn = Promise.resolve(); // of the keys: a step waits for the findings that the one before needs
   #incident = ""; // the incident that was opened last, because a finding may belong to several
 
@@ -44,9 +47,15 @@ export class Selection {
     await this.#come(async () => (await this.list.rows.more(id), true));
   }
 
-  /** Loads the incidents of the visible range if not all are loaded. */
+  /** Loads the incidents of the visible range if the loaded ones do not tell which these are. */
   async look() {
     await this.#come(() => this.list.look(this.store.view()));
+  }
+
+  /** Does so when the view has not moved for a moment, within the loaded window. */
+  lookSoon() {
+    clearTimeout(this.#soon);
+    if (!this.list.more) this.#soon = setTimeout(() => this.look(), SOON);
   }
 
   async #come(load) {

@@ -34,6 +34,9 @@ def told_tracks(source: Source) -> list[tuple[Any, ...]]:
             track.life.lower,
             track.life.upper,
             track.lifeline,
+            track.creator,
+            track.writers,
+            track.clues,
         )
         for track in tracks
     ]
@@ -64,7 +67,7 @@ def findings_of(source: Source) -> list[dict[str, Any]]:
 
 def summary_of(source: Source) -> tuple[Any, ...]:
     source.refresh_from_db()
-    return source.entries, source.first, source.last, source.histogram
+    return source.entries, source.first, source.last, source.histogram, source.actors
 
 
 def stored_of(source: Source) -> tuple[Any, ...]:

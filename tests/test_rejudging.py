@@ -41,7 +41,7 @@ def imported() -> Source:
 def aged(source: Source) -> Source:
     """Change a source to what an older version would have stored.
 
-    It has other texts, a finding that is no longer one, a missing finding, a superfluous life, and no totals.
+    It has other texts, a finding that is no longer one, a missing finding, a superfluous life, no totals, no actors.
     """
     rows = list(Finding.objects.filter(source=source).order_by("identity"))
     for row in rows:
@@ -56,7 +56,8 @@ def aged(source: Source) -> Source:
         cursor.execute("UPDATE life SET id = 100077, uid = 'older'")
         cursor.execute(f"INSERT INTO timeline_track_{source.pk} SELECT * FROM life")
         cursor.execute("DROP TABLE life")
-    Source.objects.filter(pk=source.pk).update(judged=0, told=source.told | {"coverage": [], "changes": []})
+    Track.objects.filter(source=source).update(creator="", writers=[], clues="")
+    Source.objects.filter(pk=source.pk).update(judged=0, actors=[], told=source.told | {"coverage": [], "changes": []})
     source.refresh_from_db()
     return source
 

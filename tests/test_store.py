@@ -125,11 +125,12 @@ def test_a_lifeline_comes_back_as_the_facts_it_was(sample: Source) -> None:
         row = rows.pop((ref.kind, ref.group, ref.namespace, ref.name, ref.uid))
         held: Facts = kind_of(ref.group, ref.kind).facts_type()
         assert len(row.lifeline) == len(track.moments)
-        for (time, revision, change, action, within, value), at in zip(row.lifeline, track.moments, strict=True):
+        for stored_moment, at in zip(row.lifeline, track.moments, strict=True):
+            time, revision, change, action, within, writer, value = stored_moment
             held = held if value is None else msgspec.convert(value, type(held))
             expected = at.stamp.resource_version
             assert (time, revision) == (at.time, None if expected is None else str(expected))
-            assert (change, action, held) == (at.change.value, at.action, at.facts)
+            assert (change, action, writer, held) == (at.change.value, at.action, at.entry.writer, at.facts)
             earliest, latest = at.committed
             assert within == [time - earliest, None if latest is None else latest - time]
     assert not rows

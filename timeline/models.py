@@ -108,6 +108,7 @@ class Source(models.Model):
     row_counts = models.JSONField(default=dict)  # of its list of findings, by rule: [errors, warnings, info]
     census = models.JSONField(default=list)  # [namespace, family, number of lanes] for each namespace and family
     own_counters = models.JSONField(default=list)  # [group, kind] of the kinds with a counter of revisions of their own
+    actors = models.JSONField(default=list)  # who made most changes (see `outline.actors`)
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
     ended = models.TextField(default="")  # a sentence that says why a live source has ended; "" while it has not
@@ -239,6 +240,9 @@ class Track(models.Model):
     owner = models.BigIntegerField(default=0)  # Track.id of its owner; 0 for none
     needs = ArrayField(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
     addresses = ArrayField(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
+    creator = models.TextField(default="")  # who created it; "" if that was not observed
+    writers = ArrayField(models.TextField(), default=list)  # who changed the lane; empty in rows but the lane's first
+    clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
 
     class Meta:
         managed = False

@@ -62,6 +62,15 @@ class Clock(StrEnum):
     OBJECT = "object"  # a field of the object: the API server's time before the commit, in whole seconds
 
 
+_WRITER = 253  # the most characters of who made a change; a database index holds it
+
+
+def writer(actor: str | None, user_agent: str | None) -> str:
+    """Return who made a change: the account `actor`, or else the program that the user agent names, such as "kubelet";
+    "" if neither is known. NUL characters, which PostgreSQL does not accept, are replaced."""
+    return (actor or (user_agent or "").partition("/")[0].partition(" ")[0])[:_WRITER].replace("\0", "\ufffd")
+
+
 class Level(StrEnum):
     """This enumeration lists how much of a change an observation can show. The values are the levels of an audit
     policy."""
@@ -137,6 +146,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
     arrived: int = 0  # when a collector received it from a watch (µs, by the API server's clock); 0 without a watch
+
+    @property
+    def writer(self) -> str:
+        """Return who made the change: the account, or else the program; "" if nothing says it."""
+        return writer(self.actor, self.user_agent)
 
     @property
     def dated(self) -> bool:

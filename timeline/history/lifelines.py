@@ -202,6 +202,11 @@ class Track:
         states = {id(moment.facts): moment.facts for moment in self.moments}
         return sorted({each for facts in states.values() for each in self.kind.addresses(facts) if each})
 
+    def clues(self) -> list[str]:
+        """Return by what the search finds the object besides its names, at any time, in the order of time."""
+        states = {id(moment.facts): moment.facts for moment in self.moments}
+        return list(dict.fromkeys(clue for facts in states.values() for clue in self.kind.clues(facts)))
+
     def references(self) -> set[Name]:
         """Return the names to which the object referred at any time."""
         if self._references is None:

@@ -183,6 +183,10 @@ def _addresses(facts: Any) -> Iterable[str]:
     return ()
 
 
+def _clues(facts: Any) -> Iterable[str]:
+    return ()
+
+
 class Kind(NamedTuple):
     """This describes how one kind is read, drawn and related to others. `facts` takes the Shape of the kind; the other
     functions take its Facts, except for `spells`, which takes a Track of `timeline.history`."""
@@ -204,6 +208,8 @@ class Kind(NamedTuple):
     # second write changed nothing that matters, else None.
     again: Callable[[Any, Any, int], Any] = _again
     addresses: Callable[[Any], Iterable[str]] = _addresses  # returns the object's own IP addresses; "" is ignored
+    # Returns what the search finds the object by besides its names, in words that say why: "on node-3".
+    clues: Callable[[Any], Iterable[str]] = _clues
     telling: Telling = Telling()  # which parts of its status tell people how it is
 
     @property

@@ -71,6 +71,8 @@ class _Env(msgspec.Struct, gc=False):
 
 
 class _Container(msgspec.Struct, gc=False):
+    name: str = ""
+    image: str | None = None
     envFrom: tuple[_EnvFrom, ...] | None = None
     env: tuple[_Env, ...] | None = None
 

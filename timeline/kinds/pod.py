@@ -27,6 +27,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     index: int = -1  # the completion index within an Indexed Job; -1 for other Pods
     scheduler: str = ""
     addresses: tuple[str, ...] = ()  # status.podIPs, which are those of its node if it uses the host network
+    images: tuple[tuple[str, str], ...] = ()  # the name and the image of each container
     needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
 
     @property
@@ -85,6 +86,7 @@ def _facts(pod: PodShape) -> PodFacts:
         index=_number(annotations.index),
         scheduler=spec.schedulerName or "",
         addresses=_addresses(status),
+        images=_images(spec),
         needs=_needs(spec),
     )
 
@@ -94,6 +96,24 @@ def _addresses(status: PodStatus) -> tuple[str, ...]:
         return ()
     every = (status.podIP, *(each.ip for each in status.podIPs or ()))
     return tuple(dict.fromkeys(filter(None, map(address, every))))
+
+
+def _images(spec: PodSpec) -> tuple[tuple[str, str], ...]:
+    containers = (*(spec.initContainers or ()), *(spec.containers or ()))
+    return _shared(tuple((each.name, each.image) for each in containers if each.image))
+
+
+@lru_cache(10_000)
+def _shared(images: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return the same images. The cache lets all Pods of one template share one tuple."""
+    return images
+
+
+def _clues(pod: PodFacts) -> Iterable[str]:
+    if pod.node:
+        yield f"on {pod.node}"
+    yield from (f"address {each}" for each in pod.addresses)
+    yield from (f"image {image} in container {name}" for name, image in pod.images)
 
 
 def _needs(spec: PodSpec) -> tuple[Reference, ...]:
@@ -187,6 +207,7 @@ KIND = Kind(
     subtitle=lambda pod: pod.node,
     spells=spells,
     addresses=lambda pod: pod.addresses,
+    clues=_clues,
     telling=Telling(
         conditions=(
             ("DisruptionTarget", "True"),

@@ -93,6 +93,10 @@ def _addresses(service: ServiceFacts) -> Iterable[str]:
     return (*service.fixed, *map(address, service.addresses))
 
 
+def _clues(service: ServiceFacts) -> Iterable[str]:
+    return (f"address {each}" for each in (*service.fixed, *service.addresses))
+
+
 def _marks(before: ServiceFacts, after: ServiceFacts) -> Iterable[Mark]:
     if before.addresses != after.addresses:
         yield Mark("status", f"address {', '.join(after.addresses)}" if after.addresses else "address taken away")
@@ -109,4 +113,5 @@ KIND = Kind(
     marks=_marks,
     subtitle=lambda service: "headless" if service.headless else service.type,
     addresses=_addresses,
+    clues=_clues,
 )

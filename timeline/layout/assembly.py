@@ -24,6 +24,7 @@ class Page(NamedTuple):
     more: bool  # whether more rows match than were counted
     counts: Mapping[str, int]  # how many lanes are under each heading, shown or not
     roots: Mapping[int, RootOwner]  # the root owners of the rows, by `LaneRow.root`
+    unnamed: str = "cluster"  # the label of a heading with an empty key
 
     @property
     def drawn(self) -> list[LaneRow]:
@@ -54,7 +55,7 @@ def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, scope: Scop
         "lanes_total": page.total,
         "lanes_more": page.more,
         "pins": page.pins,
-        "groups": group_payloads(page.rows[page.pins :], page.pins, page.counts, page.roots),
+        "groups": group_payloads(page.rows[page.pins :], page.pins, page.counts, page.roots, page.unnamed),
         "scope": scope,
         **drawing.columns(),
     }

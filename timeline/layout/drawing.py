@@ -12,6 +12,7 @@ from timeline.layout.lanes import LaneRow, lane_payloads
 from timeline.layout.phases import Event, Reading, Span, spans_and_events
 from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, Marks, Shades, Strips
 
+SEVERAL = -1  # the actor of a mark that stands for changes of several actors
 _WEIGHTY = ("restarted", "finished", "taken")  # merged marks get the shape of one of these, if there is one among them
 
 
@@ -51,6 +52,7 @@ class Drawing:
         self._lives = [0] * len(rows)
         self._lane_of_track: dict[int, int] = {}
         self._merged = 0
+        self._actors: dict[str, int] = {}  # by actor: the index by which columns name it
         self._strips = Strips(lane=[], start=[], end=[], count=[])
         self._bars = Bars(
             lane=[],
@@ -62,10 +64,11 @@ class Drawing:
             open_end=[],
             start_within=[],
             end_within=[],
+            actor=[],
             track=[],
         )
-        self._births = Births(lane=[], time=[], number=[], resource_version=[], within=[], track=[])
-        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], track=[])
+        self._births = Births(lane=[], time=[], number=[], resource_version=[], within=[], actor=[], track=[])
+        self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], actor=[], track=[])
         self._holes = Holes(lane=[], start=[], begun=[], over=[], end=[], text=[], finding=[])
         self._shades = Shades(lane=[], start=[], end=[], finding=[])
         self._arrows = Arrows(
@@ -103,6 +106,7 @@ class Drawing:
             self._births["number"].append(number)
             self._births["resource_version"].append(lifeline[0][1])
             self._births["within"].append(spans[0].start_within if spans else None)
+            self._births["actor"].append(self._actor(spans[0].actor if spans else ""))
             self._births["track"].append(track)
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
@@ -132,6 +136,10 @@ class Drawing:
         """Return the numbers of the tracks that are drawn."""
         return set(self._lane_of_track)
 
+    def _actor(self, actor: str) -> int:
+        """Return the index of an actor among those of the window."""
+        return self._actors.setdefault(actor, len(self._actors))
+
     def _inside(self, time: int) -> bool:
         return self._span[0] <= time <= self._span[1]
 
@@ -156,6 +164,7 @@ class Drawing:
             bars["open_end"].append(span.open_end)
             bars["start_within"].append(span.start_within)
             bars["end_within"].append(span.end_within)
+            bars["actor"].append(self._actor(span.actor))
             bars["track"].append(track)
 
     def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
@@ -168,6 +177,8 @@ class Drawing:
                 if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
                     marks["mark"][-1] = event.mark
                 marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
+                if marks["actor"][-1] != self._actor(event.actor):
+                    marks["actor"][-1] = SEVERAL
                 self._merged += 1
                 continue
             previous = event.time
@@ -177,6 +188,7 @@ class Drawing:
             marks["text"].append(event.text)
             marks["resource_version"].append(event.resource_version)
             marks["within"].append(event.within)
+            marks["actor"].append(self._actor(event.actor))
             marks["track"].append(track)
 
     @property
@@ -252,5 +264,6 @@ class Drawing:
             "holes": self._holes,
             "shades": self._shades,
             "arrows": self._arrows,
+            "actors": list(self._actors),
             "merged": self._merged,
         }

@@ -152,7 +152,8 @@ class _Excerpt:
         for number, lane in enumerate(lanes, 1):
             first = lane.tracks[0]
             root, heading = self._id(self._arrangement.root(first)), str(self._rank(lane))
-            rows.append(LaneRow(number, root, heading, self._arrangement.number(first), *first.name, first.family))
+            born, creator = self._arrangement.number(first), first.created.entry.writer if first.created else ""
+            rows.append(LaneRow(number, root, heading, born, *first.name, first.family, creator=creator))
         return rows
 
     def _roots(self, lanes: list[Lane]) -> dict[int, RootOwner]:
@@ -200,6 +201,7 @@ class _Excerpt:
             "families": Counter(first.family for first in firsts).most_common(),
             "namespaces": sorted(namespaces.items()),
             "rules": sorted(Counter(group["rule"] for group in groups).items()),
+            "actors": outline.actors(self._world),
             "severity_counts": [(severity, severities[severity]) for severity in _SEVERITIES if severities[severity]],
             "noise": 0,
         }

@@ -36,6 +36,7 @@ class LaneRow(NamedTuple):
     members: int = 1  # how many lanes this row stands for; 0 for a closed group
     opened: bool = False  # whether this is a strip whose lanes are shown after it
     pinned: bool = False
+    creator: str = ""  # who created the first object of the lane; "" if that was not observed
 
     @property
     def key(self) -> str:
@@ -67,28 +68,29 @@ def _lane_payload(row: LaneRow, strip: str) -> LanePayload:
         "opened": row.opened,
         "strip": strip,
         "pinned": row.pinned,
+        "creator": row.creator,
     }
 
 
 def group_payloads(
-    page: list[LaneRow], pins: int, counts: Mapping[str, int], roots: Mapping[int, RootOwner]
+    page: list[LaneRow], pins: int, counts: Mapping[str, int], roots: Mapping[int, RootOwner], unnamed: str
 ) -> list[GroupPayload]:
     """Return the headings above the rows of a page, which begins after `pins` pinned rows.
 
     `counts` has the number of lanes under each heading, shown or not. `roots` has the root owners by `LaneRow.root`; it
-    is empty unless lanes are grouped by owner.
+    is empty unless lanes are grouped by owner. `unnamed` is the label of the heading with an empty key.
     """
     groups: list[GroupPayload] = []
     index = pins
     for row in page:
         if not groups or groups[-1]["key"] != row.heading:
-            groups.append(_group_payload(row, counts.get(row.heading, 0), index, roots.get(row.root)))
+            groups.append(_group_payload(row, counts.get(row.heading, 0), index, roots.get(row.root), unnamed))
         index += bool(row.members)
     return groups
 
 
-def _group_payload(row: LaneRow, lanes: int, first: int, root: RootOwner | None) -> GroupPayload:
-    group, kind, namespace, name, track = root or ("", "", "", row.heading or "cluster", None)
+def _group_payload(row: LaneRow, lanes: int, first: int, root: RootOwner | None, unnamed: str) -> GroupPayload:
+    group, kind, namespace, name, track = root or ("", "", "", row.heading or unnamed, None)
     return {
         "key": row.heading,
         "short": kind_of(group, kind).short if root else "",

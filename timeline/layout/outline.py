@@ -17,6 +17,7 @@ from timeline.layout.places import Lane
 from timeline.payloads.measuring import StepsPayload
 
 SLICES = 240  # the number of equal slices of time in the histogram of a source
+ACTORS = 1000  # the most actors that a source lists
 STEPS = 20_000  # the most steps of revisions in a report; with more, it has none, and cannot measure by revisions
 
 
@@ -34,9 +35,11 @@ def span(tracks: list[Track]) -> tuple[int, int | None]:
 
 
 def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) -> list[list[Any]]:
-    """Return a track as a list of [time, revision, change, action, within, facts], one for each moment, for JSON.
+    """Return a track as a list of [time, revision, change, action, within, writer, facts], one for each moment, for
+    JSON.
 
-    The revision is text or None. `within` is `Moment.within`; rows that older versions of Causeline stored lack it.
+    The revision is text or None. `within` is `Moment.within`, and `writer` is who made the change, or "". Rows that
+    older versions of Causeline stored lack the writer, or both.
     `plain` converts facts to what JSON can hold. Facts are None if they are the same as in the moment before.
     """
     rows = []
@@ -45,9 +48,26 @@ def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) ->
         revision = each.entry.resource_version
         facts = None if each.facts is held else plain(each.facts)
         change, action = each.entry.change.value, each.entry.action
-        rows.append([each.time, revision and str(revision), change, action, [*each.within], facts])
+        rows.append([each.time, revision and str(revision), change, action, [*each.within], each.entry.writer, facts])
         held = each.facts
     return rows
+
+
+def writers(tracks: Iterable[Track]) -> list[str]:
+    """Return everybody who changed one of these tracks, sorted; "" stands for changes of which nothing says who made
+    them."""
+    return sorted({moment.entry.writer for track in tracks for moment in track.moments})
+
+
+def actors(world: World) -> list[tuple[str, int]]:
+    """Return who made most changes of a world, with the number of changes, the most first.
+
+    "" stands for changes of which nothing says who made them. Noise such as Events does not count.
+    """
+    counts = Counter(
+        moment.entry.writer for track in world.tracks() if track.family not in NOISE for moment in track.moments
+    )
+    return sorted(counts.items(), key=lambda actor: (-actor[1], actor[0]))[:ACTORS]
 
 
 class Tide(NamedTuple):

@@ -21,6 +21,7 @@ class Span(NamedTuple):
     open_end: bool  # whether the phase is not known to be over
     start_within: Within | None  # None if an older version of Causeline stored the lifeline
     end_within: Within | None
+    actor: str = ""  # who made the change that began it; "" if nothing says it
 
 
 class Event(NamedTuple):
@@ -31,6 +32,7 @@ class Event(NamedTuple):
     text: str
     resource_version: str | None
     within: Within | None
+    actor: str = ""  # who made the change; "" if nothing says it
 
 
 Reading = tuple[list[Span], list[Event], Any]  # what `spans_and_events` returns
@@ -45,22 +47,25 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
-    for time, revision, change, _, *bounds, stored in lifeline:
-        within: Within | None = (bounds[0][0], bounds[0][1]) if bounds else None
+    for time, revision, change, _, *more, stored in lifeline:  # older versions stored less
+        within: Within | None = (more[0][0], more[0][1]) if more else None
+        actor: str = more[1] if len(more) > 1 else ""
         if stored is None and before is not None and change != "deleted":
             continue  # the facts are those of the moment before
         facts = before if stored is None else msgspec.convert(stored, kind.facts_type)
         facts = facts if facts is not None else kind.facts_type()
         phase = kind.phase(facts)
         if change == "deleted":
-            events.append(Event(time, "deleted", "deleted", revision, within))
+            events.append(Event(time, "deleted", "deleted", revision, within, actor))
         else:
             if spans and spans[-1].phase != phase:
                 spans[-1] = spans[-1]._replace(end=time, open_end=False, end_within=within)
             if not spans or spans[-1].phase != phase:
-                spans.append(Span(time, time, phase, True, within, None))
+                spans.append(Span(time, time, phase, True, within, None, actor))
             if before is not None:
-                events += [Event(time, mark.mark, mark.text, revision, within) for mark in _marks(kind, before, facts)]
+                events += [
+                    Event(time, mark.mark, mark.text, revision, within, actor) for mark in _marks(kind, before, facts)
+                ]
         before = facts
     if spans:
         end = max(last, spans[-1].start) if until is None else until

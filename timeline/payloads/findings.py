@@ -225,6 +225,7 @@ class IncidentChoices(TypedDict):
     rules: list[str]
     namespaces: list[str]
     actors: list[str]
+    nobody: bool  # whether the proofs of some incidents name nobody
 
 
 class IncidentsPayload(TypedDict):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from timeline.core.entries import writer
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.rulebook import Rule
@@ -74,7 +75,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         document["effect_text"],
         document["count"],
         [(each["group"], each["first"], each["last"], each.get("open", False)) for each in occurrences],
-        [proof["actor"] for proof in document["proof"] if proof["actor"]],
+        [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
         document["advice"],
         root,
     )

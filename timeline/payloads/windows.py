@@ -10,7 +10,7 @@ Within = tuple[int, int | None]  # µs before and after a drawn time, between wh
 
 
 class GroupPayload(TypedDict):
-    """This is a heading above lanes: a root owner, a kind or a namespace."""
+    """This is a heading above lanes: a root owner, a kind, a namespace or an actor."""
 
     key: str
     short: str  # "vcj"; "" unless lanes are grouped by owner
@@ -39,6 +39,7 @@ class LanePayload(TypedDict):
     opened: bool  # whether this is a strip whose lanes follow it
     strip: str  # the key of the strip it belongs to, or ""
     pinned: bool
+    creator: str  # who created its first object; "" if that was not observed
 
 
 class Bars(TypedDict):
@@ -53,6 +54,7 @@ class Bars(TypedDict):
     open_end: list[bool]  # whether the object still existed at the end of the source, which is drawn fading
     start_within: list[Within | None]  # None if an older version stored the source
     end_within: list[Within | None]
+    actor: list[int]  # who made the change that began the phase: index in WindowPayload.actors
     track: list[int]
 
 
@@ -62,6 +64,7 @@ class Births(TypedDict):
     number: list[int]
     resource_version: list[str | None]  # null at the moving edge of a live source
     within: list[Within | None]
+    actor: list[int]  # as in Bars
     track: list[int]
 
 
@@ -74,6 +77,7 @@ class Marks(TypedDict):
     text: list[str]  # "scheduled to node-003"
     resource_version: list[str | None]
     within: list[Within | None]
+    actor: list[int]  # as in Bars; -1 if several actors made the changes that were merged into one mark
     track: list[int]
 
 
@@ -141,6 +145,7 @@ class Columns(TypedDict):
     holes: Holes
     shades: Shades
     arrows: Arrows
+    actors: list[str]  # who made what is drawn: accounts, or else programs; "" where nothing says who it was
     merged: int  # marks and bars that were merged into neighbours to stay under the limit
 
 
@@ -181,6 +186,7 @@ class OverviewPayload(TypedDict):
     namespaces: list[tuple[str, int]]
     rules: list[tuple[str, int]]  # rule, number of rows in the list of findings
     severity_counts: list[tuple[Severity, int]]
+    actors: list[tuple[str, int]]  # who made most changes, with the number of changes; "" where nothing says who
     noise: int  # the number of lanes, such as those of Events, that are hidden at first
 
 
@@ -195,11 +201,23 @@ class FoundObjectPayload(TypedDict):
     kind: str
     namespace: str
     name: str
+    why: str  # by what it was found if not by its names: "on node-3"
     start: int
     end: int | None  # None while it exists
     url: str
 
 
+class FoundActorPayload(TypedDict):
+    """This is an account or a program that a search found."""
+
+    name: str
+    changes: int  # how many changes it made in the source
+
+
 class SearchPayload(TypedDict):
+    """These are the hits of a search in the whole source, at most twenty of each sort."""
+
     objects: list[FoundObjectPayload]
     findings: list[FindingGroupPayload]
+    actors: list[FoundActorPayload]
+    more: bool  # whether more objects match

@@ -22,7 +22,7 @@ from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
-from timeline.queries.findings import findings, search, severities
+from timeline.queries.findings import findings, severities
 from timeline.queries.fleet import SORTS, Fleet, FleetRow, FleetSort, fleet, fleet_size, newest_sources, trouble
 from timeline.queries.home import (
     RecordingCard,
@@ -58,6 +58,7 @@ from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_place, revision, revisions
 from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.scoping import IncidentsInView, incidents_in_view
+from timeline.queries.search import search
 from timeline.queries.silences import active as active_silences
 from timeline.queries.silences import create as create_silence
 from timeline.queries.silences import ended as ended_silences
@@ -68,7 +69,7 @@ from timeline.queries.sources import SourceRow, covered, gaps, recent_sources, s
 from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
-from timeline.queries.view import Grouping, View
+from timeline.queries.view import NOT_KNOWN, Grouping, View
 from timeline.queries.windows import LANES, window
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "INCIDENTS",
     "LANES",
     "LATE",
+    "NOT_KNOWN",
     "PAGE",
     "SORTS",
     "Answer",

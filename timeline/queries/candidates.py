@@ -76,6 +76,17 @@ def is_kind(group: str, kind: str, asked: str) -> bool:
     return name in names and (not within or within == group)
 
 
+def kinds_of(asked: str) -> list[str]:
+    """Return the kinds that a word such as Pod, pods or po may mean, in lower case."""
+    word = asked.lower()
+    singular = (word[:-1], word[:-2], f"{word[:-3]}y")
+    return [
+        word,
+        *(kind for kind in singular if resource_of(kind) == word),
+        *filter(None, [_SHORT.get(word, "").lower()]),
+    ]
+
+
 def is_resource(group: str, resource: str, asked: str) -> bool:
     """Return whether the text of a link, such as Pod, pods or po, means this resource."""
     name, _, within = asked.lower().partition(".")

@@ -27,8 +27,8 @@ _FINDINGS = 50  # the most findings in one message; the page fetches more with t
 _INCIDENTS = 200  # the most incidents in one message; with more, loading everything again is cheaper
 _TRACKS = 500  # the most tracks in one message; with more, it is cheaper to load the window again
 
-Bar = tuple[int | None, int | None, str, str, Within | None, Within | None]
-Mark = tuple[int, str, str, str | None, Within | None]
+Bar = tuple[int | None, int | None, str, str, Within | None, Within | None, str]
+Mark = tuple[int, str, str, str | None, Within | None, str]
 
 
 class Missed(Exception):
@@ -151,6 +151,7 @@ def _tail(group: str, kind: str, lifeline: list[list[Any]], until: int | None, l
             span.phase.tone,
             span.start_within,
             None if span.open_end else span.end_within,
+            span.actor,
         )
         for index, span in enumerate(spans)
     ]

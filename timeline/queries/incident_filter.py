@@ -11,7 +11,7 @@ from timeline.judging.findings import Severity
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
 from timeline.payloads.findings import IncidentChoices, IncidentState
 from timeline.queries.sources import SEVERITIES
-from timeline.queries.view import View
+from timeline.queries.view import NOT_KNOWN, View, written_by
 
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 _CHOICES = 200  # of each field of the filter
@@ -25,7 +25,7 @@ class IncidentFilter:
     rule: str = ""
     namespace: str = ""
     state: IncidentState | None = None
-    actor: str = ""  # one who wrote what a proof shows
+    actor: str = ""  # one who wrote what a proof shows, or `view.NOT_KNOWN`
     words: str = ""  # each is part of the title, of a name, or of an actor
     root: int | None = None  # Track.root, of one source: only those that name this root owner or what it owns
     track: int | None = None  # Track.id, of one source: only those that name this object or what it owns
@@ -52,7 +52,7 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
     if wanted.namespace:
         condition &= Q(namespace=wanted.namespace)
     if wanted.actor:
-        condition &= Q(actors__contains=[wanted.actor])
+        condition &= written_by(wanted.actor)
     if source_id is not None:
         condition &= _with_findings(source_id, wanted)
     for word in wanted.words.lower().split():
@@ -119,4 +119,9 @@ def choices(source_id: int | None) -> IncidentChoices:
 
     each = Func("actors", function="unnest", output_field=TextField())
     actors = rows.annotate(each=each).values_list("each", flat=True).distinct().order_by("each")
-    return {"rules": values("rule"), "namespaces": values("namespace"), "actors": list(actors[:_CHOICES])}
+    return {
+        "rules": values("rule"),
+        "namespaces": values("namespace"),
+        "actors": list(actors[:_CHOICES]),
+        "nobody": rows.filter(written_by(NOT_KNOWN)).exists(),
+    }

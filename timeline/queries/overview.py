@@ -41,6 +41,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
         "families": families.most_common(),
         "namespaces": sorted(namespaces.items()),
         "rules": sorted((rule, sum(counts)) for rule, counts in row_counts.items()),
+        "actors": shown.actors,
         "severity_counts": [
             (severity, count) for severity, count in zip(SEVERITIES, by_rank(row_counts), strict=True) if count
         ],

@@ -15,7 +15,7 @@ from timeline.layout import outline
 from timeline.layout.lanes import LaneRow
 from timeline.models import Source, Track
 from timeline.queries.sources import extent
-from timeline.queries.view import View, like
+from timeline.queries.view import NOT_KNOWN, View, like
 
 LAST = 2**63 - 1  # a place after all others
 SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used instead of walks
@@ -23,12 +23,13 @@ SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index 
 _OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
 _LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
 _LATE = 60_000_000  # µs for which a live source may still learn of objects that were created before
+_HEADINGS = {"owner": "root", "kind": "family", "namespace": "namespace", "actor": "creator"}
 COUNTED = 2000  # the most rows that are counted
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
-_LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members"
-_STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members"
+_LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members, creator"
+_STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members, '' AS creator"
 _SHUT = """0 AS lane, {root} AS root, 0 AS strip, 0 AS number, '' AS "group", '' AS kind, {name} AS namespace,
-    '' AS name, {name} AS family, 0 AS members"""
+    '' AS name, {name} AS family, 0 AS members, {name} AS creator"""
 
 
 class Rows:
@@ -36,10 +37,12 @@ class Rows:
 
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
         self._view = view
-        self._heading = {"owner": "root", "kind": "family", "namespace": "namespace"}[view.grouping]
+        self._heading = _HEADINGS[view.grouping]
         self._walked = "namespace" if view.namespace and view.grouping == "owner" else self._heading
         if self._walked == "root":
             self._walked = "family"
+        # The lanes of a strip may have different creators.
+        self._strips = not view.searching and view.grouping != "actor"
         families = view.shown_families(source)
         namespaces = {name for name, family, _ in source.census if family in families}
         walks = sorted(namespaces & {view.namespace or name for name in namespaces})
@@ -52,6 +55,7 @@ class Rows:
             "walks": walks if self._walked == "namespace" else families,
             "namespace": view.namespace,
             "name": like(view.name),
+            "actor": "" if view.actor == NOT_KNOWN else view.actor,
             "focus": view.focus,
             "opened": _numbers(key.rpartition("/")[2] for key in view.opened),
             "closed": _numbers(view.closed) if view.grouping == "owner" else list(view.closed),
@@ -62,6 +66,8 @@ class Rows:
         self._lanes = f"{self._matching} AND span IS NOT NULL"
         if view.name:
             self._lanes += " AND name ILIKE %(name)s"
+        if view.actor:
+            self._lanes += " AND writers @> ARRAY[%(actor)s]"
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
         elif view.scope is not None:
@@ -123,19 +129,19 @@ class Rows:
         others = " AND root <> %(focus)s" if view.focus is not None else ""
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"
-        parts = [(1, self._walk(f"{lanes}{others}" + ("" if view.searching else " AND strip = 0"), ordered))]
-        if not view.searching:
+        parts = [(1, self._walk(f"{lanes}{others}" + (" AND strip = 0" if self._strips else ""), ordered))]
+        if self._strips:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
                 parts.append((1, f"{lanes}{others} AND strip = ANY(%(opened)s){tail}"))
         if view.focus is not None and self._shut:
             parts.append((0, self._closed("=")))
         elif view.focus is not None:
-            shown = "" if view.searching else " AND (strip = 0 OR strip = ANY(%(opened)s))"
+            shown = "" if not self._strips else " AND (strip = 0 OR strip = ANY(%(opened)s))"
             if view.closed and not self.by_owner:
                 shown += f" AND {self._heading} <> ALL(%(closed)s)"
             parts.append((0, f"{lanes} AND root = %(focus)s{shown}{tail}"))
-            if not view.searching:
+            if self._strips:
                 parts.append((0, f"{strips} AND root = %(focus)s{tail}"))
         if view.closed:
             parts.append((1, self._closed("<>")))
@@ -146,7 +152,7 @@ class Rows:
     def _walk(self, lanes: str, ordered: bool) -> str:
         """Return the query for lanes in their order: one walk for each family or namespace, or one by time if few lanes
         exist in the window."""
-        if self._sparse:
+        if self._sparse or self._walked == "creator":  # an index gives lanes in the order of their creators
             heading = "" if self.by_owner else f"{self._heading}, "
             return f"{lanes}{f' ORDER BY {heading}place' if ordered else ''} LIMIT %(most)s"
         walk = f"{lanes} AND {self._walked} = walk.value{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
@@ -172,10 +178,11 @@ class Rows:
         return f"SELECT -1 AS place, {columns} FROM unnest(%(closed)s::text[]) AS shut(value) WHERE {lived}shut.value)"
 
     def _row(self, turn: int, heading: str, place: int, lane: int, root: int, strip: int, *texts: Any) -> LaneRow:
-        number, group, kind, namespace, name, family, members = texts
-        key = {"root": str(root), "family": family, "namespace": namespace}[self._heading]
+        number, group, kind, namespace, name, family, members, creator = texts
+        key = {"root": str(root), "family": family, "namespace": namespace, "creator": creator}[self._heading]
         opened = not lane and strip in self._values["opened"]
-        return LaneRow(lane, root, key, number, group, kind, namespace, name, family, strip, members, opened)
+        about = number, group, kind, namespace, name, family
+        return LaneRow(lane, root, key, *about, strip, members, opened, creator=creator)
 
     def _concerned(self, source: Source, start: int, end: int) -> list[int]:
         """Return the lanes that are named by findings that match the filter. For a group alone, these are only findings
@@ -200,7 +207,7 @@ class Rows:
             if lane := named.filter(span__isnull=False).order_by("place").first():
                 heading = str(getattr(lane, self._heading))
                 columns = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
-                rows.append(LaneRow(lane.lane, lane.root, heading, *columns, pinned=True))
+                rows.append(LaneRow(lane.lane, lane.root, heading, *columns, pinned=True, creator=lane.creator))
         return rows
 
 

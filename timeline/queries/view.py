@@ -9,22 +9,27 @@ from django.db.models.fields.json import KeyTextTransform
 
 from timeline.judging.findings import Severity
 from timeline.kinds import NOISE
-from timeline.models import Finding, Occurrence, Source, Track
+from timeline.models import Finding, Incident, Occurrence, Source, Track
 from timeline.queries.owned import owned
 from timeline.queries.sources import SEVERITIES
 
-Grouping = Literal["owner", "kind", "namespace"]
+Grouping = Literal["owner", "kind", "namespace", "actor"]
+NOT_KNOWN = "?"  # filters by this actor select changes of which nothing says who made them
 
 
 @dataclass(frozen=True)
 class View:
-    """This is the filter and the arrangement of a timeline. The default shows everything but noise, by owner."""
+    """This is the filter and the arrangement of a timeline. The default shows everything but noise, by owner.
+
+    Grouped by actor, lanes are under the actor that created their first object.
+    """
 
     families: tuple[str, ...] = ()
     namespace: str = ""
     name: str = ""  # a part of the names of the objects to show
     rule: str = ""  # show only objects that findings of this rule name
     severity: Severity | None = None
+    actor: str = ""  # show only objects that this actor changed, and findings whose proof it wrote; or NOT_KNOWN
     about: int | None = None  # Track.id: show only findings that name this object or what it owns
     scope: int | None = None  # Track.root: show only this root owner, what it owns, and the findings that name these
     incident: str = ""  # show only the findings of this incident
@@ -40,7 +45,7 @@ class View:
     @property
     def searching(self) -> bool:
         """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
-        return bool(self.name or self.rule or self.severity)
+        return bool(self.name or self.rule or self.severity or self.actor)
 
     def occurrences(self, source_id: int) -> QuerySet[Occurrence]:
         """Return the rows of the list of findings that match the filter."""
@@ -78,8 +83,9 @@ class View:
 
     @property
     def narrowed(self) -> bool:
-        """Return whether the view shows only some findings of a row: those in its scope, or of one incident."""
-        return self.scope is not None or self.about is not None or bool(self.incident)
+        """Return whether the view shows only some findings of a row: those in its scope, of one incident, or of
+        incidents with one actor."""
+        return self.scope is not None or self.about is not None or bool(self.incident or self.actor)
 
     def members(self, source_id: int) -> QuerySet[Finding]:
         """Return the findings in the scope of the view, about its object and of its incident, however they are
@@ -90,6 +96,9 @@ class View:
         if self.about is not None:
             row = Track.objects.defer("lifeline").filter(source=source_id, id=self.about).first()
             found = found.filter(_naming(source_id, owned(row))) if row else found.none()
+        if self.actor:
+            written = Incident.objects.filter(written_by(self.actor), source=source_id)
+            found = found.filter(incident__in=written.values("identity"))
         return found.filter(incident=self.incident) if self.incident else found
 
     def shown_families(self, source: Source) -> list[str]:
@@ -101,6 +110,11 @@ class View:
 
 
 _GROUP = "SELECT id FROM timeline_track WHERE source_id = %s AND root = %s"
+
+
+def written_by(actor: str) -> Q:
+    """Return the condition for incidents whose proofs an actor wrote, or, for NOT_KNOWN, those that name nobody."""
+    return Q(actors=[]) if actor == NOT_KNOWN else Q(actors__contains=[actor])
 
 
 def _naming(source_id: int, tracks: RawSQL) -> Q:

@@ -50,7 +50,7 @@ def window(
     width = max(end - start, 1)
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
-    page = _page(source, Rows(source, view, start, end), offset, limit)
+    page = _page(source, view, Rows(source, view, start, end), offset, limit)
     drawing = _drawing(source, page.drawn, padded, last, width)
     _add_findings(source, view, drawing, padded)
     return assemble(
@@ -62,14 +62,15 @@ def window(
     )
 
 
-def _page(source: Source, rows: Rows, offset: int, limit: int) -> Page:
+def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Page:
     page, total, more = rows.page(offset, limit)
     counts = rows.counts(list({row.heading for row in page}))
     roots: dict[int, RootOwner] = {}
     if rows.by_owner:
         owners = Track.objects.filter(source=source, id__in={row.root for row in page})
         roots = {row[-1]: row for row in owners.values_list("group", "kind", "namespace", "name", "id")}
-    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots)
+    unnamed = "not known" if view.grouping == "actor" else "cluster"
+    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed)
 
 
 def _drawing(source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int) -> Drawing:

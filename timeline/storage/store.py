@@ -22,6 +22,7 @@ from timeline.storage.copying import as_json, as_text, fill, upsert
 TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
     "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs", "addresses",
+    "creator", "writers", "clues",
 )  # fmt: skip
 STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
@@ -154,6 +155,7 @@ def track_rows(
     None in all rows but the first."""
     root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
+    writers = outline.writers(lane.tracks)
     for track in lane.tracks:
         ref, life = track.ref, _range(track.first.time, track.until)
         whole = whole or (life, moment(track.last.time).isoformat())
@@ -178,8 +180,11 @@ def track_rows(
             world.number(owner) if (owner := world.owner_of(track)) else 0,
             _array(world.lanes_of(track.references())),
             _array(track.addresses()),
+            track.created.entry.writer if track.created else "",
+            writers,
+            as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
         )
-        whole = None, None
+        whole, writers = (None, None), []
 
 
 def _array(values: Iterable[int] | Iterable[str]) -> str:
@@ -228,7 +233,8 @@ def write_source(source: Source, world: World, document: SourceDocumentPayload) 
     source.histogram = outline.histogram(world)
     source.told = document
     source.own_counters = world.own_counters
-    source.save(update_fields=["histogram", "census", "tide", "told", "own_counters", "judged"])
+    source.actors = outline.actors(world)
+    source.save(update_fields=["actors", "histogram", "census", "tide", "told", "own_counters", "judged"])
     write_reach(source, world)
 
 

@@ -26,6 +26,9 @@ class Filter(Schema):
     name: Words = ""  # part of it
     rule: Words = ""
     severity: Literal["", "error", "warning", "info"] = ""
+    # Only lanes that this account or program changed, and findings of incidents whose proofs it wrote. "?" stands for
+    # changes of which nothing says who made them.
+    actor: Words = ""
 
     def view(self) -> queries.View:
         return queries.View(
@@ -34,6 +37,7 @@ class Filter(Schema):
             name=self.name,
             rule=self.rule,
             severity=self.severity or None,
+            actor=self.actor,
         )
 
 
@@ -119,7 +123,12 @@ def findings(
 
 @router.get("/sources/{source_id}/search", response=SearchPayload)
 def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
-    """Return objects and findings that match each word of `q` by part of a name, namespace, kind or UID."""
+    """Return objects, findings and actors that match each word of `q`, at any time of the recording.
+
+    A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address of a Pod or a
+    Service; a kind, such as pods; a UID, or its first eight or more characters. `why` of an object says which of these
+    it was, unless the words are in its names. Only the first eight words count.
+    """
     return json_response(request, queries.search(source_id, q))
 
 

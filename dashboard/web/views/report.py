@@ -172,6 +172,7 @@ def _scope(source_id: int, arrangement: Asked) -> list[tuple[str, str]]:
         ("Names", arrangement.name and f"with {arrangement.name} in them"),
         ("Rule", arrangement.rule),
         ("Severity", arrangement.severity),
+        ("Changes", _writer(arrangement.actor)),
         ("Lanes", "those that change in this part" if arrangement.active else ""),
     ]
     return [(heading, f"only {words}") for heading, words in filters if words]
@@ -183,6 +184,11 @@ def _incident(source_id: int, identity: str) -> str:
         return ""
     found = Incident.objects.filter(source=source_id, identity=identity).only("title").first()
     return found.title if found else "one that this recording does not have"
+
+
+def _writer(actor: str) -> str:
+    """Return whose changes the report shows; "" for everybody's."""
+    return "of which nothing says who made them" if actor == queries.NOT_KNOWN else actor and f"by {actor}"
 
 
 def _object(source_id: int, focus: int | None) -> str:
@@ -217,6 +223,7 @@ def _part(
         "namespaces": sorted(namespaces.items()),
         "rules": sorted(Counter(group["rule"] for group in groups).items()),
         "severity_counts": [(severity, severities[severity]) for severity in SEVERITIES if severities[severity]],
+        "actors": overview["actors"],
         "noise": overview["noise"],
     }
 

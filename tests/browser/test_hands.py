@@ -197,7 +197,7 @@ def test_an_object_of_a_strip_that_is_looked_for_comes_on_top(page: Page, crowd:
     expect(page.locator(".lane.strip")).to_be_visible()
 
 
-@pytest.mark.parametrize(("grouping", "heading"), [("kind", "Pods"), ("namespace", "vol-restart")])
+@pytest.mark.parametrize(("grouping", "heading"), [("kind", "Pods"), ("namespace", "vol-restart"), ("actor", "admin")])
 def test_lanes_can_be_grouped_otherwise(timeline: Page, grouping: str, heading: str) -> None:
     timeline.locator("#group").select_option(grouping)
     heads = timeline.locator(".group-toggle").filter(has=timeline.locator(".group-name", has_text=heading))
@@ -217,8 +217,11 @@ def test_lanes_can_be_grouped_otherwise(timeline: Page, grouping: str, heading: 
 def test_the_events_of_a_lane_are_stepped_through_and_measured(timeline: Page) -> None:
     timeline.locator(f'[data-lane="{SERVICE}"] a').focus()
     timeline.keyboard.press(".")
-    expect(timeline.locator("#announce")).to_contain_text("Service ring, deleted, 07:52:00.841106 UTC, revision 582")
+    expect(timeline.locator("#announce")).to_contain_text(
+        "Service ring, deleted, 07:52:00.841106 UTC, revision 582, writer: admin"
+    )
     expect(timeline.locator("#tip")).to_contain_text("deleted")
+    expect(timeline.locator("#tip")).to_contain_text("written by ")
     timeline.keyboard.press("m")
     timeline.keyboard.press(".")
     expect(timeline.locator("#announce")).to_contain_text("Service ring, created, 07:52:00.894060 UTC")
@@ -513,6 +516,11 @@ def test_a_search_finds_objects_and_findings(timeline: Page) -> None:
     field.press("ArrowDown")
     option.click()
     expect(timeline.locator(".finding.selected")).to_contain_text("created ≈ 30 ms before")
+    field.fill("pods on node-004")
+    expect(hits.get_by_role("option").first).to_contain_text("on node-004")
+    field.fill("controller-manager")
+    hits.get_by_role("option").filter(has_text="actor of").click()
+    expect(timeline).to_have_url(re.compile("actor=system%3Akube-controller-manager"))
     field.fill("nothing-of-that-name")
     expect(hits).to_contain_text("Nothing matches")
     field.press("Escape")
@@ -525,8 +533,9 @@ def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
     expect(timeline.locator("#labels .lane-name")).to_have_text(["ring-steady-2", "ring-steady-1", "ring-steady-0"])
     timeline.get_by_label("Rule").select_option("service-gap")
     timeline.get_by_label("Severity").select_option("warning")
+    timeline.get_by_label("Actor", exact=True).select_option("admin")
     timeline.get_by_label("Only lanes that change from here on").check()
-    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&active=1"))
+    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&actor=admin&active=1"))
     expect(timeline.locator("#findings-count")).to_have_text("1 incident · 3 findings")
     timeline.keyboard.press("Escape")
     taken = timeline.get_by_role("group", name="Filters in force")
@@ -635,6 +644,7 @@ def test_any_view_is_a_table_too(timeline: Page) -> None:
     expect(deleted).to_contain_text("Service")
     expect(deleted).to_contain_text("deleted")
     expect(deleted).to_contain_text("582")
+    expect(deleted).to_contain_text("admin")
     expect(table.get_by_role("row").filter(has_text="ring-steady-1").first).to_contain_text("Running")
     expect(table.get_by_role("link", name="ring-weak-0").first).to_have_attribute("href", re.compile("/objects/"))
     expect(timeline).to_have_url(re.compile("table=1"))

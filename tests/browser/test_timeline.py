@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import Complaints, fits, settled
+from tests.browser.conftest import Complaints, becomes, fits, settled
 
 AWAY = "Service ring was away for ≈ 50 ms under 3 running Pods"
 EARLY = "Pod ring-weak-0 was created ≈ 30 ms before its Service ring"
@@ -217,6 +217,29 @@ def test_dark_mode_redraws_the_chart(timeline: Page) -> None:
     fill = "getComputedStyle(document.querySelector('#plot .fills path')).fill"
     timeline.wait_for_function(f"(light) => {fill} !== light", arg=light)
     expect(timeline.locator("body")).to_have_css("background-color", "rgb(20, 24, 29)")
+
+
+DRAWN = "() => document.getElementById('plot').data?.map(({ name }) => name) ?? []"
+
+
+def test_colours_can_say_who_wrote_what(timeline: Page) -> None:
+    legend = timeline.get_by_role("group", name="Colours of actors")
+    expect(legend).to_be_hidden()
+    assert "bars Pods strong" in timeline.evaluate(DRAWN)
+    timeline.keyboard.press("c")
+    expect(timeline.get_by_role("button", name="Actors", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(legend.get_by_role("button").first).to_have_text("admin")
+    expect(timeline).to_have_url(re.compile("colour=actor"))
+    becomes(timeline, f"() => !({DRAWN})().includes('bars Pods strong')")
+    legend.get_by_role("button", name="system:kube-controller-manager").click()
+    expect(timeline).to_have_url(re.compile("actor=system%3Akube-controller-manager"))
+    expect(timeline.locator("#labels .lane-name").filter(has_text="ring-ntzhb")).to_have_count(1)
+    expect(timeline.locator("#labels .lane-name").filter(has_text="ring-steady-0")).to_have_count(0)
+    becomes(timeline, f"() => ({DRAWN})().includes('bars Leases strong')")
+    legend.get_by_role("button", pressed=True).click()
+    timeline.get_by_role("button", name="Actors", exact=True).click()
+    expect(legend).to_be_hidden()
+    assert "colour" not in settled(timeline) and "actor" not in settled(timeline)
 
 
 def test_on_a_phone_findings_come_first(page: Page, recording: str) -> None:

@@ -65,8 +65,10 @@ def test_everything_that_opens_on_the_timeline_can_be_used_by_everyone(
     page.emulate_media(color_scheme=themes[0])
     page.set_viewport_size(size)
     pins = "Service/vol-restart/ring"
+    actors = "colour=actor&actor=admin"
     page.goto(
-        f"{recording}?start=1795247520740000&end=1795247521200000&name=ring&rule=service-gap&pins={pins}&lane={pins}"
+        f"{recording}?start=1795247520740000&end=1795247521200000&name=ring&rule=service-gap&{actors}"
+        f"&pins={pins}&lane={pins}"
     )
     expect(page.locator(".incident").first).to_be_visible()
     if size == PHONE:

@@ -42,7 +42,8 @@ const lanes = new Lanes({
   onGroups: (keys, close) => acts.fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
   onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root),
 });
-const picture = new Picture({ store, lanes, list });
+const toolbar = new Toolbar({ store });
+const picture = new Picture({ store, lanes, list, actors: toolbar.actors });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
 const selection = new Selection({
   store, list, announce, onFailed: failed, onCome: () => drawSoon(),
@@ -50,7 +51,6 @@ const selection = new Selection({
 });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
-const toolbar = new Toolbar({ store });
 const filters = new Filters({ store });
 const loader = new Loader({
   windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus,
@@ -135,7 +135,7 @@ function draw() {
   cancelAnimationFrame(frame);
   frame = 0;
   if (!store.bounds) return;
-  toolbar.draw();
+  toolbar.draw(loader.payload);
   filters.draw();
   minimap.move(store.view());
   const { payload } = loader;
@@ -173,7 +173,7 @@ const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, {
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 export const keys = {
-  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
+  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, c: () => toolbar.colour(), m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
   Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || stepping.drop(),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),

@@ -5,7 +5,7 @@ import { announce, showFinding, showObject, store } from "./timeline.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
-new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, announce });
+new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
 
 const share = byId("share");
 

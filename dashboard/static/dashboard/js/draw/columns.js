@@ -5,14 +5,19 @@
 //   rows: the same, null also if it is too far away to be drawn,
 //   anchors: y of the edge at which an arrow to a lane of the other figure ends, or null,
 //   beside: y at which an arrow from this lane ends if its other lane is not shown, or null,
+//   hue: function from an actor to the family whose colour it has, or null if colours are those of kinds,
+//   fills: colours by the names of traces,
+//   actor: the actor whose changes alone are not pale, or "" for everybody,
 //   home: function from the key of a finding to the y of the heading of its group, or null,
 //   chosen, related: keys of the selected and pinned findings, and of those whose arrows explain them}
 // x comes from the scale, and y is in px. Boxes are made at the scale of the view, so that corners are round and the
 // shortest phase is two pixels wide.
 
+import { SEVERAL, isOf } from "../state/actors.js";
 import { arrowsOf } from "./arrows.js";
 
 export const HALF_BAR = 9;
+export const PALE = 0.3; // opacity of marks by others than the actor of the filter
 const CORNER = 3, LEAST = 2, HEAD = 16; // px: radius of corners, least width of a bar, size of an arrow's head
 
 /** Returns the scale of a scene: {left, right (x of the ends of the view), toPixel(time) → px, toX(px) → x}. */
@@ -22,8 +27,16 @@ export const scaleOf = ({ view, scale, width }) => {
   return { left, right, toPixel: (time) => (scale.to(time) - left) / perPixel, toX: (pixel) => left + pixel * perPixel };
 };
 
-/** Returns the name of the trace that draws bar `i`. */
-export const traceOf = ({ lanes, bars }, i) => (bars.tone[i] === "ended" ? "bars ended" : `bars ${lanes[bars.lane[i]].family} ${bars.tone[i]}`);
+/** Returns the name of the trace that draws bar `i` of a scene. */
+export function traceOf({ payload, hue, actor }, i) {
+  const { lanes, bars, actors } = payload;
+  if (bars.tone[i] === "ended") return "bars ended";
+  const colour = hue ? hue(actors[bars.actor[i]] ?? "") : lanes[bars.lane[i]].family;
+  return `bars ${colour} ${isOf(payload, bars.actor[i], actor) ? bars.tone[i] : "muted"}`;
+}
+
+/** Returns the colour of the changes by the actor with this index in the window, if actors have colours; else undefined. */
+export const inkOf = ({ payload, hue, fills }, index) => (!hue ? undefined : index === SEVERAL ? fills["marks status"] : fills[`bars ${hue(payload.actors[index] ?? "")} strong`]);
 
 /** Returns the name of the trace that draws cell `i` of a strip. The more members exist, the stronger is its colour. */
 export function cellTraceOf({ lanes, strips }, i) {
@@ -131,7 +144,7 @@ export function columns(scene) {
   };
 
   addBoxes(payload.strips, (i) => [cellTraceOf(payload, i)], 0);
-  addBoxes(payload.bars, (i) => [traceOf(payload, i)], CORNER);
+  addBoxes(payload.bars, (i) => [traceOf(scene, i)], CORNER);
   for (let i = 0; i < payload.marks.lane.length; i++) {
     const y = rows[payload.marks.lane[i]];
     const x = toPixel(payload.marks.time[i]);
@@ -139,6 +152,10 @@ export function columns(scene) {
     const column = traces.column(`marks ${payload.marks.mark[i]}`);
     column.x.push(toX(x));
     column.y.push(y);
+    if (!scene.hue && !scene.actor) continue;
+    column.marker ??= { opacity: [], ...(scene.hue ? { color: [], line: { width: 1, color: scene.fills["hole area"] } } : {}) };
+    column.marker.opacity.push(isOf(payload, payload.marks.actor[i], scene.actor) ? 1 : PALE);
+    if (scene.hue) column.marker.color.push(inkOf(scene, payload.marks.actor[i]));
   }
   addBoxes(payload.holes, () => ["hole area", "hole outlines"], CORNER);
   for (const { start, end, top, bottom } of exposures(scene)) {

@@ -1,11 +1,15 @@
 // This module finds what is drawn at a point of the plot, and describes it in lines of text.
 
+import { actorAt } from "../state/actors.js";
 import { apart, duration, words } from "../state/durations.js";
 import { eventsOf } from "../state/events.js";
 import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { ROW } from "./layout.js";
+
+/** Returns who made a change, for the tooltip. `index` is that of an actor in the window. */
+const by = (payload, index) => (payload.actors[index] === "" ? "writer not known" : `written by ${actorAt(payload, index)}`);
 
 const NEAR = 7; // px within which a mark counts as being at a point
 
@@ -47,15 +51,15 @@ export function whatIsAt(scene, x, y) {
     if (row === lane && far <= NEAR && far < (nearest?.far ?? 99)) nearest = { i, far };
   });
   if (nearest) {
-    const { text, time, within, resource_version: revisions } = payload.marks;
+    const { text, time, within, actor, resource_version: revisions } = payload.marks;
     const { i } = nearest, revision = revisions[i];
-    return [title, text[i], timesOf(time[i], (zone) => instant(time[i], within[i], 6, zone), revision === null ? "" : `RV ${revision}`)];
+    return [title, text[i], by(payload, actor[i]), timesOf(time[i], (zone) => instant(time[i], within[i], 6, zone), revision === null ? "" : `RV ${revision}`)];
   }
   const birth = payload.births.lane.findIndex((row, i) => row === lane && Math.abs(toPixel(payload.births.time[i]) - x) <= 9);
   const { births } = payload;
   if (birth >= 0) {
     const revision = births.resource_version[birth];
-    return [title, `created as number ${births.number[birth]} in its group`,
+    return [title, `created as number ${births.number[birth]} in its group`, by(payload, births.actor[birth]),
       timesOf(births.time[birth], (zone) => instant(births.time[birth], births.within[birth], 6, zone), revision === null ? "" : `RV ${revision}`)];
   }
 
@@ -69,5 +73,6 @@ export function whatIsAt(scene, x, y) {
   const until = (zone) => (open_end[bar] ? "still existed at its end" : instant(end[bar], end_within[bar], digits, zone));
   const took = apart({ time: start[bar], within: start_within[bar] }, { time: end[bar], within: end_within[bar] });
   const length = open_start[bar] || open_end[bar] || took.most === null ? "" : words(took);
-  return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), open_start[bar] && open_end[bar] ? `${from()} – ${until()}` : timesOf(open_start[bar] ? end[bar] : start[bar], (zone) => `${from(zone)} – ${until(zone)}`, length)].filter(Boolean);
+  const writer = open_start[bar] ? "" : by(payload, payload.bars.actor[bar]);
+  return [title, text[bar] || (tone[bar] === "ended" ? "ended, not yet deleted" : ""), writer, open_start[bar] && open_end[bar] ? `${from()} – ${until()}` : timesOf(open_start[bar] ? end[bar] : start[bar], (zone) => `${from(zone)} – ${until(zone)}`, length)].filter(Boolean);
 }

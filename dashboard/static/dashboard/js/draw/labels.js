@@ -3,6 +3,7 @@
 import { plural } from "../state/amounts.js";
 import { objectPage } from "../state/links.js";
 import { el, svg } from "./dom.js";
+import { ALONE } from "./layout.js";
 
 const PIN = "M9.5 1.5 14.5 6.5 11.5 7.5 8.5 10.5 8 14 2 8 5.5 7.5 8.5 4.5zM5 11 1.5 14.5";
 
@@ -41,7 +42,7 @@ export function label(lane, { current, reachable, numbered, placed }) {
 /** Returns the heading above a group, or above neighbouring lanes without a group. `again` says that more lanes of the group are further down. */
 export function heading(run, lanes, first, again) {
   const [group] = run.groups;
-  const alone = run.key === "";
+  const alone = run.key === ALONE;
   const all = alone ? run.groups.length : group.lanes;
   const shown = run.lanes.reduce((sum, lane) => sum + (lanes[lane].opened ? 0 : lanes[lane].members), 0);
   const count = run.closed || shown === all ? plural(all, "lane") : `${shown} of ${plural(all, "lane")}`;

@@ -3,7 +3,7 @@
 
 import { byId, el } from "./dom.js";
 import { heading, label } from "./labels.js";
-import { HEADING, ROW, layOut, layOutPins } from "./layout.js";
+import { ALONE, HEADING, ROW, layOut, layOutPins } from "./layout.js";
 
 export const MARGIN = 12, BLOCK = 40;
 
@@ -47,7 +47,7 @@ export class Lanes {
     const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
     const draw = (index, options) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, ...options });
     const under = ({ key, groups: [group] }, { namespace }) =>
-      ({ numbered: key !== "" && group.short !== "", placed: key !== "" && [group.namespace, group.key].includes(namespace) });
+      ({ numbered: key !== ALONE && group.short !== "", placed: key !== ALONE && [group.namespace, group.key].includes(namespace) });
     this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, { numbered: true, placed: false })));
     byId("pins").hidden = payload.pins === 0;
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
@@ -83,7 +83,7 @@ export class Lanes {
 
   /** Returns whether the group of a run has more lanes further down, because the objects of the finding were moved to the top. */
   #continues(run, index) {
-    return run.key !== "" && !run.closed && this.layout.runs.some((other, at) => at > index && other.key === run.key);
+    return run.key !== ALONE && !run.closed && this.layout.runs.some((other, at) => at > index && other.key === run.key);
   }
 
   /** Returns the indices of the first and the last visible row, counted as `offset` counts them. */

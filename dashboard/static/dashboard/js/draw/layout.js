@@ -4,7 +4,7 @@ export const ROW = 34, HEADING = 30; // px: heights of a lane and of a heading
 const DOT = 4; // px between a heading and the dot at which an arrow ends
 const LEAVE = 14; // px below the pinned lanes for the arrows that end there
 
-const ALONE = ""; // the key of the heading that objects with neither owner nor children share
+export const ALONE = "\0"; // the key of the heading that objects with neither owner nor children share
 
 /** Returns the headings in order, each with the indices of its lanes. Neighbours without a group share one. */
 function runsOf({ lanes, groups, pins }) {

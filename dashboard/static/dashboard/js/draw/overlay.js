@@ -1,9 +1,10 @@
 // This module draws the layer above the bars as SVG, in px: texts, creation numbers, unknown ends, and the labels of arrows.
 // The SVG patterns are in the template, once for all figures.
 
+import { isOf } from "../state/actors.js";
 import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
-import { HALF_BAR, cellTraceOf, scaleOf, traceOf } from "./columns.js";
+import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
 import { drawMeasure } from "./measure.js";
@@ -36,7 +37,8 @@ function obstacles({ payload, among = payload }, toPixel, births) {
   return found.map((list) => list.sort((a, b) => a[0] - b[0]));
 }
 
-function barText({ payload, rows, width, inks }, toPixel, taken) {
+function barText(scene, toPixel, taken) {
+  const { payload, rows, width, inks } = scene;
   const { lane, start, end, text, tone } = payload.bars;
   const words = [];
   for (let i = 0; i < lane.length; i++) {
@@ -47,7 +49,7 @@ function barText({ payload, rows, width, inks }, toPixel, taken) {
     let x = left + 8;
     for (const [middle, half] of taken[lane[i]]) if (middle + half > x - 4 && middle - half < x + length + 4) x = middle + half + 6;
     if (x + length > right - 4) continue;
-    const trace = traceOf(payload, i);
+    const trace = traceOf(scene, i);
     words.push(svg("text", { x, y: y + 4, class: tone[i] === "ended" ? "on-hatch" : null, style: `fill:${inks[trace]}` }, text[i]));
   }
   return words;
@@ -132,7 +134,8 @@ function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   return y === null ? shapes : [...shapes, svg("circle", { class: "cursor", cx: x, cy: y, r: 13 })];
 }
 
-function visibleBirths({ payload, rows, width, numbered }, toPixel) {
+function visibleBirths(scene, toPixel) {
+  const { payload, rows, width, numbered } = scene;
   const last = new Map();
   const found = [];
   payload.births.lane.forEach((lane, i) => {
@@ -141,14 +144,14 @@ function visibleBirths({ payload, rows, width, numbered }, toPixel) {
     const half = !number ? 5 : number.length < 3 ? 9.5 : 5 + number.length * 3.2;
     if (rows[lane] === null || x < -half || x > width + half || x - (last.get(lane) ?? -99) < 2 * half) return;
     last.set(lane, x);
-    found.push({ lane, x, half, number, y: rows[lane] });
+    found.push({ lane, x, half, number, y: rows[lane], ink: inkOf(scene, payload.births.actor[i]), pale: !isOf(payload, payload.births.actor[i], scene.actor) });
   });
   return found;
 }
 
-const birthShape = ({ x, y, half, number }) =>
+const birthShape = ({ x, y, half, number, ink, pale }) =>
   svg("g", { class: "birth", transform: `translate(${x} ${y})`, "data-number": number },
-    svg("rect", { x: -half, y: -Math.min(half, 9.5), width: 2 * half, height: 2 * Math.min(half, 9.5), rx: 9.5 }), number ? svg("text", { y: 3.6 }, number) : "");
+    svg("rect", { x: -half, y: -Math.min(half, 9.5), width: 2 * half, height: 2 * Math.min(half, 9.5), rx: 9.5, style: `${ink ? `stroke:${ink};stroke-width:2.5;` : ""}${pale ? `stroke-opacity:${PALE}` : ""}` || null }), number ? svg("text", { y: 3.6 }, number) : "");
 
 function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;

@@ -21,9 +21,10 @@ export class Picture {
   #made = {}; // the input of the current scale
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
-  constructor({ store, lanes, list }) {
-    Object.assign(this, { store, lanes, list });
+  constructor({ store, lanes, list, actors }) {
+    Object.assign(this, { store, lanes, list, actors });
     const skeletons = JSON.parse(byId("skeletons").textContent);
+    this.fills = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.fillcolor ?? trace.marker?.color]))]));
     this.inks = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
     this.figures = { main: byId("figure"), pins: byId("pins-figure") };
     this.boards = { main: new Board(this.figures.main, skeletons), pins: new Board(this.figures.pins, skeletons) };
@@ -72,7 +73,8 @@ export class Picture {
     const view = store.view();
     const selected = list.rows.get(store.finding);
     const shared = {
-      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
+      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
+      hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
       chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
     };
     const { layout, layoutOfPins } = lanes;

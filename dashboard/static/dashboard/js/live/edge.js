@@ -2,7 +2,7 @@
 // part, which does not change. It uses neither the DOM nor Plotly.
 //
 // The edge consists of tails. A tail is the end of one track: {lane, floor (the time at which it begins), bars [{start, end
-// (null while it goes on), text, tone, within (of start and end), unknown}], marks, births}. When a window is loaded, its
+// (null while it goes on), text, tone, within (of start and end), actor, unknown}], marks, births}. When a window is loaded, its
 // tails are the bars without an end.
 
 const RING = 300; // how many deltas are kept, to be applied to a window that the server read before them
@@ -17,6 +17,7 @@ export class Edge {
   #laneOf = new Map(); // track → index of its lane
   #byKey = new Map(); // key of a lane → index
   #fixed = null;
+  #actors = new Map(); // actor → its index in the window, to which actors of deltas are added
 
   payload = null; // the window as it was loaded
   attached = false; // whether the window reaches the end of the source, so that its edge moves
@@ -38,9 +39,10 @@ export class Edge {
     const rest = [];
     bars.lane.forEach((lane, i) => {
       if (!this.attached || !bars.open_end[i]) return rest.push(i);
-      const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], within: [bars.start_within[i], null], unknown: bars.open_start[i] };
+      const bar = { start: bars.start[i], end: null, text: bars.text[i], tone: bars.tone[i], within: [bars.start_within[i], null], actor: payload.actors[bars.actor[i]], unknown: bars.open_start[i] };
       this.#tails.set(bars.track[i], { lane, floor: bar.start, bars: [bar], marks: [], births: [] });
     });
+    this.#actors = new Map(payload.actors.map((actor, index) => [actor, index]));
     this.#fixed = { ...payload, bars: picked(bars, rest), shades: payload.shades };
   }
 
@@ -75,16 +77,16 @@ export class Edge {
       tail.bars = tail.bars.filter(({ start }) => start < from);
       const last = tail.bars.at(-1);
       if (goesOn && last) {
-        [last.end, last.text, last.tone] = first.slice(1);
+        [last.end, last.text, last.tone] = first.slice(1, 4);
         last.within[1] = first[5];
       } else if (last && (last.end ?? Infinity) > from) [last.end, last.within[1]] = [from, (goesOn ? others : bars)[0]?.[4] ?? null];
       stale ||= goesOn && !last;
       const further = (goesOn ? others : bars).filter(([start]) => start >= tail.floor);
-      tail.bars.push(...further.map(([start, end, text, tone, ...within], i) => ({ start, end, text, tone, within, unknown: fresh && born === null && i === 0 })));
+      tail.bars.push(...further.map(([start, end, text, tone, from, until, actor], i) => ({ start, end, text, tone, within: [from, until], actor, unknown: fresh && born === null && i === 0 })));
     }
     const known = new Set(tail.marks.map(([time, mark]) => `${time} ${mark}`));
     tail.marks.push(...marks.filter(([time, mark]) => time >= tail.floor && !known.has(`${time} ${mark}`)));
-    if (born !== null && fresh) tail.births.push([born, number, bars[0]?.[4] ?? null]);
+    if (born !== null && fresh) tail.births.push([born, number, bars[0]?.[4] ?? null, bars[0]?.[6] ?? ""]);
     return stale;
   }
 
@@ -93,16 +95,16 @@ export class Edge {
     const { payload } = this;
     const bars = emptied(payload.bars), marks = emptied(payload.marks), births = emptied(payload.births);
     for (const [track, tail] of this.#tails) {
-      for (const { start, end, text, tone, within: [start_within, end_within], unknown } of tail.bars) {
-        const row = { lane: tail.lane, start, end: end ?? Math.max(now, start), text, tone, open_start: unknown, open_end: end === null, start_within, end_within, track };
+      for (const { start, end, text, tone, within: [start_within, end_within], actor, unknown } of tail.bars) {
+        const row = { lane: tail.lane, start, end: end ?? Math.max(now, start), text, tone, open_start: unknown, open_end: end === null, start_within, end_within, actor: this.#actor(actor), track };
         for (const [name, value] of Object.entries(row)) bars[name].push(value);
       }
-      for (const [time, mark, text, revision, within] of tail.marks) {
-        const row = { lane: tail.lane, time, mark, text, resource_version: revision, within, track };
+      for (const [time, mark, text, revision, within, actor] of tail.marks) {
+        const row = { lane: tail.lane, time, mark, text, resource_version: revision, within, actor: this.#actor(actor), track };
         for (const [name, value] of Object.entries(row)) marks[name].push(value);
       }
-      for (const [time, number, within] of tail.births) {
-        const row = { lane: tail.lane, time, number, resource_version: null, within, track };
+      for (const [time, number, within, actor] of tail.births) {
+        const row = { lane: tail.lane, time, number, resource_version: null, within, actor: this.#actor(actor), track };
         for (const [name, value] of Object.entries(row)) births[name].push(value);
       }
     }
@@ -127,6 +129,12 @@ export class Edge {
   still(payload) {
     const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none };
+  }
+
+  /** Returns the index of an actor in the window, and adds it if it is new. */
+  #actor(actor) {
+    if (!this.#actors.has(actor)) this.#actors.set(actor, this.payload.actors.push(actor) - 1);
+    return this.#actors.get(actor);
   }
 
   #markAt({ track, time, mark }, i) {

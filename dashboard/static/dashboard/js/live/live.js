@@ -1,6 +1,7 @@
 // This module shows a live source: new changes are drawn at the moving edge, and the view follows it.
 
 import { byId } from "../draw/dom.js";
+import { NOISE } from "../state/window.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import { Clock } from "./clock.js";
 import { Completeness } from "./completeness.js";
@@ -13,7 +14,6 @@ import { describe, nothing } from "./status.js";
 const RELOAD = 1_000, SHARE = 4; // the least ms between two requests of windows, and the least pause as a multiple of the time that loading took
 const OUTLINE = 10_000; // the least ms between two requests of the overview
 const STEP = 250, STILL = 1_000; // ms between two pictures while no changes come; the second with prefers-reduced-motion
-const NOISE = ["Events", "Cluster"];
 
 const { source, loader, picture, list, selection, notices, minimap, panel, changes, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");

@@ -1,5 +1,6 @@
 // This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
 
+import { NOBODY, isOf } from "../state/actors.js";
 import { eventsOf } from "../state/events.js";
 
 const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, incidents, findings}
@@ -13,12 +14,16 @@ export async function overview(_, root) {
 const within = ({ start, end }, from, until) => start <= until && end >= from;
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
+/** Returns whether an actor wrote what the proofs of an incident show, or, for NOBODY, whether they name nobody. */
+const writtenBy = ({ actors } = { actors: [] }, actor) => (actor === NOBODY ? actors.length === 0 : actors.includes(actor));
+
 /** Returns the findings that match the filter, all in one page. */
-export async function findings(_, { key, incident: of, kinds = [], namespace, name, rule, severity }) {
+export async function findings(_, { key, incident: of, kinds = [], namespace, name, rule, severity, actor }) {
   const { lanes } = embedded.window;
   const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
   const found = embedded.findings.filter((group) =>
     (!key || group.key === key) && (!of || group.incidents.includes(of)) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
+    && (!actor || group.incidents.some((id) => writtenBy(embedded.incidents.find((one) => one.id === id), actor)))
     && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
     && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
   return { findings: found, order: "gravest", next: null, total: found.length };
@@ -32,8 +37,8 @@ function inScope(group, root) {
 }
 
 /** Returns the incidents of the findings that match the filter, all in one page. */
-export async function incidents(_, { kinds, namespace, name, rule, severity, root, start = 0, end = Infinity }) {
-  const groups = (await findings(0, { kinds, namespace, name, rule })).findings.filter((group) => inScope(group, root) && within(group, start, end));
+export async function incidents(_, { kinds, namespace, name, rule, severity, actor, root, start = 0, end = Infinity }) {
+  const groups = (await findings(0, { kinds, namespace, name, rule, actor })).findings.filter((group) => inScope(group, root) && within(group, start, end));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
   return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, silenced: 0 };
@@ -93,14 +98,15 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
 
 /** Returns the indices of the lanes that match a query, in order: first the group in focus, then the groups of the selected finding, then the others. */
 async function matching(all, heading, question) {
-  const { start, end, kinds, namespace, name, rule, severity, active, focus, scope, finding } = question;
+  const { start, end, kinds, namespace, name, rule, severity, actor, active, focus, scope, finding } = question;
   const { lanes, bars, births, marks } = all;
   const alive = new Set(bars.lane.filter((_, i) => within({ start: bars.start[i], end: bars.end[i] }, start, end)));
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   const concerned = rule || severity ? lanesOf(all, (await findings(0, { rule, severity })).findings) : null;
   const own = scope ? lanesOf(all, embedded.findings.filter((group) => group.start <= end && group.end >= start && inScope(group, scope))) : null;
+  const written = new Set([bars, births, marks].flatMap(({ lane, actor: by }) => lane.filter((_, i) => isOf(all, by[i], actor))));
   const found = lanes.flatMap((lane, i) =>
-    (alive.has(i) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
+    (alive.has(i) && (!actor || written.has(i)) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
       && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
   const proof = new Set([...lanesOf(all, embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
@@ -115,7 +121,7 @@ function scopeOf({ lanes, groups }, root) {
   return { kind: lanes.find((lane) => lane.group === root && lane.name === name)?.kind ?? "", namespace, name };
 }
 
-const HEADINGS = { owner: "group", kind: "family", namespace: "namespace" };
+const HEADINGS = { owner: "group", kind: "family", namespace: "namespace", actor: "creator" };
 
 export class Windows {
   async ask(given) {
@@ -130,10 +136,10 @@ export class Windows {
     const page = rows.slice(offset, offset + limit);
     const shown = [...pinned, ...page.filter((lane) => !closed.includes(heading(lane)))];
     const lanes = new Map(shown.map((lane, i) => [lane, i]));
-    const filtered = ["kinds", "namespace", "name", "rule", "severity", "active"].some((name) => String(question[name] || ""));
+    const filtered = ["kinds", "namespace", "name", "rule", "severity", "actor", "active"].some((name) => String(question[name] || ""));
     const groups = [...new Set(page.map(heading))].map((key) => {
       const own = found.filter((lane) => heading(lane) === key);
-      const known = group === "owner" ? all.groups.find((one) => one.key === key) : { key, short: "", label: key || "cluster", namespace: "", track: null };
+      const known = group === "owner" ? all.groups.find((one) => one.key === key) : { key, short: "", label: key || (group === "actor" ? "not known" : "cluster"), namespace: "", track: null };
       const next = page.findIndex((lane) => heading(lane) === key);
       return {
         ...known, closed: closed.includes(key), lanes: filtered || group !== "owner" ? own.length : known.lanes,

@@ -57,8 +57,8 @@ export class IncidentsList {
     const asked = ++this.#asked;
     this.#since = [];
     try {
-      const { kinds, namespace, name, rule, severity } = filter;
-      const [page, own] = await Promise.all([this.ask.incidents(filter), this.about ? this.ask.findings({ kinds, namespace, name, rule, severity, about: this.about }) : { findings: [] }]);
+      const { kinds, namespace, name, rule, severity, actor } = filter;
+      const [page, own] = await Promise.all([this.ask.incidents(filter), this.about ? this.ask.findings({ kinds, namespace, name, rule, severity, actor, about: this.about }) : { findings: [] }]);
       if (asked !== this.#asked) return false;
       this.#own = new Set(own.findings.flatMap(({ incidents }) => incidents));
       this.#incidents.clear();

@@ -6,14 +6,14 @@ const MOVED = 0.25; // the part of its width by which the view has to move for t
 
 /** Returns the filter of the store, on which lanes and findings depend. */
 export function filterOf(store) {
-  const { kinds, namespace, name, rule, severity, noise, active } = store;
-  return { kinds, namespace, name, rule, severity, noise, active };
+  const { kinds, namespace, name, rule, severity, actor, noise, active } = store;
+  return { kinds, namespace, name, rule, severity, actor, noise, active };
 }
 
 /** Returns the filter of incidents: that of the store, the scope, and whether those that somebody knows of are shown. */
 export function incidentFilterOf(store) {
-  const { kinds, namespace, name, rule, severity, focus, hidden } = store;
-  return { kinds, namespace, name, rule, severity, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
+  const { kinds, namespace, name, rule, severity, actor, focus, hidden } = store;
+  return { kinds, namespace, name, rule, severity, actor, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
 }
 
 export class Loader {

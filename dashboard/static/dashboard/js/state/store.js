@@ -18,11 +18,11 @@ const oneOf = (first, ...others) => ({
 
 // The types of the parameters of the address, without start, end and offset, in the order in which they are written.
 const FIELDS = {
-  axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace"),
-  kinds: list, namespace: text, name: text, rule: text, severity: text, noise: flag, active: flag,
+  axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace", "actor"), colour: oneOf("kind", "actor"),
+  kinds: list, namespace: text, name: text, rule: text, severity: text, actor: text, noise: flag, active: flag,
   open: list, closed: list, pins: list, focus: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, table: flag, follow: flag, at: text, about: text,
 };
-export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "noise", "active"];
+export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"];
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)])); // the filter that matches everything
 const MOST_ARROWS = 100; // the most findings whose arrows can be pinned
 

@@ -11,6 +11,8 @@ export function relatedTo({ arrows }, selected) {
   return new Set(finding.filter((_, i) => Math.min(from[i], to[i]) <= selected.end && Math.max(from[i], to[i]) >= selected.start));
 }
 
+export const NOISE = ["Events", "Cluster"]; // the families of kinds that are hidden at first
+
 /** Returns the kind of a lane, with its API group, as gaps have it. */
 export const kindOf = ({ key }) => key.split("/", 1)[0];
 

@@ -1,6 +1,7 @@
 // This module runs the menu of filters, and shows the active filters, each with a button that removes it.
 
 import { byId, el } from "../draw/dom.js";
+import { NOBODY, actorName } from "../state/actors.js";
 import { plural } from "../state/amounts.js";
 
 const WAIT = 250; // ms after the last letter is typed
@@ -11,12 +12,14 @@ const WORDS = {
   name: (name) => `name contains “${name}”`,
   rule: (rule) => `rule: ${rule}`,
   severity: (severity) => `severity: ${severity}`,
+  actor: (actor) => `actor: ${actorName(actor)}`,
   noise: () => "with noise",
   active: () => "only what changes from here on",
 };
 
 export class Filters {
   #timer = 0;
+  #actors = []; // [actor, number of changes]
   #scope = ""; // the name of the object to which lanes and incidents are limited
 
   constructor({ store }) {
@@ -31,7 +34,7 @@ export class Filters {
       this.#timer = setTimeout(take, WAIT);
     });
     this.name.addEventListener("change", take); // the user goes on to another field before the wait is over
-    for (const name of ["rule", "severity"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.value, offset: 0 }, { push: true }));
+    for (const name of ["rule", "severity", "actor"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.value, offset: 0 }, { push: true }));
     for (const name of ["noise", "active"]) byId(`filter-${name}`).addEventListener("change", ({ target }) => store.set({ [name]: target.checked, offset: 0 }, { push: true }));
     byId("filtered").addEventListener("click", ({ target }) => {
       const name = target.closest("[data-clear]")?.dataset.clear;
@@ -45,11 +48,22 @@ export class Filters {
   }
 
   /** Fills the menu with what the source contains. */
-  fill({ rules, severity_counts: severities, noise }) {
+  fill({ rules, severity_counts: severities, actors, noise }) {
     const options = (counts) => counts.map(([value, count]) => el("option", { value }, `${value} (${count})`));
     for (const [id, counts] of [["filter-rule", rules], ["filter-severity", severities]]) byId(id).replaceChildren(byId(id).firstElementChild, ...options(counts));
+    this.#actors = actors;
+    this.#offer();
     byId("noise-count").textContent = noise ? `(${plural(noise, "lane")})` : "(none here)";
     this.draw();
+  }
+
+  /** Fills the menu of actors, with that of the filter also if it is not among the most frequent ones. */
+  #offer() {
+    const { actor } = this.store, menu = byId("filter-actor");
+    const named = this.#actors.map(([name, changes]) => [name || NOBODY, changes]);
+    const all = actor && !named.some(([name]) => name === actor) ? [[actor, 0], ...named] : named;
+    menu.replaceChildren(menu.firstElementChild, ...all.map(([name, changes]) => el("option", { value: name, title: name }, `${actorName(name)}${changes ? ` (${changes})` : ""}`)));
+    menu.value = actor;
   }
 
   /** Takes the name of the root owner to which lanes and incidents are limited ({kind, name}), or null. */
@@ -64,6 +78,7 @@ export class Filters {
     if (document.activeElement !== this.name) this.name.value = store.name;
     byId("filter-rule").value = store.rule;
     byId("filter-severity").value = store.severity;
+    if (byId("filter-actor").value !== store.actor) this.#offer();
     byId("filter-noise").checked = store.noise;
     byId("filter-active").checked = store.active;
     byId("filter-clear").disabled = active.length === 0;

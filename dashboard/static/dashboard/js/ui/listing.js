@@ -16,7 +16,7 @@ const WAIT = 150; // ms without changes of the view before the list is loaded
 const nameOf = (lane) => (lane.members > 1 ? `${lane.members} ${lane.kind}s of ${lane.name}` : lane.name);
 const link = (lane) => (objectPage(lane.track) ? el("a", { href: objectPage(lane.track) }, nameOf(lane)) : nameOf(lane));
 
-const heads = () => [`Time (${zone().name})`, "No.", "Kind", "Namespace", "Object", "What happened", "Revision", "Phase"];
+const heads = () => [`Time (${zone().name})`, "No.", "Kind", "Namespace", "Object", "What happened", "Writer", "Revision", "Phase"];
 const COLUMNS = heads().length;
 
 function table(payload, view) {
@@ -27,7 +27,7 @@ function table(payload, view) {
     const lane = payload.lanes[row.lane];
     return el("tr", {},
       cell(row.time === null ? "before" : timeOf(row.time, instant(row.time, row.within, digits), { within: row.within }), { class: "mono" }), cell(row.number ?? "", { class: "mono" }), cell(lane.kind), cell(lane.namespace),
-      el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
+      el("th", { scope: "row" }, link(lane)), cell(row.what), cell(row.writer), cell(row.revision ?? "", { class: "mono" }), cell(row.phase));
   }));
   return el("table", {},
     el("caption", {}, `From ${day(view.start)} ${clock(view.start, digits)} to ${clock(view.end, digits)} ${zone().labelOf(view.start, view.end)}`, gapsOf(payload, view, digits).map((words) => el("span", { class: "gap-line" }, words))),

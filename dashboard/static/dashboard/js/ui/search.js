@@ -1,6 +1,8 @@
 // This module runs the search field, with a list of the objects and findings that match its text.
 
 import { byId, el, severityShape } from "../draw/dom.js";
+import { actorName } from "../state/actors.js";
+import { plural } from "../state/amounts.js";
 import { request } from "../state/api.js";
 import { clock, day } from "../state/time.js";
 
@@ -10,11 +12,15 @@ const when = (start) => `${day(start)} ${clock(start, 0)}`;
 
 const object = (found) => [
   el("span", { class: `badge family-${found.family.toLowerCase()}` }, found.short),
-  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, found.name), el("span", { class: "hit-about" }, [found.kind, found.namespace, `from ${when(found.start)}`].filter(Boolean).join(" · "))),
+  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, found.name), el("span", { class: "hit-about" }, [found.kind, found.namespace, found.why, `from ${when(found.start)}`].filter(Boolean).join(" · "))),
 ];
 const finding = (group) => [
   severityShape(group.severity),
   el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, group.summary), el("span", { class: "hit-about" }, [group.rule, group.namespace, when(group.start)].filter(Boolean).join(" · "))),
+];
+const actor = ({ name, changes }) => [
+  el("span", { class: "badge family-config", "aria-hidden": "true" }, "who"),
+  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, actorName(name)), el("span", { class: "hit-about" }, `actor of ${plural(changes, "change")} · ${name}`)),
 ];
 
 export class Search {
@@ -23,7 +29,7 @@ export class Search {
   #controller = null;
   #timer = 0;
 
-  /** `acts` has `onObject(found)` and `onFinding(group)`, which are called for the chosen result, and `announce(text)`. */
+  /** `acts` has `onObject(found)`, `onFinding(group)` and `onActor(name)`, which are called for the chosen result, and `announce(text)`. */
   constructor(source, acts) {
     this.source = source;
     this.acts = acts;
@@ -63,16 +69,20 @@ export class Search {
     }
   }
 
-  #draw({ objects, findings }) {
+  #draw({ objects, findings, actors, more }) {
     if (document.activeElement !== this.field) return;
-    this.#hits = [...objects.map((one) => () => this.acts.onObject(one)), ...findings.map((one) => () => this.acts.onFinding(one))];
+    this.#hits = [...objects.map((one) => () => this.acts.onObject(one)), ...actors.map((one) => () => this.acts.onActor(one.name)), ...findings.map((one) => () => this.acts.onFinding(one))];
     const option = (at, parts) => el("div", { role: "option", id: `hit-${at}`, class: "hit", "data-at": at, "aria-selected": "false" }, parts);
     const group = (name, words, from, parts) => (parts.length
       ? [el("div", { role: "group", "aria-labelledby": `hits-${name}` }, el("div", { class: "hits-head", id: `hits-${name}`, role: "presentation" }, words), parts.map((each, i) => option(from + i, each)))] : []);
     this.#show(this.#hits.length
-      ? [...group("objects", "Objects", 0, objects.map(object)), ...group("findings", "Findings", objects.length, findings.map(finding))]
+      ? [
+          ...group("objects", more ? `The first ${objects.length} objects, in the whole recording` : "Objects, in the whole recording", 0, objects.map(object)),
+          ...group("actors", "Actors, in the whole recording", objects.length, actors.map(actor)),
+          ...group("findings", "Findings", objects.length + actors.length, findings.map(finding)),
+        ]
       : [el("p", { class: "hits-none" }, "Nothing matches")]);
-    this.acts.announce(this.#hits.length ? `${objects.length} objects and ${findings.length} findings` : "Nothing matches");
+    this.acts.announce(this.#hits.length ? [more ? `the first ${objects.length} objects` : plural(objects.length, "object"), plural(actors.length, "actor"), plural(findings.length, "finding")].join(", ") : "Nothing matches");
     this.#point(this.#hits.length ? 0 : -1);
   }
 

@@ -45,7 +45,7 @@ export class Stepping {
     }
     if (!event) return this.announce(by > 0 ? "This lane has no later event." : "This lane has no earlier event.");
     this.goTo(event);
-    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} ${zone().label(event.time)}`, event.revision && `revision ${event.revision}`].filter(Boolean).join(", "));
+    this.announce([`${lane.kind} ${lane.name}`, event.what, `${instant(event.time, event.within)} ${zone().label(event.time)}`, event.revision && `revision ${event.revision}`, `writer: ${event.writer}`].filter(Boolean).join(", "));
     const hit = this.picture.find(event.time, this.#lane());
     if (hit) showTip(hit.lines, hit.at);
   }

@@ -1,9 +1,11 @@
-// This module runs the toolbar above the chart: range, axis, grouping, namespace, kinds.
+// This module runs the toolbar above the chart: range, axis, grouping, colours and their legend, namespace, kinds.
 
 import { byId, el } from "../draw/dom.js";
+import { Actors } from "../state/actors.js";
 import { plural } from "../state/amounts.js";
 import { clock, day, digitsFor, inZones, shortRange } from "../state/time.js";
 import { zone } from "../state/zone.js";
+import { Legend } from "./legend.js";
 
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
@@ -15,8 +17,11 @@ export class Toolbar {
 
   constructor({ store }) {
     this.store = store;
+    this.actors = new Actors();
+    this.legend = new Legend({ store, actors: this.actors });
     byId("axis-choice").addEventListener("change", ({ target }) => store.set({ axis: target.value }, { push: true }));
     byId("group").addEventListener("change", ({ target }) => store.set({ group: target.value, closed: [], offset: 0 }, { push: true }));
+    byId("colour").addEventListener("click", () => this.colour());
     byId("namespace").addEventListener("change", ({ target }) => store.set({ namespace: target.value, offset: 0 }, { push: true }));
     for (const id of ["chips", "more-kinds"]) {
       byId(id).addEventListener("click", ({ target }) => {
@@ -28,7 +33,8 @@ export class Toolbar {
   }
 
   /** Fills the menus with the kinds and namespaces of the source. */
-  fill({ families, namespaces }) {
+  fill({ families, namespaces, actors }) {
+    this.actors.take(actors);
     const filled = JSON.stringify([families.map(([family]) => family), namespaces.map(([name]) => name)]);
     if (filled === this.#filled) return;
     this.#filled = filled;
@@ -39,7 +45,7 @@ export class Toolbar {
     const named = this.store.namespace && !known.has(this.store.namespace) ? [[this.store.namespace, 0], ...namespaces] : namespaces;
     byId("namespace").replaceChildren(byId("namespace").firstElementChild, ...named.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
     this.fit();
-    this.draw();
+    this.draw(null);
   }
 
   /** Shows as many kinds as there is space for, and the others in a menu. */
@@ -60,8 +66,15 @@ export class Toolbar {
     while (shown > 1 && over()) place(--shown);
   }
 
-  draw() {
+  /** Gives what is drawn the colours of actors, or of kinds again. */
+  colour() {
+    this.store.set({ colour: this.store.colour === "actor" ? "kind" : "actor" }, { push: true });
+  }
+
+  /** Shows the state of the store. `payload` is the loaded window, or null. */
+  draw(payload) {
     const { store } = this;
+    if (payload) this.legend.draw(payload);
     const { start, end } = store.view();
     const digits = digitsFor(end - start);
     byId("day").textContent = day(start);
@@ -74,6 +87,7 @@ export class Toolbar {
     byId("range").parentElement.title = inZones(start, null, digits).map((from, i) => `${from} – ${inZones(end, null, digits)[i]}`).join("\n");
     byId("namespace").value = store.namespace;
     byId("group").value = store.group;
+    byId("colour").setAttribute("aria-pressed", String(store.colour === "actor"));
     for (const choice of byId("axis-choice").querySelectorAll("input")) choice.checked = choice.value === store.axis;
     for (const chip of this.#chips) chip.setAttribute("aria-pressed", String(store.kinds.includes(chip.dataset.kind)));
     byId("fit").disabled = !store.finding;

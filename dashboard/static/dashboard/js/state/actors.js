@@ -1,0 +1,42 @@
+// This module names those who made changes, and gives them colours. It does not use the DOM.
+
+const HUES = ["Jobs", "Leases", "Services", "Claims", "Pods", "Endpoints", "Events"]; // families whose colours actors get
+const OTHERS = "Workloads", NOT_KNOWN = "Config"; // the families with the colours of all further actors, and of nobody
+export const NOBODY = "?"; // the filter for changes of which nothing says who made them
+export const SEVERAL = -1; // the index of the actor of a mark that stands for changes of several actors
+
+/** Returns a short name of an account or a program, such as "shop/deployer" for a service account. */
+export function actorName(actor) {
+  if (actor === "" || actor === NOBODY) return "not known";
+  const [system, sort, ...rest] = actor.split(":");
+  if (system === "system" && sort === "serviceaccount" && rest.length === 2) return rest.join("/");
+  return system === "system" && sort === "node" && rest.length === 1 ? `kubelet on ${rest[0]}` : actor;
+}
+
+/** Returns the name of the actor with this index in a window. */
+export const actorAt = ({ actors }, index) => (index === SEVERAL ? "several actors" : actorName(actors[index] ?? ""));
+
+/** Returns whether a filter for an actor leaves the changes by the actor with this index as they are. */
+export const isOf = ({ actors }, index, actor) => !actor || index === SEVERAL || actors[index] === (actor === NOBODY ? "" : actor);
+
+export class Actors {
+  #hues = new Map(); // actor → family; an actor keeps its colour while the page is open
+  all = []; // [actor, number of changes], the most changes first
+
+  take(all) {
+    this.all = all;
+    for (const [actor] of all) if (actor && !this.#hues.has(actor) && this.#hues.size < HUES.length) this.#hues.set(actor, HUES[this.#hues.size]);
+  }
+
+  /** Returns the family whose colour an actor has. */
+  hue(actor) {
+    return actor === "" ? NOT_KNOWN : (this.#hues.get(actor) ?? OTHERS);
+  }
+
+  /** Returns what the legend of a window lists: [{actor, hue}], with one entry for all who have no colour of their own: {others, hue}. */
+  legend({ actors }) {
+    const own = [...this.#hues].filter(([actor]) => actors.includes(actor)).map(([actor, hue]) => ({ actor, hue }));
+    const others = actors.filter((actor) => actor && !this.#hues.has(actor)).sort();
+    return [...own, ...(others.length ? [{ others, hue: OTHERS }] : []), ...(actors.includes("") ? [{ actor: NOBODY, hue: NOT_KNOWN }] : [])];
+  }
+}

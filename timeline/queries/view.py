@@ -120,9 +120,11 @@ def written_by(actor: str) -> Q:
 def _naming(source_id: int, tracks: RawSQL) -> Q:
     """Return the condition for findings that name one of these tracks."""
     query = f"""
-        WITH concerned (id) AS MATERIALIZED ({tracks.sql})
-        SELECT identity FROM timeline_finding CROSS JOIN LATERAL unnest(tracks) AS named (id)
-        WHERE source_id = %s AND named.id IN (SELECT id FROM concerned)"""
+        WITH concerned (id) AS MATERIALIZED ({tracks.sql}), naming AS MATERIALIZED (
+            SELECT DISTINCT found.identity FROM concerned CROSS JOIN LATERAL (
+                SELECT identity FROM timeline_finding WHERE source_id = %s AND tracks @> ARRAY[concerned.id]
+            ) AS found
+        ) SELECT identity FROM naming"""
     return Q(identity__in=RawSQL(query, [*tracks.params, source_id]))
 
 

@@ -288,11 +288,11 @@ def test_each_search_walks_an_index_in_a_source_of_any_size() -> None:
             f"""
             INSERT INTO timeline_track_{source.pk}
                 (source_id, id, lane, root, strip, place, number, life, family, "group", version, kind, namespace, name,
-                 uid, lifeline, owner, needs, addresses)
+                 uid, lifeline, owner, needs, addresses, creator, writers, clues)
             SELECT {source.pk}, number, number, number, 0, number, 1, '[2026-11-21,)', 'Pods', '', 'v1', 'Pod', 'n',
                    'p-' || number, 'uid-' || number, '', 0, '{{}}', ARRAY[
                   '10.' || number / 65536 || '.' || number / 256 % 256
-                   || '.' || number % 256]
+                   || '.' || number % 256], '', '{{}}', ''
             FROM generate_series(1000, 21000) AS number"""
         )
         cursor.execute(f"ANALYZE timeline_track_{source.pk}")

@@ -28,6 +28,8 @@ for each in endpoints[0]:
     if isinstance(each, URLPattern) and each.name not in {"openapi-json", "openapi-view"}:
         setattr(each.callback, "login_required", False)  # noqa: B010 (what login_not_required sets)
 
+handler400 = "dashboard.web.views.errors.bad_request"
+
 urlpatterns = [
     path("", home, name="home"),
     path("sources/<int:source_id>/", timeline, name="timeline"),

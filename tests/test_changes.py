@@ -73,12 +73,15 @@ def test_every_route_that_may_change_something_writes_one_line(
         assert (line["action"], line["by"], line["from"], line["status"]) == about
 
 
-OWN = {"/login/", "/logout/"}
+OWN = {"/login/", "/logout/", "/sources/1/report"}  # the last one changes nothing
 
 
 def test_what_only_reads_writes_nothing(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     for path in ("/", "/api/sources", "/rules/"):
         assert client.get(path).status_code == 200
+    assert (
+        client.post("/sources/1/report", {"note": "Done."}).status_code == 404
+    )
     assert not lines(caplog)
 
 

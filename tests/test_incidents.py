@@ -228,6 +228,20 @@ def test_many_are_acknowledged_at_once_and_one_is_withdrawn(client: Client, samp
 
 
 @pytest.mark.django_db
+def test_a_note_that_is_too_long_is_refused_with_its_limit(client: Client, sample: Source) -> None:
+    one, pages = listed(client, sample)["incidents"][0]["id"], f"/sources/{sample.pk}/incidents/"
+    long = {"act": "acknowledge", "note": "x" * 2001, "incident": f"{sample.pk}.{one}"}
+    for address in (pages, f"{pages}{one}/"):
+        answer = client.post(address, long)
+        assert answer.status_code == 400
+        assert "The note has 2001 characters; 2000 are the most." in answer.content.decode()
+    body = {"incidents": [one], "note": "x" * 2001}
+    answer = client.post(f"/api/sources/{sample.pk}/acknowledgements", body, content_type="application/json")
+    assert answer.status_code == 422 and "2000 characters" in answer.json()["detail"]
+    assert not holds(client, sample, one)
+
+
+@pytest.mark.django_db
 def test_an_acknowledgement_ends_when_the_incident_gets_graver(client: Client, sample: Source) -> None:
     gap = Incident.objects.get(source=sample, rule="service-gap")
     acknowledge(client, sample, gap.identity)

@@ -23,6 +23,7 @@ logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the log folder; commands write here, because nobody keeps what a terminal shows
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
+_READING = {"report"}  # a form with a note asks for a report; this changes nothing
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
 
@@ -103,7 +104,7 @@ class LogChanges(MiddlewareMixin):
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
-        if request.method not in _SAFE and not (route and route.url_name in _OWN):
+        if request.method not in _SAFE and not (route and route.url_name in _OWN | _READING):
             note(
                 f"{request.method} {request.path}",
                 **{"by": request.__dict__.get("actor", ""), "from": address(request)},

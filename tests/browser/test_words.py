@@ -139,3 +139,37 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
         "asked": [[40, 50]],  # only once, and only where what is loaded does not tell
         "counts": {"incidents": 2, "findings": 2},
     }
+
+
+def test_creation_numbers_stay_while_the_page_is_open(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { Creations } = await import("/static/dashboard/js/state/creations.js");
+          const creations = new Creations();
+          const shown = (...tracks) => {  // [track, number] of each; the last one is known by its bar only
+            const lanes = tracks.map(([, number]) => ({ group: "7", members: 1, number }));
+            const [last] = tracks.slice(-1), births = tracks.slice(0, -1);
+            const kept = creations.keep({
+              lanes, bars: { lane: tracks.map((_, i) => i), track: tracks.map(([track]) => track) },
+              births: {
+                lane: births.map((_, i) => i), track: births.map(([track]) => track), number: births.map(([, n]) => n),
+              },
+            }, true);
+            return [...kept.births.number, kept.lanes.at(-1).number].join(" ");
+          };
+          return [
+            shown(["p", 1], ["q", 2], ["r", 3], ["s", 9]),
+            shown(["p", 1], ["late", 2], ["q", 3], ["r", 4], ["s", 10]),
+            shown(["p", 1], ["late", 2], ["later", 3], ["q", 4], ["r", 5], ["between", 8], ["s", 11], ["new", 12]),
+            [["7", "newer", 13], ["7", "q", 4], ["8", "other", 1]].map((each) => creations.of(...each)).join(" "),
+            shown(["newer", 13], ["newest", 15]),
+          ];
+        }"""
+    )
+    assert found == [
+        "1 2 3 9",
+        "1 1a 2 3 9",
+        "1 1a 1b 2 3 6 9 10",
+        "11 2 1",
+        "11 13",
+    ]

@@ -87,7 +87,9 @@ def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "Htt
         if asked.place.noted is not None:
             queries.undo(moment(asked.place.noted), by)
         return redirect(request.path + asked.link())
-    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()[:NOTE]
+    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+    if len(note) > NOTE:
+        raise BadRequest(f"The note has {len(note)} characters; {NOTE} are the most. Go back to shorten it.")
     if "all" in request.POST:
         wanted = queries.listed_identities(source_id, asked.filter)
     else:

@@ -73,7 +73,8 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
     try:
         arrangement = Asked.model_validate({name: asked[name] for name in Asked.model_fields if name in asked})
     except ValidationError as error:
-        raise BadRequest(str(error)) from None
+        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
+        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
     as_markdown = _as_markdown(request)
     contents = _contents(source, arrangement, asked, drawn=not as_markdown)._replace(note=_note(request))
     text = markdown.document(contents) if as_markdown else page.rendered(contents)
@@ -96,7 +97,7 @@ def _note(request: "HttpRequest") -> Note | None:
     """Return what the author of the report has written into the form."""
     text = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
     if len(text) > NOTE:
-        raise BadRequest(f"The note has {len(text)} characters; {NOTE} are the most.")
+        raise BadRequest(f"The note has {len(text)} characters; {NOTE} are the most. Go back to shorten it.")
     return Note(text, person(request), _now()) if text else None
 
 

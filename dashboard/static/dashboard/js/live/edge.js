@@ -22,6 +22,11 @@ export class Edge {
   payload = null; // the window as it was loaded
   attached = false; // whether the window reaches the end of the source, so that its edge moves
 
+  /** `numberOf(group, track, number)` → the creation number to show of a track that the server gives this number. */
+  constructor(numberOf = (group, track, number) => number) {
+    this.numberOf = numberOf;
+  }
+
   /** Begins with a window that was just loaded, and applies the deltas that are newer. */
   take(payload) {
     this.attached = payload.end >= payload.last;
@@ -86,7 +91,7 @@ export class Edge {
     }
     const known = new Set(tail.marks.map(([time, mark]) => `${time} ${mark}`));
     tail.marks.push(...marks.filter(([time, mark]) => time >= tail.floor && !known.has(`${time} ${mark}`)));
-    if (born !== null && fresh) tail.births.push([born, number, bars[0]?.[4] ?? null, bars[0]?.[6] ?? ""]);
+    if (born !== null && fresh) tail.births.push([born, this.numberOf(this.payload.lanes[lane].group, track, number), bars[0]?.[4] ?? null, bars[0]?.[6] ?? ""]);
     return stale;
   }
 

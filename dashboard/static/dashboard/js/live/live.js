@@ -1,6 +1,7 @@
 // This module shows a live source: new changes are drawn at the moving edge, and the view follows it.
 
 import { byId } from "../draw/dom.js";
+import { creations } from "../state/api.js";
 import { NOISE } from "../state/window.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import { Clock } from "./clock.js";
@@ -18,7 +19,7 @@ const STEP = 250, STILL = 1_000; // ms between two pictures while no changes com
 const { source, loader, picture, list, selection, notices, minimap, panel, changes, drawSoon } = parts;
 const button = byId("follow"), status = byId("live"), figure = byId("figure");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const clock = new Clock(), edge = new Edge(), news = new News(announce);
+const clock = new Clock(), edge = new Edge((...track) => (store.group === "owner" ? creations.of(...track) : track[2])), news = new News(announce);
 let cursor = null, connection = "connecting", health = null, behind = null;
 let missed = false; // a message came while the page was hidden
 let seen = new Set(); // keys of the findings that were announced

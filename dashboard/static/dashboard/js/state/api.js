@@ -1,5 +1,7 @@
 // This module sends requests to the server. It does not use the DOM.
 
+import { Creations } from "./creations.js";
+
 /** An error of a request, with the server's title and detail, and the HTTP status; 0 if there was no answer. */
 export class ApiError extends Error {
   constructor(title, detail, status) {
@@ -58,6 +60,9 @@ export const measure = (source, { start, end }) =>
 /** Fetches one change of a track: that with a `sequence`, or that at a time `at` (µs) with a `revision`. */
 export const change = (source, track, question) => request(`/api/sources/${source}/tracks/${track}/change?${query(question)}`);
 
+/** The creation numbers that the page shows, of all windows. */
+export const creations = new Creations();
+
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;
@@ -69,6 +74,7 @@ export class Windows {
   async ask(question) {
     this.#controller?.abort();
     this.#controller = new AbortController();
-    return request(`/api/sources/${this.source}/window?${query(question)}`, { signal: this.#controller.signal });
+    const payload = await request(`/api/sources/${this.source}/window?${query(question)}`, { signal: this.#controller.signal });
+    return creations.keep(payload, (question.group ?? "owner") === "owner");
   }
 }

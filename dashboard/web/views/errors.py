@@ -1,0 +1,17 @@
+"""This page answers requests that are not valid."""
+
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import BadRequest
+from django.shortcuts import render
+from django.views import defaults
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+def bad_request(request: "HttpRequest", exception: Exception) -> "HttpResponse":
+    """Say what is wrong with a request if a view says so. What Django finds wrong is not told, as by default."""
+    if isinstance(exception, BadRequest):
+        return render(request, "400.html", {"problem": str(exception)}, status=400)
+    return defaults.bad_request(request, exception)

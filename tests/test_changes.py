@@ -79,9 +79,7 @@ OWN = {"/login/", "/logout/", "/sources/1/report"}  # the last one changes nothi
 def test_what_only_reads_writes_nothing(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     for path in ("/", "/api/sources", "/rules/"):
         assert client.get(path).status_code == 200
-    assert (
-        client.post("/sources/1/report", {"note": "Done."}).status_code == 404
-    )
+    assert client.post("/sources/1/report", {"note": "Done."}).status_code == 404
     assert not lines(caplog)
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -222,8 +223,8 @@ def test_a_recording_without_bodies_says_what_it_does_not_know(client: Client, s
     assert status["conditions"] == [] and status["numbers"] == [] and status["observed"] is None
     assert status["pods"]["failed"] == 3 and status["pods"]["read"] == 0
     page = page_text(client, f"/sources/{sample.pk}/objects/{job.id}/")
-    assert "How their containers ended was not recorded." in page
-    assert "but the recording does not include what they say." in page
+    assert "How containers ended is not known. Causeline redacted strictly" in page
+    assert re.search(r"What [0-9]+ Events named after these objects say is not known\.", page)
 
 
 def test_an_owner_of_many_pods_takes_no_more_queries(
@@ -274,7 +275,9 @@ def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volca
 def test_the_last_change_is_the_same_whether_all_changes_are_read_or_only_the_newest(
     volcano: Source, nightly: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = list(Track.objects.filter(source__in=[volcano, nightly]).exclude(family="Events"))
+    rows = list(Track.objects.filter(source__in=[volcano, nightly]).exclude(family="Events").order_by("source", "id"))[
+        ::5
+    ]
     quick = [revisions._newest(row) is not None for row in rows]
     assert sum(quick) > len(rows) / 2
     last = [revisions.latest(row) for row in rows]

@@ -160,6 +160,11 @@ def test_a_custom_resource_says_its_phase_and_the_conditions_that_give_a_reason(
         "broken",
         {"conditions": "none", "phase": 7, "state": ["x"], "containerStatuses": {"name": "main"}},
         {"conditions": [1, {"type": 2}, {"status": "True"}], "containerStatuses": [{"restartCount": "x"}]},
+        {
+            "readyReplicas": 10**30,
+            "retryCount": -(10**30),
+            "containerStatuses": [{"name": "a", "restartCount": 10**30}],
+        },
         {"state": {"phase": {"deep": True}}, "readyReplicas": "3", "conditions": [{"type": "A", "status": True}]},
     ],
 )

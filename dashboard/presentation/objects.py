@@ -67,17 +67,21 @@ def findings_of_it(number: int) -> str:
     return f"{first}{count(number)} {plural('finding', number)} that name{'s' if number == 1 else ''} this incarnation"
 
 
-def status(found: StatusPayload, kind: str, end: int | None, day: str) -> dict[str, Any]:
-    """Return how an object is, for its page. `kind` is its kind, `end` is not None if it is gone, and `day` is the day
-    that need not be said, such as 2026-11-21."""
+def status(found: StatusPayload, kind: str, end: int | None, day: str, withheld: bool) -> dict[str, Any]:
+    """Return how an object is, for its page.
+
+    `kind` is its kind, `end` is not None if it is gone, `day` is the day that need not be said, such as 2026-11-21, and
+    `withheld` says that the import stored no objects.
+    """
+    why = " Causeline redacted strictly (CAUSELINE_REDACT) when this was imported." if withheld else ""
     telling, others = _conditions(found)
     return {
         "phase": found["phase"] and _phase(found["phase"], end, day),
         "conditions": [_condition(each, day) for each in telling],
         "others": [_condition(each, day) for each in others],
         "numbers": " · ".join(f"{count(number)} {word}" for word, number in found["numbers"]),
-        "pods": found["pods"] and _pods(found["pods"], day, itself=kind == "Pod"),
-        "warnings": _warnings(found["warnings"], day),
+        "pods": found["pods"] and _pods(found["pods"], day, why, itself=kind == "Pod"),
+        "warnings": _warnings(found["warnings"], day, why),
         "written": _written(found["written"], day),
     }
 
@@ -131,14 +135,14 @@ def _condition(each: ConditionPayload, day: str) -> dict[str, Any]:
     }
 
 
-def _pods(pods: PodsPayload, day: str, *, itself: bool) -> dict[str, Any]:
+def _pods(pods: PodsPayload, day: str, why: str, *, itself: bool) -> dict[str, Any]:
     total, counted, troubled = pods["total"], pods["counted"], pods["troubled"]
     phases = " · ".join(f"{count(number)} {phase}" for phase, number in pods["phases"])
     restarts = f"{count(pods['restarts'])} {plural('restart', pods['restarts'])}" if pods["restarts"] else ""
     where = f" in {count(pods['restarted'])} {plural('Pod', pods['restarted'])}" if restarts and not itself else ""
     notes = [f"Counted in {count(counted)} of {count(total)} Pods."] if counted < total else []
     if troubled and not pods["read"]:
-        notes.append("How their containers ended was not recorded.")
+        notes.append(f"How containers ended is not known.{why or ' The recording does not include it.'}")
     elif troubled > pods["read"]:
         notes.append(
             f"How containers ended was read of {count(pods['read'])} of {count(troubled)} Pods that failed, were"
@@ -171,12 +175,13 @@ def _container(each: ContainerPayload, day: str, itself: bool) -> dict[str, Any]
     }
 
 
-def _warnings(found: WarningsPayload, day: str) -> dict[str, Any]:
+def _warnings(found: WarningsPayload, day: str, why: str) -> dict[str, Any]:
     events, read = found["events"], found["read"]
     about = f"{count(events)} {plural('Event', events)}"
     note = ""
     if events and not read:
-        note = f"{about} named after these objects, but the recording does not include what they say."
+        said = why or " The recording does not include it."
+        note = f"What {about} named after these objects {'say' if events > 1 else 'says'} is not known.{said}"
     elif events > read:
         note = f"Among the last {count(read)} of {about} named after these objects."
     return {

@@ -5,7 +5,7 @@ It accepts every object: what is not as Kubernetes writes it is left out.
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ _CONDITIONS = 20  # the most conditions that are read of an object
 _CONTAINERS = 50
 _TEXT = 2000  # characters that are kept of a message
 _Item = TypeVar("_Item")
+Number = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]  # as large as every JSON parser reads exactly
 _REPLICAS = (
     ("wanted", "spec.replicas"),
     ("ready", "status.readyReplicas"),
@@ -80,8 +81,8 @@ class _Waiting(msgspec.Struct):
 
 
 class _Terminated(msgspec.Struct):
-    exitCode: int = 0
-    signal: int | None = None
+    exitCode: Number = 0
+    signal: Number | None = None
     reason: str | None = None
     message: str | None = None
     finishedAt: str | None = None
@@ -94,7 +95,7 @@ class _State(msgspec.Struct):
 
 class _Container(msgspec.Struct):
     name: str
-    restartCount: int = 0
+    restartCount: Number = 0
     state: _State | None = None
     lastState: _State | None = None
 
@@ -169,7 +170,7 @@ def _number(whole: dict[str, Any], path: str) -> int | None:
     part, _, field = path.partition(".")
     of_it = whole.get(part)
     value = of_it.get(field) if isinstance(of_it, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53 else None
 
 
 def shortened(message: str | None) -> str:

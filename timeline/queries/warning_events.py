@@ -13,7 +13,7 @@ from django.db import connection
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import ANONYMOUS
-from timeline.kinds import shortened, time_of
+from timeline.kinds import Number, shortened, time_of
 from timeline.models import Track
 from timeline.payloads.documents import object_payload, timestamp
 from timeline.payloads.objects import WarningPayload, WarningsPayload
@@ -42,7 +42,7 @@ class _Involved(msgspec.Struct):
 
 
 class _Series(msgspec.Struct):
-    count: int | None = None
+    count: Number | None = None
     lastObservedTime: str | None = None
 
 
@@ -63,8 +63,8 @@ class _Event(msgspec.Struct):
     deprecatedSource: _Source | None = None
     reportingComponent: str | None = None
     reportingController: str | None = None
-    count: int | None = None
-    deprecatedCount: int | None = None
+    count: Number | None = None
+    deprecatedCount: Number | None = None
     series: _Series | None = None
     lastTimestamp: str | None = None
     deprecatedLastTimestamp: str | None = None

@@ -37,7 +37,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "track": track,
         "wrong": objects.wrong(track["incidents"], source, microseconds(timezone.now())),
         "findings_of_it": objects.findings_of_it(len(track["findings"])),
-        "status": objects.status(track["status"], track["object"]["kind"], track["end"], day),
+        "status": objects.status(track["status"], track["object"]["kind"], track["end"], day, withheld),
         "kind": qualified(track["object"]["group"], track["object"]["kind"]),
         "when": when(track["start"], track["end"]),
         "picture": picture(columns, start, end),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from timeline.layout.drawing import Drawing
-from timeline.layout.lanes import LaneRow, RootOwner, group_payloads
+from timeline.layout.lanes import Count, Folded, LaneRow, RootOwner, folded_payload, group_payloads
 from timeline.payloads.windows import Gaps, ScopePayload, WindowPayload
 
 MARKS = 2500  # the number of bars and marks that a browser redraws within 100 ms
@@ -22,9 +22,10 @@ class Page(NamedTuple):
     offset: int  # index of the first row that is not pinned, among all that match
     total: int  # how many rows match, as far as they were counted
     more: bool  # whether more rows match than were counted
-    counts: Mapping[str, int]  # how many lanes are under each heading, shown or not
+    counts: Mapping[str, Count]  # by heading
     roots: Mapping[int, RootOwner]  # the root owners of the rows, by `LaneRow.root`
     unnamed: str = "cluster"  # the label of a heading with an empty key
+    folded: Folded | None = None  # of all groups; None if they were not counted, because more rows follow
 
     @property
     def drawn(self) -> list[LaneRow]:
@@ -56,6 +57,7 @@ def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, scope: Scop
         "lanes_more": page.more,
         "pins": page.pins,
         "groups": group_payloads(page.rows[page.pins :], page.pins, page.counts, page.roots, page.unnamed),
+        "folded": page.folded and folded_payload(page.folded),
         "scope": scope,
         **drawing.columns(),
     }

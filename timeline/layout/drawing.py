@@ -39,8 +39,16 @@ class Drawing:
         last: int,
         pixel: int,
         readings: dict[int, Reading] | None = None,
+        view: tuple[int, int] | None = None,
     ) -> None:
-        """Begin with empty columns. `span` is the range of time to draw, and `last` the end of the source."""
+        """Begin with empty columns.
+
+        `span` is the range of time to draw, `last` the end of the source, and `view` the part of the span that is seen
+        at first, or all of it.
+        """
+        self._view = view or span
+        self._lively: set[int] = set()  # the lanes that change in view
+        self._named: set[int] = set()  # the lanes that findings in view name
         self._span = span
         self._last = last
         self._readings = {} if readings is None else readings
@@ -92,6 +100,8 @@ class Drawing:
         if reading is None:
             reading = self._readings[track] = spans_and_events(kind, lifeline, until, self._last)
         spans, events, facts = reading
+        if lane not in self._lively and any(self._view[0] <= row[0] <= self._view[1] for row in lifeline):
+            self._lively.add(lane)
         self._lane_of_track[track] = lane
         if not self._lives[lane]:
             payload["number"] = number
@@ -210,6 +220,9 @@ class Drawing:
                 if outside and each["group"] != selected:
                     continue
                 lane = self._lane_of_track.get(subject, -1)
+                if each["group"] == selected or (each["first"] <= self._view[1] and each["last"] >= self._view[0]):
+                    named = {subject, *(proof["track"] for proof in each["proof"])}
+                    self._named |= {self._lane_of_track[track] for track in named if track in self._lane_of_track}
                 if lane >= 0 and each["hole"]:
                     start, *_, end = bounds(each["first"], each["last"], each["proof"])
                     self._shades["lane"].append(lane)
@@ -255,6 +268,9 @@ class Drawing:
         for lane, lives in zip(self._lanes, self._lives, strict=True):
             if lives > 1:
                 lane["subtitle"] += f" · {lives} incarnations shown"
+        for index, lane in enumerate(self._lanes):
+            still = lane["furniture"] or (lane["members"] == 1 and index not in self._lively)
+            lane["quiet"] = still and not lane["pinned"] and index not in self._named
         return {
             "lanes": self._lanes,
             "bars": self._bars,

@@ -20,7 +20,7 @@ from timeline.layout.arrangement import Arrangement
 from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import gaps
-from timeline.layout.lanes import LaneRow, RootOwner, full
+from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
 from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload
@@ -91,7 +91,8 @@ class _Excerpt:
         stored = [each._replace(occurrences=list(filter(self._within, each.occurrences))) for each in stored]
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
         findings = [row.payload for row in occurrences.rows(stored)]
-        counts = Counter(str(self._rank(self._lanes[at])) for at in self._order)
+        lanes_of = Counter(str(self._rank(self._lanes[at])) for at in self._order)
+        counts = {heading: Count(count) for heading, count in lanes_of.items()}
         page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
         return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from timeline.kinds import kind_of, qualified
-from timeline.payloads.windows import GroupPayload, LanePayload
+from timeline.layout.furniture import is_furniture
+from timeline.payloads.windows import FoldedPayload, GroupPayload, LanePayload
 
 RootOwner = tuple[str, str, str, str, int]  # a root owner: API group, kind, namespace, name and track number
 
@@ -18,6 +19,20 @@ def full(group: str, kind: str) -> str:
     """Return a kind with its API group, if that is not the core group: "Pod", "Job.batch". The keys of lanes begin with
     it."""
     return f"{kind}.{group}" if group else kind
+
+
+class Folded(NamedTuple):
+    """This says how many lanes are folded, or were before a reader unfolded them."""
+
+    quiet: int  # lanes without a change in view
+    furniture: int  # furniture that has changed in view, such as the ConfigMap kube-root-ca.crt
+
+
+class Count(NamedTuple):
+    """This says how many lanes are under a heading."""
+
+    lanes: int  # shown or not
+    folded: Folded = Folded(0, 0)
 
 
 class LaneRow(NamedTuple):
@@ -69,34 +84,41 @@ def _lane_payload(row: LaneRow, strip: str) -> LanePayload:
         "strip": strip,
         "pinned": row.pinned,
         "creator": row.creator,
+        "furniture": bool(row.lane) and is_furniture(row.group, row.kind, row.namespace, row.name),
+        "quiet": False,
     }
 
 
+def folded_payload(folded: Folded) -> FoldedPayload:
+    return {"quiet": folded.quiet, "furniture": folded.furniture}
+
+
 def group_payloads(
-    page: list[LaneRow], pins: int, counts: Mapping[str, int], roots: Mapping[int, RootOwner], unnamed: str
+    page: list[LaneRow], pins: int, counts: Mapping[str, Count], roots: Mapping[int, RootOwner], unnamed: str
 ) -> list[GroupPayload]:
     """Return the headings above the rows of a page, which begins after `pins` pinned rows.
 
-    `counts` has the number of lanes under each heading, shown or not. `roots` has the root owners by `LaneRow.root`; it
-    is empty unless lanes are grouped by owner. `unnamed` is the label of the heading with an empty key.
+    `counts` has the numbers of lanes under each heading. `roots` has the root owners by `LaneRow.root`; it is empty
+    unless lanes are grouped by owner. `unnamed` is the label of the heading with an empty key.
     """
     groups: list[GroupPayload] = []
     index = pins
     for row in page:
         if not groups or groups[-1]["key"] != row.heading:
-            groups.append(_group_payload(row, counts.get(row.heading, 0), index, roots.get(row.root), unnamed))
+            groups.append(_group_payload(row, counts.get(row.heading, Count(0)), index, roots.get(row.root), unnamed))
         index += bool(row.members)
     return groups
 
 
-def _group_payload(row: LaneRow, lanes: int, first: int, root: RootOwner | None, unnamed: str) -> GroupPayload:
+def _group_payload(row: LaneRow, count: Count, first: int, root: RootOwner | None, unnamed: str) -> GroupPayload:
     group, kind, namespace, name, track = root or ("", "", "", row.heading or unnamed, None)
     return {
         "key": row.heading,
         "short": kind_of(group, kind).short if root else "",
         "label": name,
         "namespace": namespace,
-        "lanes": lanes,
+        "lanes": count.lanes,
+        "folded": folded_payload(count.folded),
         "track": track,
         "first": first,
         "closed": not row.members,

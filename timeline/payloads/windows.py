@@ -9,6 +9,13 @@ from timeline.payloads.findings import FindingGroupPayload
 Within = tuple[int, int | None]  # µs before and after a drawn time, between which the commit was; null: unbounded
 
 
+class FoldedPayload(TypedDict):
+    """This says how many lanes are folded, or were before a reader unfolded them."""
+
+    quiet: int  # lanes without a change in view
+    furniture: int  # furniture that has changed in view, such as the ConfigMap kube-root-ca.crt
+
+
 class GroupPayload(TypedDict):
     """This is a heading above lanes: a root owner, a kind, a namespace or an actor."""
 
@@ -17,6 +24,7 @@ class GroupPayload(TypedDict):
     label: str  # "ring"
     namespace: str
     lanes: int  # all lanes of the group that match the filter, shown or not
+    folded: FoldedPayload
     track: int | None  # the root owner's track, if there is one
     first: int  # index in WindowPayload.lanes of the lane that follows it
     closed: bool  # whether its lanes are hidden; it then counts as one lane in `offset` and `lanes_total`
@@ -40,6 +48,8 @@ class LanePayload(TypedDict):
     strip: str  # the key of the strip it belongs to, or ""
     pinned: bool
     creator: str  # who created its first object; "" if that was not observed
+    furniture: bool  # whether every namespace, or every node, has such an object
+    quiet: bool  # whether it is drawn without colour: furniture or without a change in view, and no finding names it
 
 
 class Bars(TypedDict):
@@ -170,6 +180,7 @@ class WindowPayload(Columns):
     lanes_more: bool  # whether more lanes match than were counted
     pins: int  # how many lanes are pinned; these come first
     groups: list[GroupPayload]
+    folded: FoldedPayload | None  # of all groups, where the list of lanes ends; else null. At most 2000 are counted
     scope: ScopePayload | None  # the root owner to which lanes and incidents are limited
 
 

@@ -12,8 +12,9 @@ from django.db import connection
 
 from timeline.core.entries import moment
 from timeline.layout import outline
-from timeline.layout.lanes import LaneRow
+from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
+from timeline.queries.folding import ALL, MOST, NOTHING, Folding
 from timeline.queries.sources import extent
 from timeline.queries.view import NOT_KNOWN, View, like
 
@@ -79,6 +80,11 @@ class Rows:
         self._lived = " AND place <= %(reach)s" + (_OVERLAPS if self._sparse else _LIVED)
         if view.active:
             self._lived += " AND changed >= %(start)s"
+        unfolded = [key for key in view.unfolded if key != ALL]
+        self._folding = Folding(
+            source, view, start, end, self._heading, _numbers(unfolded) if self.by_owner else unfolded
+        )
+        self._values.update(self._folding.values)
         self.pinned = self._pinned(source) if view.pins else []
         if self.pinned:
             self._lived += " AND lane <> ALL(%(pinned)s)"
@@ -99,15 +105,33 @@ class Rows:
         total = self._count(COUNTED + 1)
         return rows, max(min(total, COUNTED), offset + len(rows) if rows else 0), total > COUNTED
 
-    def counts(self, headings: list[str]) -> dict[str, int]:
-        """Return the number of lanes under each heading that match the filter, at any time."""
+    def counts(self, headings: list[str]) -> dict[str, Count]:
+        """Return the number of lanes under each heading that match the filter, at any time, and how many are folded."""
         wanted = _numbers(headings) if self.by_owner else headings
         query = f"""
-            SELECT {self._heading}, count(*) FROM timeline_track
+            SELECT {self._heading}, count(*), {self._folded_counts()} FROM timeline_track
             WHERE {self._lanes} AND {self._heading} = ANY(%(wanted)s) GROUP BY 1"""
         with connection.cursor() as cursor:
             cursor.execute(query, {**self._values, "wanted": wanted})
-            return {str(heading): count for heading, count in cursor}
+            return {str(heading): Count(lanes, Folded(*folded)) for heading, lanes, *folded in cursor}
+
+    def folded(self) -> Folded:
+        """Return how many lanes of all groups are folded, or were before a reader unfolded them."""
+        if not self._folding.on:
+            return NOTHING
+        lived = f"{self._lived}{self._folding.folded}"
+        lanes = f"SELECT lane, changed FROM timeline_track WHERE {self._lanes}{lived} LIMIT %(most)s"
+        query = f"SELECT count(*) FILTER (WHERE changed < %(start)s), count(*) FROM ({lanes}) AS folded"
+        with connection.cursor() as cursor:
+            cursor.execute(query, {**self._values, "most": MOST})
+            quiet, both = cursor.fetchone()
+            return Folded(quiet, both - quiet)
+
+    def _folded_counts(self) -> str:
+        if not self._folding.on:
+            return "0, 0"
+        folded = f"TRUE{self._lived}{self._folding.folded}"
+        return ", ".join(f"count(*) FILTER (WHERE {folded} AND changed {when} %(start)s)" for when in ("<", ">="))
 
     def _count(self, most: int) -> int:
         query = f"SELECT count(*) FROM (SELECT 1 FROM ({self._union(ordered=False)}) AS rows LIMIT %(most)s) AS counted"
@@ -129,7 +153,8 @@ class Rows:
         others = " AND root <> %(focus)s" if view.focus is not None else ""
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"
-        parts = [(1, self._walk(f"{lanes}{others}" + (" AND strip = 0" if self._strips else ""), ordered))]
+        single = f" AND strip = 0{self._folding.shown}" if self._strips else self._folding.shown
+        parts = [(1, self._walk(f"{lanes}{others}{single}", ordered))]
         if self._strips:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
@@ -137,7 +162,7 @@ class Rows:
         if view.focus is not None and self._shut:
             parts.append((0, self._closed("=")))
         elif view.focus is not None:
-            shown = "" if not self._strips else " AND (strip = 0 OR strip = ANY(%(opened)s))"
+            shown = f" AND (strip = 0 OR strip = ANY(%(opened)s)){self._folding.shown}" if self._strips else ""
             if view.closed and not self.by_owner:
                 shown += f" AND {self._heading} <> ALL(%(closed)s)"
             parts.append((0, f"{lanes} AND root = %(focus)s{shown}{tail}"))

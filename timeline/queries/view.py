@@ -41,6 +41,8 @@ class View:
     opened: tuple[str, ...] = ()  # the keys of opened strips
     closed: tuple[str, ...] = ()  # the keys of closed groups
     pins: tuple[str, ...] = ()  # the keys of pinned lanes
+    fold: bool = False  # whether lanes without a change in the range, and furniture, are folded (see `folding`)
+    unfolded: tuple[str, ...] = ()  # the keys of groups in which nothing is folded; "*" for all groups
 
     @property
     def searching(self) -> bool:

@@ -51,7 +51,7 @@ def window(
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
     page = _page(source, view, Rows(source, view, start, end), offset, limit)
-    drawing = _drawing(source, page.drawn, padded, last, width)
+    drawing = _drawing(source, page.drawn, padded, last, width, (start, end))
     _add_findings(source, view, drawing, padded)
     return assemble(
         Range(source_id, source.sequence, padded, (first, last)),
@@ -64,16 +64,20 @@ def window(
 
 def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Page:
     page, total, more = rows.page(offset, limit)
+    last = offset + len(page) >= total  # the folded lanes of all groups are counted where the list ends
     counts = rows.counts(list({row.heading for row in page}))
     roots: dict[int, RootOwner] = {}
     if rows.by_owner:
         owners = Track.objects.filter(source=source, id__in={row.root for row in page})
         roots = {row[-1]: row for row in owners.values_list("group", "kind", "namespace", "name", "id")}
     unnamed = "not known" if view.grouping == "actor" else "cluster"
-    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed)
+    folded = rows.folded() if last else None
+    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
 
 
-def _drawing(source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int) -> Drawing:
+def _drawing(
+    source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int, view: tuple[int, int]
+) -> Drawing:
     """Return the drawing of these rows. Bars and marks closer than a pixel of the screen are merged, and further
     ones, too, if there would be too many for a browser."""
     tracks = _tracks(source, rows, span)
@@ -81,7 +85,7 @@ def _drawing(source: Source, rows: list[LaneRow], span: tuple[int, int], last: i
     pixel = max(1, width // PIXELS)
     readings: dict[int, Reading] = {}
     while True:
-        drawing = Drawing(rows, span, last, pixel, readings)
+        drawing = Drawing(rows, span, last, pixel, readings, view)
         for track in tracks:
             drawing.add_track(*track)
         drawing.add_cells(cells)

@@ -51,6 +51,8 @@ class Arrangement(Filter):
     open: Words = ""  # keys of strips
     closed: Words = ""  # keys of groups
     pins: Words = ""  # keys of lanes
+    fold: bool = False  # leave out lanes that do not change between start and end, and what every namespace has
+    unfold: Words = ""  # keys of groups in which nothing is left out; "*" for all
 
     def view(self) -> queries.View:
         return replace(
@@ -64,6 +66,8 @@ class Arrangement(Filter):
             opened=_listed(self.open),
             closed=_listed(self.closed),
             pins=_listed(self.pins),
+            fold=self.fold,
+            unfolded=_listed(self.unfold),
         )
 
 

@@ -43,7 +43,7 @@ function query(question) {
 }
 
 /** Fetches the overview of the whole source. With a root owner as `scope`, it has only the findings of that. */
-export const overview = (source, scope) => request(`/api/sources/${source}/overview?${query({ scope })}`);
+export const overview = (source, scope) => request(`/api/sources/${source}/overview${scope ? `?scope=${scope}` : ""}`);
 
 /** Fetches a page of the findings that match: {findings, next, total}. */
 export const findings = (source, question) => request(`/api/sources/${source}/findings?${query(question)}`);

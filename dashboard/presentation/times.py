@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 register = template.Library()
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_BETWEEN = (" – ", " to ", " and ")  # the two times of a range
+_BETWEEN = (" – ", "–", " to ", " and ")  # the two times of a range
 _TIME = re.compile(
     rf"""(?<![\w:.\-+])
     (?:(?P<iso>\d{{4}}-\d\d-\d\d)[ ]|(?P<day>\d{{1,2}})[ ](?P<month>{"|".join(_MONTHS)})(?:[ ](?P<year>\d{{4}}))?[ ])?

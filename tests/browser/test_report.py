@@ -42,7 +42,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
 @pytest.fixture(scope="module")
 def offline(browser: Browser, written: Callable[[Path], Path]) -> Iterator[BrowserContext]:
     """A context without a network. A page of it stays open, so that scripts are compiled once."""
-    context = browser.new_context(offline=True, reduced_motion="reduce")
+    context = browser.new_context(offline=True, reduced_motion="reduce", timezone_id="Europe/Berlin")
     context.set_default_timeout(PATIENCE)
     context.new_page().goto(written(SAMPLE).as_uri())
     yield context
@@ -103,6 +103,14 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     expect(page.locator(".finding.selected h4")).to_contain_text("was away for 43–58 ms")
     expect(page.locator("#range")).not_to_have_text(before)
     expect(page.locator("#figure")).to_be_in_viewport()
+    proof = other.locator(".events time").first
+    expect(proof).to_have_text(re.compile(r"^07:52:0"))
+    page.get_by_role("button", name="Show them in your time zone, Europe/Berlin").click()
+    expect(proof).to_have_text(re.compile(r"^08:52:0"))
+    expect(page.locator("#zone")).to_have_text("Europe/Berlin +01:00")
+    expect(page.locator("#summary")).to_contain_text(
+        re.compile(r"from 2026-11-21 08:52:00\.841 to 08:52:07\.232 Europe/Berlin")
+    )
     page.locator('[data-lane="Service/vol-restart/ring"] .lane-name').focus()
     page.keyboard.press(".")
     page.keyboard.press("Enter")

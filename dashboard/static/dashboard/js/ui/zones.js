@@ -44,7 +44,7 @@ function drawSwitches() {
   for (const button of document.querySelectorAll("[data-zone-switch]")) {
     button.hidden = OWN.name === UTC.name;
     const place = zone().name.split("/").at(-1).replaceAll("_", " ");
-    button.textContent = button.dataset.fold === undefined ? place : `Times in ${zone().name}`;
+    button.textContent = button.dataset.fold === undefined ? place : `Times are in ${zone().name}`;
     button.title = `Times are in ${zone().name}. Show them in ${own ? "UTC" : `your time zone, ${OWN.name}`}`;
     button.setAttribute("aria-label", button.title);
   }
